@@ -1,0 +1,1 @@
+"""Pure: what a tool promises. Definitions, manifests, argument types, argv, output, names."""

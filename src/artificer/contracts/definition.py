@@ -1,0 +1,97 @@
+"""Tool definitions and toolsets: what a model may call, and under which contract."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from artificer.errors import ToolDefinitionError
+from artificer.values.base import JsonObject, Value
+from artificer.values.canon import canonical, digest_of
+from artificer.values.model import ToolChoice
+
+EffectClass = Literal["pure", "idempotent", "keyed", "once"]
+"""What may be done about a call whose outcome is unknown after a crash (invariant 3).
+
+``pure`` changes nothing; ``idempotent`` may be run again; ``keyed`` may be run again with the same
+idempotency key; ``once`` may not, and is ``ambiguous``.
+"""
+
+Risk = Literal["info", "low", "medium", "high", "critical"]
+Backend = Literal["artifact", "command", "function"]
+
+DEFAULT_TIMEOUT_MS = 120_000
+"""Wall time of one call, spawn, validation and output parsing included (seed 003)."""
+
+
+class ToolDefinition(Value):
+    """One tool: its name, what it is for, the JSON Schema of its arguments, and its contract.
+
+    Names are ours, any of ``[A-Za-z0-9_.-]``, at most 64 characters; each provider maps them to
+    what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    description: str
+    input_schema: dict[str, JsonValue]
+    effect: EffectClass = "once"
+    risk: Risk = "low"
+    timeout_ms: Annotated[int, Field(gt=0)] = DEFAULT_TIMEOUT_MS
+    backend: Backend = "function"
+
+
+class Toolset(Value):
+    """The tool definitions that a run may use. Names are unique."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+
+    def get(self, name: str) -> ToolDefinition | None:
+        """The tool of that name, or None."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools' names, in order."""
+        return tuple(tool.name for tool in self.tools)
+
+    def to_text(self) -> str:
+        """Canonical JSON text: the neutral form that is stored (seed 004)."""
+        return canonical(self.model_dump(mode="json")).decode()
+
+    @property
+    def digest(self) -> str:
+        """Digest of the neutral form."""
+        return digest_of(self.to_text().encode())
+
+
+def toolset(tools: tuple[ToolDefinition, ...]) -> Toolset:
+    """Collect definitions. Raises ToolDefinitionError when two share a name."""
+    names = [tool.name for tool in tools]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ToolDefinitionError(
+            f"Two tools are called {twice[0]!r}.", hint="Rename one of them, or leave one out."
+        )
+    return Toolset(tools=tools)
+
+
+class ModelRequest(Value):
+    """One request to a model, in normal form. The conversation travels beside it, not in it."""
+
+    model: str
+    system: str
+    tools: tuple[ToolDefinition, ...]
+    tool_choice: ToolChoice
+    max_tokens: int
+    temperature: float | None = None
+
+
+def open_object(**properties: JsonObject) -> JsonObject:
+    """A JSON Schema object whose properties are all required and which allows no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

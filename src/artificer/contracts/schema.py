@@ -1,0 +1,133 @@
+"""JSON Schema 2020-12 validation: every violation at once, each with pointer, limit and actual.
+
+``jsonschema-rs`` decides; the sentences are ours, so that they stay short and do not repeat what
+a model wrote. Patterns run on a linear-time engine; references to anything outside the schema are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+from pydantic import JsonValue
+
+from artificer.errors import ToolDefinitionError
+from artificer.values.base import JsonObject, Problem
+from artificer.values.canon import canonical
+
+MAX_PROBLEMS = 50
+"""Problems listed for one value; the last says how many more there are."""
+
+_BOUNDS = {
+    "maxLength": ("has too many characters", len),
+    "minLength": ("has too few characters", len),
+    "maxItems": ("has too many items", len),
+    "minItems": ("has too few items", len),
+    "maxProperties": ("has too many members", len),
+    "minProperties": ("has too few members", len),
+    "maximum": ("is too large", None),
+    "minimum": ("is too small", None),
+    "exclusiveMaximum": ("is too large", None),
+    "exclusiveMinimum": ("is too small", None),
+    "multipleOf": ("is not a multiple of the step", None),
+}
+
+
+class Schema:
+    """A compiled JSON Schema.
+
+    Raises:
+        ToolDefinitionError: the schema is not valid, or refers outside itself.
+    """
+
+    def __init__(self, schema: JsonObject) -> None:
+        try:
+            self._validator = jsonschema_rs.Draft202012Validator(
+                schema, offline=True, pattern_options=jsonschema_rs.RegexOptions()
+            )
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+            raise ToolDefinitionError(f"This is not a usable JSON Schema: {error}.") from error
+
+    def problems(self, value: JsonValue) -> tuple[Problem, ...]:
+        """Return every violation, or an empty tuple for a valid value."""
+        found = [p for error in self._validator.iter_errors(value) for p in _explain(error)]
+        found.sort(key=lambda p: (p.pointer, p.message))
+        if len(found) > MAX_PROBLEMS:
+            more = len(found) - MAX_PROBLEMS + 1
+            found = found[: MAX_PROBLEMS - 1]
+            found.append(Problem(pointer="", message=f"and {more} more problems"))
+        return tuple(found)
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: bytes) -> Schema:
+    import json
+
+    return Schema(json.loads(text))
+
+
+def compile_schema(schema: JsonObject) -> Schema:
+    """Return the compiled schema, from a cache keyed by its canonical bytes."""
+    return _compiled(canonical(schema))
+
+
+def pointer(path: list[str | int]) -> str:
+    """Return the RFC 6901 JSON Pointer of a path."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _explain(error: Any) -> Iterator[Problem]:
+    keyword, where, value = error.kind.name, list(error.instance_path), error.instance
+    if keyword == "required":
+        missing = error.kind.property
+        yield Problem(pointer=pointer([*where, missing]), message="is required")
+    elif keyword in ("additionalProperties", "unevaluatedProperties"):
+        for name in error.kind.unexpected:
+            yield Problem(pointer=pointer([*where, name]), message="is not a known parameter")
+    elif keyword in _BOUNDS:
+        message, measure = _BOUNDS[keyword]
+        actual = measure(value) if measure else value
+        yield Problem(
+            pointer=pointer(where), message=message, limit=error.kind.limit
+            if hasattr(error.kind, "limit") else None, actual=actual,
+        )
+    else:
+        yield _one(keyword, pointer(where), value, error)
+
+
+def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
+    if keyword == "type":
+        types = error.kind.types if hasattr(error.kind, "types") else None
+        return Problem(
+            pointer=where, message="has the wrong type", limit=types, actual=_kind_of(value)
+        )
+    if keyword == "enum":
+        return Problem(
+            pointer=where, message="is not one of the allowed values", limit=error.kind.options,
+            actual=_short(value),
+        )
+    if keyword == "const":
+        return Problem(
+            pointer=where, message="must be exactly the expected value",
+            limit=error.kind.expected_value, actual=_short(value),
+        )
+    if keyword == "pattern":
+        return Problem(
+            pointer=where, message="does not match the pattern", limit=error.kind.pattern,
+            actual=_short(value),
+        )
+    return Problem(pointer=where, message=f"breaks the rule {keyword!r}", actual=_kind_of(value))
+
+
+def _kind_of(value: Any) -> str:
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array"}
+    return "null" if value is None else names.get(type(value), "object")
+
+
+def _short(value: Any) -> JsonValue:
+    if isinstance(value, str):
+        return value if len(value) <= 80 else value[:79] + "…"
+    return value if isinstance(value, bool | int | float) or value is None else _kind_of(value)

@@ -1,0 +1,136 @@
+"""Every error of Artificer, in one tree.
+
+    ArtificerError
+    ├── AuthorError            whoever wrote a tool, a manifest or a program acts next
+    │   ├── ManifestError          a *.clad.toml file cannot be used
+    │   ├── ToolDefinitionError    a tool's name, schema or signature cannot be used
+    │   └── CanonicalError         a value has no canonical JSON (NaN, huge integer, lone surrogate)
+    ├── OperatorError          whoever runs the program acts next
+    │   ├── ConfigError            a setting, flag or file is wrong
+    │   ├── MissingExtraError      an optional dependency is not installed
+    │   ├── NotFoundError          no such run, blob, model or file
+    │   ├── Fenced                 another process took this run over
+    │   └── TamperedError          stored bytes are not what was written
+    ├── ModelError             the model's answer cannot be used, and there is no turn left to tell it
+    └── BugError               we act next: please report it
+        ├── TransitionError        an event arrived in a phase that has no rule for it
+        └── InvariantError         something that must always hold did not
+
+What the model does wrong is normally no exception at all: it goes back to the model as a tool
+result. A denial, a limit and an ending are events, never exceptions.
+
+Every error has a ``code`` that scripts may rely on, says whose ``turn`` it is, and may carry a
+``hint``: one sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+Turn = Literal["author", "operator", "model", "us"]
+
+
+class ArtificerError(Exception):
+    """Base of all errors. ``str(error)`` is one sentence; ``hint`` says what to do about it."""
+
+    code: ClassVar[str] = "error"
+    turn: ClassVar[Turn] = "us"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class AuthorError(ArtificerError):
+    """Whoever wrote a tool, a manifest or a program acts next."""
+
+    code = "author"
+    turn = "author"
+
+
+class ManifestError(AuthorError):
+    """A ``*.clad.toml`` file cannot be used; the message names file, key and line."""
+
+    code = "manifest"
+
+
+class ToolDefinitionError(AuthorError):
+    """A tool's name, schema or signature cannot be used."""
+
+    code = "tool_definition"
+
+
+class CanonicalError(AuthorError):
+    """A value has no canonical JSON form (RFC 8785): NaN, an integer beyond 2**53, a lone surrogate."""
+
+    code = "canonical"
+
+
+class OperatorError(ArtificerError):
+    """Whoever runs the program acts next."""
+
+    code = "operator"
+    turn = "operator"
+
+
+class ConfigError(OperatorError):
+    """A setting, a flag or a file is wrong."""
+
+    code = "config"
+
+
+class MissingExtraError(OperatorError):
+    """An optional dependency is not installed."""
+
+    code = "missing_extra"
+
+    def __init__(self, extra: str, *, needed_for: str) -> None:
+        super().__init__(
+            f"{needed_for} needs the extra {extra!r}, which is not installed.",
+            hint=f"pip install 'artificer[{extra}]'",
+        )
+        self.extra = extra
+
+
+class NotFoundError(OperatorError):
+    """No such run, blob, model or file."""
+
+    code = "not_found"
+
+
+class Fenced(OperatorError):
+    """Another process has taken this run over, or has appended to it: this one may write nothing."""
+
+    code = "fenced"
+
+
+class TamperedError(OperatorError):
+    """Stored bytes are not what was written (invariant 12)."""
+
+    code = "tampered"
+
+
+class ModelError(ArtificerError):
+    """The model's answer cannot be used, and there is no turn left in which to tell it."""
+
+    code = "model"
+    turn = "model"
+
+
+class BugError(ArtificerError):
+    """Something that must not happen happened: our fault."""
+
+    code = "bug"
+
+
+class TransitionError(BugError):
+    """An event arrived in a phase that has no rule for it."""
+
+    code = "transition"
+
+
+class InvariantError(BugError):
+    """Something that must always hold did not."""
+
+    code = "invariant"

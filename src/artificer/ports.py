@@ -1,0 +1,262 @@
+"""The seams: what the runtime asks of the world. Each is a Protocol of at most four methods.
+
+Every port has at least two implementations, and one conformance suite in ``artificer.testing``
+that all of them pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from artificer.artifacts.ref import ArtifactRef
+from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.values.base import JsonObject, Value
+from artificer.values.blocks import CallStatus, Message
+from artificer.values.model import Delta, ModelFailure, ModelReply
+
+# --- models -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Memo:
+    """A run's memory of how its messages look on the wire, so that each is mapped once.
+
+    Mapping the whole conversation anew at every turn would cost a quadratic sum.
+    """
+
+    _key: object = None
+    _messages: list[Message] = field(default_factory=list)
+    _items: list[list[JsonObject]] = field(default_factory=list)
+
+    def items(
+        self,
+        key: object,
+        messages: Sequence[Message],
+        to_wire: Callable[[Message], list[JsonObject]],
+    ) -> list[JsonObject]:
+        """Map messages to wire items, calling ``to_wire`` only for those not seen before.
+
+        ``key`` is whatever else the mapping depends on; when it changes, all is mapped anew.
+        """
+        known = len(self._messages)
+        if key != self._key or list(messages[:known]) != self._messages:
+            self._key, self._messages, self._items, known = key, [], [], 0
+        for message in messages[known:]:
+            self._messages.append(message)
+            self._items.append(to_wire(message))
+        return [item for items in self._items for item in items]
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The body of one request as it is handed to the SDK, its growing list apart."""
+
+    rest: JsonObject
+    key: str
+    items: list[JsonObject]
+
+    @property
+    def body(self) -> JsonObject:
+        """The whole body."""
+        return {**self.rest, self.key: list(self.items)}
+
+
+class Provider(Protocol):
+    """What talks to a model's API."""
+
+    @property
+    def name(self) -> str:
+        """The word before the slash in ``anthropic/claude-…``."""
+
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> Payload:
+        """Map a request to the provider's form. Pure: it does no I/O and imports no SDK.
+
+        ``messages`` is always paired: every tool call is followed by its one result.
+        """
+
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
+        """Ask the model. Retries are bounded; every failure is a value, never an exception.
+
+        Cancelling the task closes the connection.
+        """
+
+    async def aclose(self) -> None:
+        """Release connections and child processes. May be called more than once."""
+
+
+# --- tools ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Call:
+    """An approved tool call, about to be performed.
+
+    ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a
+    crash, different for every other call.
+    """
+
+    run: str
+    id: str
+    definition: ToolDefinition
+    arguments: JsonObject
+    key: str
+
+
+class Receipt(Value):
+    """What performing a tool call brought back.
+
+    ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
+    as canonical JSON text. ``artifact`` is set by the ``create_*`` tools.
+    """
+
+    status: CallStatus
+    content: str
+    evidence: str | None = None
+    artifact: ArtifactRef | None = None
+
+
+class Executor(Protocol):
+    """Performs the calls of the tools it offers."""
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools that this executor performs."""
+
+    async def execute(self, call: Call) -> Receipt:
+        """Perform a call within ``call.definition.timeout_ms``.
+
+        A failing tool is a receipt with status ``error``, not an exception. When the time is up
+        or the task is cancelled, the work has really ended before this returns: no thread and no
+        process goes on.
+        """
+
+
+# --- storage ----------------------------------------------------------------------------------
+
+Durability = Literal["process", "power"]
+"""What a commit survives: the death of the process, or also the loss of power (fsync)."""
+
+
+class Head(Value):
+    """Where a run's chain of records ends. A run without records is at ``Head()``."""
+
+    seq: int = 0
+    hash: str = ""
+
+
+class Lease(Value):
+    """The right to append to a run, until somebody else acquires it."""
+
+    epoch: int
+    head: Head
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the journal: ``body`` is canonical JSON and ``hash`` its digest.
+
+    The body names its run, its seq (from 1, without gaps) and the hash of the record before it.
+    """
+
+    run: str
+    seq: int
+    hash: str
+    body: bytes
+
+
+@dataclass(frozen=True)
+class RunHead:
+    """A run that the journal knows."""
+
+    run: str
+    epoch: int
+    head: Head
+
+
+class Journal(Protocol):
+    """The append-only log of a world."""
+
+    async def acquire(self, run: str) -> Lease:
+        """Become the run's one writer: a new epoch, higher than any before."""
+
+    async def append(
+        self, run: str, epoch: int, head: Head, records: Sequence[Record]
+    ) -> Head:
+        """Append all records or none, durably, and return the new head.
+
+        Raises:
+            Fenced: somebody else acquired the run, or its head is not ``head``.
+        """
+
+    async def read(self, run: str, after: int = 0) -> list[Record]:
+        """Return the run's records with ``seq > after``, in order; empty for an unknown run."""
+
+    async def runs(self) -> list[RunHead]:
+        """Return every run, oldest first."""
+
+
+class BlobStore(Protocol):
+    """Bytes by their digest."""
+
+    def put(self, data: bytes) -> str:
+        """Store the bytes durably and return their digest. Storing twice is storing once."""
+
+    def get(self, digest: str) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            NotFoundError: no such blob.
+            TamperedError: the stored bytes do not have this digest.
+        """
+
+    def has(self, digest: str) -> bool:
+        """Whether the blob is there (its bytes are not verified)."""
+
+    def digests(self) -> Iterable[str]:
+        """Every stored digest, in no particular order."""
+
+
+# --- people and time --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call that policy wants a person to allow. ``digest`` binds the answer to this exact call."""
+
+    run: str
+    tool: str
+    arguments: str
+    reason: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A person's answer: ``by`` says who, ``reason`` why."""
+
+    approved: bool
+    by: str
+    reason: str = ""
+
+
+class Approver(Protocol):
+    """Asks a person."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Wait for the answer."""
+
+
+class Clock(Protocol):
+    """Time and identity, the only sources of what a replay could not compute."""
+
+    def now(self) -> int:
+        """Milliseconds since 1970-01-01 UTC."""
+
+    def new_run_id(self) -> str:
+        """A fresh run id: sortable by time, ``[a-z0-9-]``."""

@@ -1,0 +1,92 @@
+"""Blocks and messages: the normal form behind which every provider stands (seed 003)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.values.base import Value
+
+CallStatus = Literal[
+    "ok",
+    "error",
+    "invalid",
+    "unknown_tool",
+    "denied",
+    "timeout",
+    "cancelled",
+    "duplicate",
+    "ambiguous",
+]
+"""How a tool call ended (invariant 1: every call ends in exactly one of these)."""
+
+
+class TextBlock(Value):
+    """Text that the user or the model wrote."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ToolUseBlock(Value):
+    """A tool call as the model wrote it: ``arguments`` is its raw text, valid JSON or not."""
+
+    type: Literal["tool_use"] = "tool_use"
+    id: str
+    name: str
+    arguments: str
+
+
+class ToolResultBlock(Value):
+    """The one answer to a tool call; ``content`` is what the model reads."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool_use_id: str
+    status: CallStatus
+    content: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the provider should be told that the call failed."""
+        return self.status != "ok"
+
+
+class ReasoningBlock(Value):
+    """A model's reasoning: opaque, handed back only to the provider that made it.
+
+    ``data`` is the provider's own JSON text, kept byte for byte (it may be signed or encrypted);
+    ``summary`` is the readable part, if there is one.
+    """
+
+    type: Literal["reasoning"] = "reasoning"
+    provider: str
+    data: str
+    summary: str = ""
+
+
+Block = Annotated[
+    TextBlock | ToolUseBlock | ToolResultBlock | ReasoningBlock, Field(discriminator="type")
+]
+
+
+class Message(Value):
+    """One turn's worth of blocks from one side. Tool results stand in user messages."""
+
+    role: Literal["user", "assistant"]
+    blocks: tuple[Block, ...]
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by blank lines."""
+        return "\n\n".join(b.text for b in self.blocks if isinstance(b, TextBlock))
+
+    @property
+    def calls(self) -> tuple[ToolUseBlock, ...]:
+        """The tool calls, in order."""
+        return tuple(b for b in self.blocks if isinstance(b, ToolUseBlock))
+
+
+def user(text: str) -> Message:
+    """A user message of one text block."""
+    return Message(role="user", blocks=(TextBlock(text=text),))

@@ -1,0 +1,106 @@
+"""What goes to a model and what comes back, in the words of no provider."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from artificer.values.base import Value
+from artificer.values.blocks import Block
+
+StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal"]
+"""Why a reply ended. Context overflow is a failure, not a stop reason: there is no reply."""
+
+FailureCode = Literal[
+    "auth",
+    "bad_request",
+    "context_overflow",
+    "malformed_response",
+    "not_found",
+    "overloaded",
+    "rate_limited",
+    "stream_truncated",
+    "timeout",
+    "unavailable",
+]
+"""Why there is no reply, after all attempts.
+
+``auth``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and ``unavailable`` leave a
+run that can be resumed; the others end it.
+"""
+
+RESUMABLE_FAILURES: frozenset[str] = frozenset(
+    {"auth", "not_found", "overloaded", "rate_limited", "timeout", "unavailable"}
+)
+
+
+class Usage(Value):
+    """Token counts. ``input_tokens`` includes the cached ones, ``output_tokens`` the reasoning."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+class ToolChoice(Value):
+    """Whether the model may, must or must not call tools (seed 004's union).
+
+    ``tool`` demands the one tool called ``name``.
+    """
+
+    mode: Literal["auto", "none", "required", "tool"] = "auto"
+    name: str | None = None
+
+
+class ModelReply(Value):
+    """A complete reply, normalised.
+
+    ``raw`` is the provider's response as bytes, kept as a blob beside the normal form.
+    ``attempts`` counts the requests that were sent, retries included.
+    """
+
+    blocks: tuple[Block, ...]
+    stop: StopReason
+    usage: Usage = Usage()
+    model: str = ""
+    response_id: str = ""
+    attempts: int = 1
+    raw: bytes | None = Field(default=None, repr=False)
+
+
+class ModelFailure(Value):
+    """No reply, and why. ``message`` is the provider's own words, without secrets."""
+
+    code: FailureCode
+    message: str
+    attempts: int = 1
+    raw: bytes | None = Field(default=None, repr=False)
+
+
+class TextDelta(Value):
+    """A piece of text, as it forms."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ArgumentsDelta(Value):
+    """A piece of a tool call's raw arguments, as it forms. ``index`` counts the reply's calls."""
+
+    type: Literal["arguments"] = "arguments"
+    index: int
+    name: str
+    text: str
+
+
+Delta = TextDelta | ArgumentsDelta

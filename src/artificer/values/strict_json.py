@@ -1,0 +1,107 @@
+"""Reading JSON that a model wrote: nothing is guessed, nothing is lost.
+
+The raw text is always kept by the caller. What :func:`parse_object` returns can be written as
+canonical JSON again; everything that could not be is a :class:`Problem` for the model.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from artificer.values.base import JsonObject, Problem
+from artificer.values.canon import MAX_SAFE_INTEGER
+
+MAX_DEPTH = 64
+"""Deepest nesting of arrays and objects that is read."""
+
+
+class _Refused(ValueError):
+    pass
+
+
+def parse_object(text: str) -> JsonObject | tuple[Problem, ...]:
+    """Parse the arguments of a tool call.
+
+    An empty or blank text means no arguments, ``{}``: that is how providers send a call of a tool
+    without parameters. Returns problems for text that is not JSON, is not an object, repeats a
+    member, holds a number outside the interoperable range (RFC 8259 section 6), a lone surrogate,
+    or nests deeper than MAX_DEPTH.
+    """
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_no_duplicates,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_safe_integer,
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        return (Problem(pointer="", message=f"not valid JSON: {error.msg} at {where}"),)
+    except (_Refused, RecursionError, ValueError) as error:
+        reason = str(error) if isinstance(error, _Refused) else "nested too deeply or out of range"
+        return (Problem(pointer="", message=f"not acceptable JSON: {reason}"),)
+    if not isinstance(value, dict):
+        kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(
+            type(value), "number"
+        )
+        return (Problem(pointer="", message="must be a JSON object", limit="object", actual=kind),)
+    fault = _fault(value, 1)
+    if fault:
+        return (Problem(pointer="", message=f"not acceptable JSON: {fault}"),)
+    return value
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = sorted({n for n in names if names.count(n) > 1})
+        raise _Refused(f"member {repeated[0]!r} appears more than once")
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise _Refused(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _Refused(f"the number {text[:40]} is too large")
+    return value
+
+
+def _safe_integer(text: str) -> int:
+    if len(text) > 17 or abs(int(text)) > MAX_SAFE_INTEGER:
+        raise _Refused(f"the integer {text[:40]} is beyond 2**53 - 1; send it as a string")
+    return int(text)
+
+
+def _fault(value: Any, depth: int) -> str | None:
+    if depth > MAX_DEPTH:
+        return f"nested deeper than {MAX_DEPTH} levels"
+    if isinstance(value, str):
+        return None if _encodable(value) else "a string holds a lone surrogate"
+    if isinstance(value, dict):
+        for name, member in value.items():
+            if not _encodable(name):
+                return "a member name holds a lone surrogate"
+            if fault := _fault(member, depth + 1):
+                return fault
+    elif isinstance(value, list):
+        for item in value:
+            if fault := _fault(item, depth + 1):
+                return fault
+    return None
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,19 @@
+"""Shortening text for people and models, never inside a character."""
+
+from __future__ import annotations
+
+
+def clip(text: str, limit: int, *, mark: str = "…") -> str:
+    """Return at most ``limit`` code points of ``text``, ending in ``mark`` when cut."""
+    if len(text) <= limit:
+        return text
+    return text[: max(0, limit - len(mark))] + mark
+
+
+def head_and_tail(text: str, limit: int) -> str:
+    """Keep the beginning and the end of a long text, and say how much is missing between."""
+    if len(text) <= limit:
+        return text
+    half = max(1, limit // 2)
+    missing = len(text) - 2 * half
+    return f"{text[:half]}\n… {missing} characters left out …\n{text[-half:]}"
