@@ -1,0 +1,222 @@
+"""All artifact tools: which there are, what their schemas cannot say, and how payloads are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from artificer.artifacts import chart, checklist, file, svg, table
+from artificer.artifacts import list as item_list
+from artificer.artifacts.chart import Chart
+from artificer.artifacts.checklist import Checklist
+from artificer.artifacts.file import File
+from artificer.artifacts.list import ItemList
+from artificer.artifacts.ref import ArtifactKind, ArtifactRef
+from artificer.artifacts.svg import Svg
+from artificer.artifacts.table import Table
+from artificer.contracts.definition import ToolDefinition
+from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.canon import canonical
+
+Artifact = Chart | Table | ItemList | Checklist | Svg | File
+
+TOOLS: tuple[ToolDefinition, ...] = (
+    file.CREATE_FILE,
+    *chart.CHART_TOOLS,
+    table.CREATE_TABLE,
+    item_list.CREATE_LIST,
+    checklist.CREATE_CHECKLIST,
+    svg.CREATE_SVG,
+)
+"""The eleven ``create_*`` tools of seed 002."""
+
+LIMITS: dict[ArtifactKind, int] = {
+    "chart": chart.MAX_CHARTS,
+    "table": table.MAX_TABLES,
+    "list": item_list.MAX_LISTS,
+    "checklist": checklist.MAX_CHECKLISTS,
+    "svg": svg.MAX_SVGS,
+    "file": file.MAX_FILES,
+}
+"""How many artifacts of a kind one run may make (seed 002)."""
+
+_WRAPPED: dict[str, ArtifactKind] = {
+    "create_table": "table",
+    "create_list": "list",
+    "create_checklist": "checklist",
+    "create_svg": "svg",
+}
+_NAMES = frozenset(tool.name for tool in TOOLS)
+
+
+def is_artifact_tool(name: str) -> bool:
+    """Whether ``name`` is one of TOOLS."""
+    return name in _NAMES
+
+
+def kind_of(tool: str) -> ArtifactKind:
+    """The kind of artifact that the tool makes."""
+    return "file" if tool == "create_file" else _WRAPPED.get(tool, "chart")
+
+
+def tool_for(kind: ArtifactKind) -> str:
+    """The tools that make this kind, in words for the model."""
+    if kind == "chart":
+        return "one of the create_*_chart tools"
+    return f"create_{kind}"
+
+
+def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Problem, ...]:
+    """Everything wrong with the call that the tool's input schema does not say already.
+
+    ``arguments`` need not satisfy the schema: what has the wrong type is skipped. ``made`` are the
+    artifacts that the run has accepted so far.
+    """
+    payload = _payload(tool, arguments)
+    if payload is None:
+        return ()
+    return (
+        *_identity_problems(tool, arguments, payload, made),
+        *_payload_problems(tool, payload, made),
+    )
+
+
+def identity(tool: str, arguments: JsonObject) -> tuple[ArtifactKind, str, str]:
+    """Kind, id and title of what accepted arguments make. A file's id is its name."""
+    payload = _payload(tool, arguments) or {}
+    name = payload.get(_id_member(tool))
+    return kind_of(tool), str(name), str(payload.get("title", ""))
+
+
+def load(tool: str, arguments: JsonObject) -> Artifact:
+    """Read accepted arguments as a typed payload. A drawing comes back rebuilt.
+
+    Raises:
+        InvariantError: a drawing that has problems.
+        pydantic.ValidationError: arguments that the input schema does not accept.
+    """
+    payload = {k: v for k, v in (_payload(tool, arguments) or {}).items() if k != "replace"}
+    match kind_of(tool):
+        case "chart":
+            return _read(chart.MODELS[tool], payload)
+        case "table":
+            return _read(Table, payload)
+        case "list":
+            return _read(ItemList, payload)
+        case "checklist":
+            return _read(Checklist, payload)
+        case "svg":
+            return svg.load(payload)
+        case "file":
+            return _read(File, payload)
+
+
+def accept(made: tuple[ArtifactRef, ...], ref: ArtifactRef) -> tuple[ArtifactRef, ...]:
+    """The run's artifacts with ``ref``: in place of the one with its kind and id, or at the end."""
+    if any((old.kind, old.id) == (ref.kind, ref.id) for old in made):
+        return tuple(ref if (old.kind, old.id) == (ref.kind, ref.id) else old for old in made)
+    return (*made, ref)
+
+
+def placeholder_for(kind: ArtifactKind, name: str) -> str:
+    """The text that cites an artifact."""
+    return f"{{{{artifact:{kind}:{name}}}}}"
+
+
+def describe(tool: str, artifact: Artifact) -> str:
+    """What the model is told about an artifact it made: what it is, how much, how to cite it."""
+    name = artifact.name if isinstance(artifact, File) else artifact.id
+    kind = kind_of(tool)
+    return f'{tool}: {kind} "{name}" ({_size(artifact)}). Cite it as {placeholder_for(kind, name)}.'
+
+
+Model = TypeVar("Model", bound=Value)
+
+
+def _read(model: type[Model], payload: JsonObject) -> Model:
+    # Through JSON, because strict models take an array for a tuple only from JSON.
+    return model.model_validate_json(canonical(payload))
+
+
+def _payload(tool: str, arguments: JsonObject) -> JsonObject | None:
+    if tool not in _WRAPPED:
+        return arguments
+    payload = arguments.get(_WRAPPED[tool])
+    return payload if isinstance(payload, dict) else None
+
+
+def _id_member(tool: str) -> str:
+    return "name" if tool == "create_file" else "id"
+
+
+def _payload_problems(
+    tool: str, payload: JsonObject, made: tuple[ArtifactRef, ...]
+) -> Iterator[Problem]:
+    match kind_of(tool):
+        case "chart":
+            yield from chart.problems(tool, payload)
+        case "table":
+            yield from table.problems(payload)
+        case "list":
+            yield from item_list.problems(payload)
+        case "checklist":
+            yield from checklist.problems(payload)
+        case "svg":
+            yield from svg.problems(payload)
+        case "file":
+            yield from file.problems(payload, made)
+
+
+def _identity_problems(
+    tool: str, arguments: JsonObject, payload: JsonObject, made: tuple[ArtifactRef, ...]
+) -> Iterator[Problem]:
+    kind = kind_of(tool)
+    same_kind = [ref for ref in made if ref.kind == kind]
+    name = payload.get(_id_member(tool))
+    known = [ref for ref in same_kind if isinstance(name, str) and ref.id.lower() == name.lower()]
+    prefix = f"/{_WRAPPED[tool]}" if tool in _WRAPPED else ""
+    if known and known[0].id != name:
+        yield Problem(
+            pointer=f"{prefix}/{_id_member(tool)}",
+            message=f"differs only in case from the {kind} {known[0].id!r}: choose another, or use"
+            " exactly that one with replace: true",
+            actual=name,
+        )
+    elif known and arguments.get("replace") is not True:
+        yield Problem(
+            pointer=f"{prefix}/{_id_member(tool)}",
+            message=f"a {kind} with this id exists: choose another, or set replace: true",
+            actual=name,
+        )
+    elif not known and len(same_kind) >= LIMITS[kind]:
+        yield Problem(
+            pointer="",
+            message=f"this run has all the {kind}s it may have; replace: true still works",
+            limit=LIMITS[kind],
+            actual=len(same_kind) + 1,
+        )
+
+
+def _size(artifact: Artifact) -> str:
+    if isinstance(artifact, File):
+        return _count(len(artifact.content), "character")
+    if isinstance(artifact, Svg):
+        return f"rebuilt, {_count(len(artifact.content), 'character')}"
+    if isinstance(artifact, Table):
+        return f"{_count(len(artifact.columns), 'column')}, {_count(len(artifact.rows), 'row')}"
+    if isinstance(artifact, ItemList | Checklist):
+        return _count(len(artifact.items), "item")
+    return _chart_size(artifact)
+
+
+def _chart_size(artifact: Chart) -> str:
+    if isinstance(artifact, chart.PieChart):
+        return _count(len(artifact.segments), "segment")
+    if isinstance(artifact, chart.ScatterChart):
+        points = sum(len(series.points) for series in artifact.series)
+        return f"{len(artifact.series)} series, {_count(points, 'point')}"
+    return f"{len(artifact.series)} series, {_count(len(artifact.labels), 'label')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

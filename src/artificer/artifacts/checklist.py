@@ -1,0 +1,60 @@
+"""Checklists: items that a reader ticks off. Their ids stay stable, so ticks survive (seed 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.artifacts.fields import Id, Title, blanks, items, repeats, text, text_field
+from artificer.artifacts.tool import wrapped_tool
+from artificer.values.base import JsonObject, Problem, Value
+
+MAX_CHECKLISTS = 8
+MAX_ITEMS = 64
+MAX_ITEM_ID = 48
+MAX_LABEL = 320
+
+
+class CheckItem(Value):
+    """One thing to tick off."""
+
+    id: Annotated[
+        str,
+        Field(
+            pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_ITEM_ID}}}$",
+            description="Stable id of the item: letters, digits, _ and -.",
+        ),
+    ]
+    label: Annotated[str, text_field(MAX_LABEL, "What is to be done.")]
+    checked: Annotated[bool, Field(description="true if it is done already.")] = False
+
+
+class Checklist(Value):
+    """Items to tick off."""
+
+    kind: Annotated[Literal["checklist"], Field(description="Always checklist.")]
+    id: Id
+    title: Title = ""
+    items: Annotated[
+        tuple[CheckItem, ...],
+        Field(min_length=1, max_length=MAX_ITEMS, description="The items."),
+    ]
+
+
+CREATE_CHECKLIST = wrapped_tool(
+    "create_checklist",
+    "Make a list of things that the reader ticks off."
+    " Cite it in the answer as {{artifact:checklist:ID}}, with exactly this id.",
+    Checklist,
+    "checklist",
+)
+
+
+def problems(payload: JsonObject) -> Iterator[Problem]:
+    """What the schema cannot say of a checklist."""
+    yield from blanks(payload, "items", "label", "/checklist")
+    ids = [text(item, "id") for item in items(payload, "items")]
+    pointers = [f"/checklist/items/{index}/id" for index in range(len(ids))]
+    yield from repeats(list(ids), pointers, "item id")

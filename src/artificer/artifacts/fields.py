@@ -1,0 +1,80 @@
+"""What the payloads of several kinds share: ids, titles, labels, and the rules about them.
+
+Lengths are in code points. Nothing is trimmed, cut or coerced: a value outside its limit is a
+problem for the model. What JSON Schema can say is said in the annotations below, from which each
+tool's input schema is derived; the functions say the rest, and skip whatever has the wrong type,
+because the schema reports that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import Field, JsonValue
+
+from artificer.values.base import JsonObject, Problem
+
+MAX_ID = 64
+MAX_TITLE = 200
+
+Id = Annotated[
+    str,
+    Field(
+        pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_ID}}}$",
+        description="Short id of your choice: letters, digits, _ and -. The narrative cites it.",
+    ),
+]
+Title = Annotated[str, Field(max_length=MAX_TITLE, description="Heading shown above it.")]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def text_field(limit: int, description: str) -> Any:
+    """A pydantic field: a text of 1 to ``limit`` code points."""
+    return Field(min_length=1, max_length=limit, description=description)
+
+
+def items(owner: JsonValue, name: str) -> list[JsonValue]:
+    """The list that is a member of ``owner``, or an empty one where there is none."""
+    value = owner.get(name) if isinstance(owner, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def text(owner: JsonValue, name: str) -> str | None:
+    """The string that is a member of ``owner``, or None where there is none."""
+    value = owner.get(name) if isinstance(owner, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def number(value: JsonValue) -> float | None:
+    """The number, or None for anything else (``true`` is no number)."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def blank(value: JsonValue, pointer: str) -> Iterator[Problem]:
+    """A text that holds only white space. (The schema reports the empty one.)"""
+    if isinstance(value, str) and value and not value.strip():
+        yield Problem(pointer=pointer, message="is blank: it needs a visible character")
+
+
+def blanks(owner: JsonObject, list_name: str, member: str, pointer: str = "") -> Iterator[Problem]:
+    """Blank texts in member ``member`` of each object of a list."""
+    for index, item in enumerate(items(owner, list_name)):
+        yield from blank(text(item, member), f"{pointer}/{list_name}/{index}/{member}")
+
+
+def repeats(values: list[JsonValue], pointers: list[str], what: str) -> Iterator[Problem]:
+    """Strings that occur again, compared without regard to case and outer white space."""
+    first: dict[str, str] = {}
+    for value, pointer in zip(values, pointers, strict=True):
+        if not isinstance(value, str) or not value.strip():
+            continue
+        key = value.strip().casefold()
+        if key in first:
+            yield Problem(
+                pointer=pointer,
+                message=f"repeats the {what} at {first[key]} (upper and lower case count as equal)",
+                actual=value[:80],
+            )
+        first.setdefault(key, pointer)

@@ -1,0 +1,100 @@
+"""Files: long texts that a reader downloads, such as a specification or a prompt (seed 002)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from artificer.artifacts.fields import blank, text
+from artificer.artifacts.ref import ArtifactRef
+from artificer.artifacts.tool import flat_tool
+from artificer.values.base import JsonObject, Problem, Value
+
+MAX_FILES = 24
+MAX_NAME = 160
+MAX_SEGMENT = 48
+MAX_SEGMENTS = 5
+MAX_CONTENT = 48_000
+
+_CHARS = "[A-Za-z0-9._-]"
+_FIRST = "[A-Za-z0-9_-]"
+NAME_PATTERN = (
+    rf"^({_FIRST}{_CHARS}{{0,{MAX_SEGMENT - 1}}}/){{0,{MAX_SEGMENTS - 1}}}"
+    rf"{_FIRST}({_CHARS}{{0,{MAX_SEGMENT - 4}}}\.[mM][dD]"
+    rf"|{_CHARS}{{0,{MAX_SEGMENT - 5}}}\.[tT][xX][tT])$"
+)
+"""At most five segments of at most 48 characters; the last ends in ``.md`` or ``.txt``.
+
+A segment does not begin with a dot: ``..`` leaves the folder and ``.name`` hides the file from
+whoever unpacks it. Names are stored as they are or not at all, so that a citation always matches.
+"""
+
+
+class File(Value):
+    """A text file. ``name`` is its path and its id."""
+
+    name: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_NAME,
+            pattern=NAME_PATTERN,
+            description="Path ending in .md or .txt, folders allowed, such as specs/plan.md.",
+        ),
+    ]
+    content: Annotated[
+        str, Field(min_length=1, max_length=MAX_CONTENT, description="The whole text of the file.")
+    ]
+
+
+CREATE_FILE = flat_tool(
+    "create_file",
+    "Make a text file that the reader can open and download: a specification, a prompt, anything"
+    " long. For short enumerations make a list, for things to tick off a checklist."
+    " Cite it in the answer as {{artifact:file:NAME}}, with exactly this name.",
+    File,
+)
+
+
+def problems(payload: JsonObject, made: tuple[ArtifactRef, ...]) -> Iterator[Problem]:
+    """What the schema cannot say of a file."""
+    yield from blank(text(payload, "content"), "/content")
+    name = text(payload, "name")
+    if name is None:
+        return
+    if not re.fullmatch(NAME_PATTERN[1:-1], name) or len(name) > MAX_NAME:
+        suggestion = canonical_name(name)
+        if suggestion:
+            yield Problem(pointer="/name", message="use this name instead", limit=suggestion)
+        return
+    lower = name.lower()
+    for ref in made:
+        other = ref.id.lower()
+        if ref.kind == "file" and (lower + "/").startswith(other + "/") != (
+            (other + "/").startswith(lower + "/")
+        ):
+            yield Problem(
+                pointer="/name",
+                message=f"{ref.id!r} exists: one name cannot be both a file and a folder",
+                actual=name,
+            )
+
+
+def canonical_name(name: str) -> str:
+    """The acceptable name nearest to ``name``, or "" where nothing of it could be kept."""
+    parts = [re.sub(r"[^A-Za-z0-9._-]+", "_", part) for part in name.replace("\\", "/").split("/")]
+    kept = [cut for part in parts if (cut := part.strip("_").lstrip(".").strip("_"))]
+    if not kept:
+        return ""
+    *folders, leaf = kept
+    stem, dot, ending = leaf.rpartition(".")
+    if not dot or ending.lower() not in ("md", "txt"):
+        stem, ending = leaf, "md"
+    leaf = f"{stem[: MAX_SEGMENT - len(ending) - 1]}.{ending}"
+    segments = [folder[:MAX_SEGMENT] for folder in folders[: MAX_SEGMENTS - 1]]
+    while segments and len("/".join([*segments, leaf])) > MAX_NAME:
+        segments.pop()
+    return "/".join([*segments, leaf])

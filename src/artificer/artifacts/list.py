@@ -1,0 +1,56 @@
+"""Lists: bullets and numbered steps, used instead of Markdown lists in the narrative (seed 002)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.artifacts.fields import Id, Title, blank, items, text_field
+from artificer.artifacts.tool import wrapped_tool
+from artificer.values.base import JsonObject, Problem, Value
+
+MAX_LISTS = 12
+MAX_ITEMS = 48
+MAX_ITEM = 512
+
+Item = Annotated[str, text_field(MAX_ITEM, "Text of the item, without a bullet or number.")]
+
+_MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+
+
+class ItemList(Value):
+    """Plain items. ``ordered`` says that their order counts, and numbers them."""
+
+    kind: Annotated[Literal["list"], Field(description="Always list.")]
+    id: Id
+    title: Title = ""
+    ordered: Annotated[bool, Field(description="true to number the items: steps, ranks.")] = False
+    items: Annotated[
+        tuple[Item, ...],
+        Field(min_length=1, max_length=MAX_ITEMS, description="The items."),
+    ]
+
+
+CREATE_LIST = wrapped_tool(
+    "create_list",
+    "Make a list of plain items, numbered if ordered is true. Never write a Markdown list in the"
+    " answer. Cite it there as {{artifact:list:ID}}, with exactly this id.",
+    ItemList,
+    "list",
+)
+
+
+def problems(payload: JsonObject) -> Iterator[Problem]:
+    """What the schema cannot say of a list."""
+    for index, item in enumerate(items(payload, "items")):
+        pointer = f"/list/items/{index}"
+        yield from blank(item, pointer)
+        if isinstance(item, str) and (marker := _MARKER.match(item)):
+            yield Problem(
+                pointer=pointer,
+                message="begins with a list marker: leave it out (ordered: true numbers the items)",
+                actual=marker.group().strip(),
+            )

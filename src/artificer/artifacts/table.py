@@ -1,0 +1,75 @@
+"""Tables: rectangular grids, used instead of Markdown tables in the narrative (seed 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, WithJsonSchema
+
+from artificer.artifacts.fields import Id, Title, blank, items, repeats, text_field
+from artificer.artifacts.tool import wrapped_tool
+from artificer.values.base import JsonObject, Problem, Value
+
+MAX_TABLES = 8
+MAX_COLUMNS = 12
+MAX_ROWS = 80
+MAX_HEADER = 64
+MAX_CELL = 512
+
+Cell = Annotated[
+    str | int | float | bool | None,
+    WithJsonSchema({"type": ["string", "number", "boolean", "null"], "maxLength": MAX_CELL}),
+]
+"""A cell keeps its JSON type: a number stays a number, null is an empty cell."""
+
+Header = Annotated[str, text_field(MAX_HEADER, "Heading of the column.")]
+Row = Annotated[
+    tuple[Cell, ...],
+    Field(min_length=1, max_length=MAX_COLUMNS, description="One cell for each column."),
+]
+
+
+class Table(Value):
+    """A grid in which every row has as many cells as there are columns."""
+
+    kind: Annotated[Literal["table"], Field(description="Always table.")]
+    id: Id
+    title: Title = ""
+    columns: Annotated[
+        tuple[Header, ...],
+        Field(min_length=1, max_length=MAX_COLUMNS, description="The headings, each different."),
+    ]
+    rows: Annotated[
+        tuple[Row, ...],
+        Field(max_length=MAX_ROWS, description="The rows, each with one cell for each column."),
+    ]
+
+
+CREATE_TABLE = wrapped_tool(
+    "create_table",
+    "Make a table of columns and rows. Never write a Markdown table in the answer."
+    " Cite it there as {{artifact:table:ID}}, with exactly this id.",
+    Table,
+    "table",
+)
+
+
+def problems(payload: JsonObject) -> Iterator[Problem]:
+    """What the schema cannot say of a table.
+
+    Two columns may not have the same heading, in whatever case: nobody could name one of them.
+    """
+    columns = items(payload, "columns")
+    pointers = [f"/table/columns/{index}" for index in range(len(columns))]
+    for header, pointer in zip(columns, pointers, strict=True):
+        yield from blank(header, pointer)
+    yield from repeats(columns, pointers, "heading")
+    for index, row in enumerate(items(payload, "rows")):
+        if isinstance(row, list) and row and columns and len(row) != len(columns):
+            yield Problem(
+                pointer=f"/table/rows/{index}",
+                message="must have exactly one cell for each column",
+                limit=len(columns),
+                actual=len(row),
+            )

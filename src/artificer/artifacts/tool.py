@@ -1,0 +1,68 @@
+"""From a payload model to a tool definition.
+
+The schemas are self-contained: no ``$ref``, ``$defs``, ``title`` or ``default`` of pydantic's, so
+that every provider and every grammar converter takes them, and closed against unknown members.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from artificer.contracts.definition import ToolDefinition
+from artificer.values.base import JsonObject, Value
+
+REPLACE: JsonObject = {
+    "type": "boolean",
+    "description": "true to put this in place of what you made earlier with the same id.",
+}
+
+
+def flat_tool(name: str, description: str, model: type[Value]) -> ToolDefinition:
+    """A tool whose arguments are the payload's own members, plus ``replace``."""
+    schema = schema_of(model)
+    schema["properties"] = {**schema["properties"], "replace": REPLACE}
+    return _definition(name, description, schema)
+
+
+def wrapped_tool(name: str, description: str, model: type[Value], member: str) -> ToolDefinition:
+    """A tool whose arguments are the payload in one member, plus ``replace`` beside it."""
+    payload = schema_of(model)
+    payload["description"] = f"The {member}."
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {member: payload, "replace": REPLACE},
+        "required": [member],
+        "additionalProperties": False,
+    }
+    return _definition(name, description, schema)
+
+
+def schema_of(model: type[Value]) -> dict[str, Any]:
+    """The model's JSON Schema, with everything it refers to put in place."""
+    whole = model.model_json_schema()
+    inlined = _inline(whole, whole.get("$defs", {}))
+    inlined.pop("description", None)
+    return inlined
+
+
+def _definition(name: str, description: str, schema: JsonObject) -> ToolDefinition:
+    return ToolDefinition(
+        name=name,
+        description=description,
+        input_schema=schema,
+        effect="pure",
+        risk="info",
+        backend="artifact",
+    )
+
+
+def _inline(node: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in node:
+        target = defs[node["$ref"].removeprefix("#/$defs/")]
+        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+    result = {k: v for k, v in node.items() if k not in ("$defs", "title", "default")}
+    if "properties" in result:
+        result["properties"] = {k: _inline(v, defs) for k, v in result["properties"].items()}
+    if "items" in result:
+        result["items"] = _inline(result["items"], defs)
+    return result
