@@ -51,11 +51,16 @@ class Memo:
 
 @dataclass(frozen=True)
 class Payload:
-    """The body of one request as it is handed to the SDK, its growing list apart."""
+    """The body of one request as it is handed to the SDK, its growing list apart.
+
+    ``tools`` are the definitions behind the wire's tools. They are not sent: reading the reply
+    needs them, to turn names and arguments back.
+    """
 
     rest: JsonObject
     key: str
     items: list[JsonObject]
+    tools: tuple[ToolDefinition, ...] = ()
 
     @property
     def body(self) -> JsonObject:
@@ -227,7 +232,7 @@ class BlobStore(Protocol):
 
 @dataclass(frozen=True)
 class Question:
-    """A call that policy wants a person to allow. ``digest`` binds the answer to this exact call."""
+    """A call that policy wants a person to allow; ``digest`` binds the answer to this very call."""
 
     run: str
     tool: str

@@ -1,0 +1,82 @@
+"""Naming a failure: by status *and* by message, since servers disagree about both."""
+
+from __future__ import annotations
+
+import re
+
+from artificer.values.model import FailureCode, ModelFailure
+from artificer.values.text import clip
+
+MAX_MESSAGE = 500
+"""Characters of a provider's message that are kept."""
+
+_CONTEXT_OVERFLOW = re.compile(
+    r"exceed_context_size_error|context_length_exceeded|context[ _]window|prompt is too long"
+    r"|maximum context length|context size|exceeds? the context|input is too long"
+    r"|input length and `max_tokens` exceed",
+    re.IGNORECASE,
+)
+_BY_WORDS: tuple[tuple[re.Pattern[str], FailureCode], ...] = (
+    (re.compile(r"overloaded|at capacity", re.IGNORECASE), "overloaded"),
+    (re.compile(r"rate[ _]limit|too many requests|quota", re.IGNORECASE), "rate_limited"),
+    (re.compile(r"does not match the expected", re.IGNORECASE), "malformed_response"),
+    (re.compile(r"invalid_request", re.IGNORECASE), "bad_request"),
+)
+_SECRETS = re.compile(r"(?i)(bearer\s+|sk-|api[_-]?key\W{1,3})[\w.*-]{6,}")
+
+_OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
+_OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
+_BY_STATUS: dict[int, FailureCode] = {
+    401: "auth",
+    402: "rate_limited",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    409: "unavailable",
+    413: "context_overflow",
+    425: "unavailable",
+    429: "rate_limited",
+    504: "timeout",
+    529: "overloaded",
+}
+
+
+def classify(status: int | None, message: str) -> FailureCode:
+    """Return the failure's code; ``status`` is None for an error inside a stream.
+
+    llama.cpp answers 500 when the model's output does not fit its own grammar: that is a
+    malformed response, and asking again may help.
+    """
+    if status in _OVERFLOW_STATUSES and _CONTEXT_OVERFLOW.search(message):
+        return "context_overflow"
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status is not None and 400 <= status < 500:
+        return "bad_request"
+    return next((code for words, code in _BY_WORDS if words.search(message)), "unavailable")
+
+
+def failure(code: FailureCode, message: str, *, secret: str = "") -> ModelFailure:
+    """Build a failure whose message is short and holds no key."""
+    text = message.encode("utf-8", "replace").decode()
+    if secret:
+        text = text.replace(secret, "[key]")
+    text = _SECRETS.sub(r"\1[key]", text)
+    return ModelFailure(code=code, message=clip(" ".join(text.split()), MAX_MESSAGE))
+
+
+def error_in(value: object) -> tuple[int | None, str] | None:
+    """Return status and message of an error that a server put where a reply should be.
+
+    Knows OpenAI's shape (``{"error": {"code", "message", "type"}}``), which llama.cpp uses on
+    every path, Anthropic's, and a bare string.
+    """
+    if not isinstance(value, dict) or not value.get("error"):
+        return None
+    error = value["error"]
+    if not isinstance(error, dict):
+        return None, str(error)
+    code = error.get("code")
+    status = code if type(code) is int and 400 <= code < 600 else None
+    words = [str(error[key]) for key in ("type", "code", "message") if error.get(key)]
+    return status, ": ".join(words) or "the server reported an error without a message"

@@ -1,0 +1,106 @@
+"""What the mappings of all protocols share: identifiers, arguments, texts that may be sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Callable
+
+from artificer.values.base import JsonObject, JsonValue
+from artificer.values.blocks import ToolResultBlock, ToolUseBlock
+from artificer.values.strict_json import parse_object
+
+EMPTY_TURN = "(empty)"
+"""Stands for a message without anything to send: every provider refuses an empty one."""
+
+UNPARSABLE = "unparsable_arguments"
+"""The one member under which arguments that are no JSON object travel back to the model."""
+
+_WIRE_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
+
+NewId = Callable[[], str]
+
+
+def fresh_id() -> str:
+    """Return an id for a call that came without one."""
+    return f"call_{uuid.uuid4().hex[:24]}"
+
+
+def wire_id(call_id: str) -> str:
+    """Return the id as every provider accepts it, always the same for the same id.
+
+    Anthropic demands ``^[a-zA-Z0-9_-]+$``, OpenAI at most 40 characters (error messages of both).
+    """
+    if _WIRE_ID.match(call_id):
+        return call_id
+    return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, which JSON can carry but UTF-8 cannot, by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def arguments_object(raw: str) -> JsonObject:
+    """Return raw arguments as an object, whatever the model wrote.
+
+    Anthropic refuses an ``input`` that is no object, and chat templates of llama.cpp parse
+    ``arguments``: a text that is no acceptable JSON object is wrapped, never lost.
+    """
+    parsed = parse_object(raw)
+    return parsed if isinstance(parsed, dict) else {UNPARSABLE: clean(raw)}
+
+
+def arguments_text(raw: str) -> str:
+    """Return raw arguments as the text of a JSON object; text that is one already is unchanged."""
+    if raw.strip() and isinstance(parse_object(raw), dict):
+        return raw
+    return json.dumps(arguments_object(raw), ensure_ascii=False)
+
+
+def result_text(block: ToolResultBlock) -> str:
+    """Return a tool result's text for protocols that have no error flag: the status leads."""
+    return f"[{block.status}] {block.content}" if block.is_error else block.content
+
+
+def call_block(
+    call_id: str, name: str, arguments: str, taken: set[str], new_id: NewId
+) -> ToolUseBlock:
+    """Return a call with a usable id: one that is missing or repeated in the reply is replaced.
+
+    The id is added to ``taken``.
+    """
+    usable = clean(call_id)
+    if not usable or usable in taken:
+        usable = new_id()
+    taken.add(usable)
+    return ToolUseBlock(id=usable, name=clean(name), arguments=clean(arguments))
+
+
+def text_of(value: JsonValue) -> str:
+    """Return a wire value as text, where servers disagree: string, list of parts, or null."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(text_of(part.get("text")) for part in value if isinstance(part, dict))
+    return ""
+
+
+def raw_arguments(value: JsonValue) -> str:
+    """Return a call's arguments as text, where some servers send an object or null."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def count_of(value: object, *path: str) -> int:
+    """Return the token count at a path of members, 0 where there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if type(value) is int and value > 0 else 0

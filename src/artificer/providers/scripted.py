@@ -1,0 +1,107 @@
+"""A model that says what it was told to say: for tests, and for showing the machinery.
+
+It stands behind the same port as every real provider, and its requests have digests like theirs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+from artificer.contracts.definition import ModelRequest
+from artificer.errors import AuthorError
+from artificer.ports import Memo, Payload
+from artificer.values.base import JsonObject
+from artificer.values.blocks import Block, Message, TextBlock, ToolUseBlock
+from artificer.values.model import (
+    ArgumentsDelta,
+    Delta,
+    ModelFailure,
+    ModelReply,
+    StopReason,
+    TextDelta,
+    Usage,
+)
+
+Answer = ModelReply | ModelFailure
+Script = Iterable[Answer] | Callable[[JsonObject], Answer]
+
+
+def say(text: str, *, stop: StopReason = "end_turn") -> ModelReply:
+    """A reply of text alone."""
+    return ModelReply(blocks=(TextBlock(text=text),), stop=stop, usage=_USAGE)
+
+
+def call(name: str, /, **arguments: object) -> ToolUseBlock:
+    """A tool call with these arguments, without an id: the runtime gives it one."""
+    return ToolUseBlock(id="", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
+
+
+def reply(*blocks: Block, stop: StopReason = "tool_use") -> ModelReply:
+    """A reply of any blocks."""
+    return ModelReply(blocks=blocks, stop=stop, usage=_USAGE)
+
+
+_USAGE = Usage(input_tokens=10, output_tokens=5)
+
+
+class ScriptedProvider:
+    """Answers from a list, in order, or from a function of the request's body.
+
+    Raises:
+        AuthorError: asked for more answers than the script has.
+    """
+
+    def __init__(self, script: Script, *, name: str = "scripted") -> None:
+        self._function = script if callable(script) else None
+        self._answers = [] if callable(script) else list(script)
+        self._name = name
+        self.requests: list[JsonObject] = []
+
+    @property
+    def name(self) -> str:
+        """``scripted``, unless it plays another provider."""
+        return self._name
+
+    @property
+    def remaining(self) -> int:
+        """Answers that nobody has asked for yet."""
+        return len(self._answers)
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        """The normal form itself is the wire form."""
+        rest: JsonObject = request.model_dump(mode="json")
+        return Payload(rest, "messages", memo.items(None, messages, _to_wire))
+
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> Answer:
+        """Return the next answer, streaming its pieces."""
+        self.requests.append(payload.body)
+        if self._function is not None:
+            answer = self._function(payload.body)
+        elif self._answers:
+            answer = self._answers.pop(0)
+        else:
+            raise AuthorError(
+                f"The script has no answer to request {len(self.requests)}.",
+                hint="Add an answer, or find out why the run asked once more.",
+            )
+        if isinstance(answer, ModelReply):
+            _stream(answer, on_delta)
+        return answer
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def _to_wire(message: Message) -> list[JsonObject]:
+    return [message.model_dump(mode="json")]
+
+
+def _stream(answer: ModelReply, on_delta: Callable[[Delta], None]) -> None:
+    index = 0
+    for block in answer.blocks:
+        if isinstance(block, TextBlock):
+            on_delta(TextDelta(text=block.text))
+        elif isinstance(block, ToolUseBlock):
+            on_delta(ArgumentsDelta(index=index, name=block.name, text=block.arguments))
+            index += 1
