@@ -11,7 +11,7 @@
     │   ├── NotFoundError          no such run, blob, model or file
     │   ├── Fenced                 another process took this run over
     │   └── TamperedError          stored bytes are not what was written
-    ├── ModelError             the model's answer cannot be used, and there is no turn left to tell it
+    ├── ModelError             the model's answer cannot be used, and no turn is left to tell it
     └── BugError               we act next: please report it
         ├── TransitionError        an event arrived in a phase that has no rule for it
         └── InvariantError         something that must always hold did not
@@ -62,7 +62,7 @@ class ToolDefinitionError(AuthorError):
 
 
 class CanonicalError(AuthorError):
-    """A value has no canonical JSON form (RFC 8785): NaN, an integer beyond 2**53, a lone surrogate."""
+    """A value has no canonical JSON (RFC 8785): NaN, an integer beyond 2**53, a lone surrogate."""
 
     code = "canonical"
 
@@ -100,7 +100,7 @@ class NotFoundError(OperatorError):
 
 
 class Fenced(OperatorError):
-    """Another process has taken this run over, or has appended to it: this one may write nothing."""
+    """Another process has taken this run over or appended to it: this one may write nothing."""
 
     code = "fenced"
 

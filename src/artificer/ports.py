@@ -75,9 +75,7 @@ class Provider(Protocol):
     def name(self) -> str:
         """The word before the slash in ``anthropic/claude-…``."""
 
-    def prepare(
-        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
-    ) -> Payload:
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request to the provider's form. Pure: it does no I/O and imports no SDK.
 
         ``messages`` is always paired: every tool call is followed by its one result.
@@ -190,9 +188,7 @@ class Journal(Protocol):
     async def acquire(self, run: str) -> Lease:
         """Become the run's one writer: a new epoch, higher than any before."""
 
-    async def append(
-        self, run: str, epoch: int, head: Head, records: Sequence[Record]
-    ) -> Head:
+    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
         """Append all records or none, durably, and return the new head.
 
         Raises:

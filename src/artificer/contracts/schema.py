@@ -7,6 +7,7 @@ refused.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -64,8 +65,6 @@ class Schema:
 
 @lru_cache(maxsize=512)
 def _compiled(text: bytes) -> Schema:
-    import json
-
     return Schema(json.loads(text))
 
 
@@ -90,33 +89,38 @@ def _explain(error: Any) -> Iterator[Problem]:
     elif keyword in _BOUNDS:
         message, measure = _BOUNDS[keyword]
         actual = measure(value) if measure else value
-        yield Problem(
-            pointer=pointer(where), message=message, limit=error.kind.limit
-            if hasattr(error.kind, "limit") else None, actual=actual,
-        )
+        rule = error.kind.as_dict()
+        limit = rule.get("limit", rule.get("multiple_of"))
+        yield Problem(pointer=pointer(where), message=message, limit=limit, actual=actual)
     else:
         yield _one(keyword, pointer(where), value, error)
 
 
 def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
     if keyword == "type":
-        types = error.kind.types if hasattr(error.kind, "types") else None
+        types = ", ".join(error.kind.types)
         return Problem(
             pointer=where, message="has the wrong type", limit=types, actual=_kind_of(value)
         )
     if keyword == "enum":
         return Problem(
-            pointer=where, message="is not one of the allowed values", limit=error.kind.options,
+            pointer=where,
+            message="is not one of the allowed values",
+            limit=[_short(option) for option in error.kind.options],
             actual=_short(value),
         )
     if keyword == "const":
         return Problem(
-            pointer=where, message="must be exactly the expected value",
-            limit=error.kind.expected_value, actual=_short(value),
+            pointer=where,
+            message="must be exactly the expected value",
+            limit=_short(error.kind.expected_value),
+            actual=_short(value),
         )
     if keyword == "pattern":
         return Problem(
-            pointer=where, message="does not match the pattern", limit=error.kind.pattern,
+            pointer=where,
+            message="does not match the pattern",
+            limit=error.kind.pattern,
             actual=_short(value),
         )
     return Problem(pointer=where, message=f"breaks the rule {keyword!r}", actual=_kind_of(value))

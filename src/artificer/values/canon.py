@@ -35,7 +35,8 @@ def canonical(value: Any) -> bytes:
     try:
         if _is_plain(value):
             return _encode(value).encode()
-        return rfc8785.dumps(value)
+        exact: bytes = rfc8785.dumps(value)
+        return exact
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
         raise CanonicalError(f"This value has no canonical JSON: {error}.") from error
 
@@ -82,13 +83,12 @@ class ListDigest:
     def digest(self, rest: Mapping[str, Any], key: str, items: list[Any]) -> str:
         """Return ``digest({**rest, key: items})``.
 
-        Items already hashed are recognised by identity: a caller that reuses its item objects
-        pays for the new ones alone; one that does not pays for all, with the same result.
+        Items already hashed are recognised by comparison, which is quick for a caller that reuses
+        its item objects; when they differ, all is hashed anew, with the same result.
         """
         head, tail = _split(rest, key)
         known = len(self._items)
-        same = head == self._head and known <= len(items)
-        if not (same and all(a is b for a, b in zip(self._items, items, strict=False))):
+        if head != self._head or items[:known] != self._items:
             self._head, self._items, known = head, [], 0
             self._hash = hashlib.sha256(head)
         for item in items[known:]:

@@ -1,0 +1,144 @@
+"""Events: facts in the past tense. Time, identity and every wording that a model is shown arrive
+inside them; the reducer computes none of it (invariants 4 and 5).
+
+``at`` is milliseconds since 1970-01-01 UTC. ``intent`` is the number of the intent that an event
+is the receipt of.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
+from artificer.core.gate import Verdict
+from artificer.core.spec import RunSpec
+from artificer.values.base import Digest, Value
+from artificer.values.blocks import Block, CallStatus
+from artificer.values.model import FailureCode, StopReason, Usage
+
+
+class _Event(Value):
+    at: int
+
+
+class PromptReceived(_Event):
+    """The run begins. ``release`` is the version of Artificer that wrote the journal."""
+
+    type: Literal["PromptReceived"] = "PromptReceived"
+    spec: RunSpec
+    release: str
+
+
+class ModelResponded(_Event):
+    """A complete reply. ``raw`` is the blob of the provider's own response."""
+
+    type: Literal["ModelResponded"] = "ModelResponded"
+    intent: int
+    blocks: tuple[Block, ...]
+    stop: StopReason
+    usage: Usage
+    model: str
+    response_id: str
+    attempts: int
+    duration_ms: int
+    cost_micros: int | None = None
+    raw: Digest | None = None
+
+
+class ModelFailed(_Event):
+    """No reply, after all attempts."""
+
+    type: Literal["ModelFailed"] = "ModelFailed"
+    intent: int
+    code: FailureCode
+    message: str
+    attempts: int
+    duration_ms: int
+    raw: Digest | None = None
+
+
+class CallsJudged(_Event):
+    """The gate's verdicts, one per call of the turn, in order."""
+
+    type: Literal["CallsJudged"] = "CallsJudged"
+    intent: int
+    verdicts: tuple[Verdict, ...]
+
+
+class ApprovalAnswered(_Event):
+    """Somebody allowed a call or did not. ``content`` is what the model is told of a refusal."""
+
+    type: Literal["ApprovalAnswered"] = "ApprovalAnswered"
+    intent: int
+    approved: bool
+    by: str
+    reason: str
+    content: str
+
+
+class ToolReturned(_Event):
+    """What a tool call came to."""
+
+    type: Literal["ToolReturned"] = "ToolReturned"
+    intent: int
+    status: CallStatus
+    content: str
+    duration_ms: int
+    evidence: str | None = None
+    artifact: ArtifactRef | None = None
+
+
+class ReplyChecked(_Event):
+    """What a reply without calls is worth.
+
+    ``narrative`` is the text now kept for delivery. ``request`` is what the model is told when it
+    should try again; None accepts the reply.
+    """
+
+    type: Literal["ReplyChecked"] = "ReplyChecked"
+    intent: int
+    narrative: str
+    findings: tuple[Finding, ...] = ()
+    request: str | None = None
+    rejected: str | None = None
+
+
+class RunResumed(_Event):
+    """A process took the run up again. ``epoch`` is its right to write."""
+
+    type: Literal["RunResumed"] = "RunResumed"
+    epoch: int
+
+
+class CancelRequested(_Event):
+    """Somebody wants the run to end. ``content`` is what open calls are answered with."""
+
+    type: Literal["CancelRequested"] = "CancelRequested"
+    reason: str
+    content: str
+
+
+class RunFinished(_Event):
+    """The run is over. ``deliverable`` is the blob of what it delivered."""
+
+    type: Literal["RunFinished"] = "RunFinished"
+    intent: int
+    status: DeliverableStatus
+    deliverable: Digest
+
+
+Event = Annotated[
+    PromptReceived
+    | ModelResponded
+    | ModelFailed
+    | CallsJudged
+    | ApprovalAnswered
+    | ToolReturned
+    | ReplyChecked
+    | RunResumed
+    | CancelRequested
+    | RunFinished,
+    Field(discriminator="type"),
+]

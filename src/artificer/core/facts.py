@@ -1,0 +1,122 @@
+"""Facts that need nothing from the world: verdicts, checked replies, the deliverable.
+
+They are computed here once and recorded in events. A replay computes them again and reports a
+difference, but goes on from what was recorded (invariant 5).
+"""
+
+from __future__ import annotations
+
+from artificer.artifacts.deliverable import (
+    Deliverable,
+    blocking,
+    dangling,
+    examine,
+    keeps,
+    repair_request,
+)
+from artificer.artifacts.ref import DeliverableStatus
+from artificer.core import events as ev
+from artificer.core.gate import judge
+from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
+from artificer.core.state import RunState
+from artificer.errors import InvariantError
+from artificer.values.canon import canonical, digest_of
+
+_EMPTY = (
+    "Your reply held neither text nor a tool call. Answer the request, or call one of the tools."
+)
+
+_NOTES: dict[FinishReason, str] = {
+    "done": "",
+    "cancelled": "Cancelled before it was finished.",
+    "empty_reply": "The model gave no answer.",
+    "model_failed": "The model could not answer.",
+    "output_limit": "The model's last reply was cut off at its output limit.",
+    "refused": "The model declined to answer.",
+    "repair_limit": "The last answer still has faults after all repair rounds.",
+    "token_limit": "Stopped at the run's token limit, before it was finished.",
+    "turn_limit": "Stopped at the run's turn limit, before it was finished.",
+    "wall_limit": "Stopped at the run's time limit, before it was finished.",
+}
+
+
+def establish(state: RunState, intent: Intent, at: int) -> tuple[ev.Event, bytes | None]:
+    """Perform an inline intent: return its event, and the deliverable's bytes if it makes one."""
+    match intent:
+        case JudgeCalls():
+            return _judge_calls(state, intent, at), None
+        case CheckReply():
+            return _check_reply(state, intent, at), None
+        case Finish():
+            body = conclude(state, intent.reason)
+            data = canonical(body.model_dump(mode="json"))
+            return ev.RunFinished(
+                at=at, intent=intent.n, status=body.status, deliverable=digest_of(data)
+            ), data
+        case _:
+            raise InvariantError(f"{intent.type} needs the world to be performed.")
+
+
+def _judge_calls(state: RunState, intent: JudgeCalls, at: int) -> ev.CallsJudged:
+    spec = state.given
+    verdicts = judge(
+        state.history[-1].calls,
+        toolset=spec.tools(),
+        policy=spec.policy,
+        made=state.artifacts,
+        most=spec.limits.calls,
+        cut=state.cut,
+    )
+    return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
+
+
+def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecked:
+    """Decide which text is kept, and what to ask for when it cannot be delivered yet.
+
+    A kept narrative is only replaced by one that keeps its citations (invariant 8).
+    """
+    last = state.history[-1]
+    text = last.text if last.role == "assistant" else ""
+    kept, rejected = state.narrative, None
+    if not kept:
+        kept = text
+    elif text and text != kept:
+        rejected = keeps(kept, text, state.artifacts)
+        kept = kept if rejected else text
+    if not kept.strip() and not state.artifacts:
+        return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=_EMPTY)
+    if state.given.kind == "chat":
+        return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept)
+    examined = examine(kept, state.artifacts)
+    faults = blocking(examined.findings)
+    return ev.ReplyChecked(
+        at=at,
+        intent=intent.n,
+        narrative=examined.narrative,
+        findings=examined.findings,
+        request=repair_request(faults) if faults else None,
+        rejected=rejected,
+    )
+
+
+def conclude(state: RunState, reason: FinishReason) -> Deliverable:
+    """What the run delivers: whatever exists, and the truth about what is missing."""
+    narrative = state.narrative or state.last_text
+    examined = examine(narrative, state.artifacts)
+    findings = examined.findings if state.given.kind == "deliver" else ()
+    return Deliverable(
+        status=_status(reason, bool(narrative.strip() or state.artifacts), dangling(findings)),
+        narrative=examined.narrative if state.given.kind == "deliver" else narrative,
+        artifacts=state.artifacts,
+        findings=findings,
+        note=_NOTES[reason],
+    )
+
+
+def _status(reason: FinishReason, exists: bool, incomplete: bool) -> DeliverableStatus:
+    if reason == "cancelled":
+        return "cancelled"
+    if not exists:
+        return "failed"
+    finished = reason in ("done", "repair_limit")
+    return "completed" if finished and not incomplete else "partial"

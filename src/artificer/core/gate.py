@@ -1,0 +1,207 @@
+"""The gate: every tool call of every backend passes here, and nowhere else.
+
+known tool → arguments parsed, raw text kept → JSON Schema, all errors at once → the tool's own
+rules → policy → verdict. Verdicts are recorded as facts: their wording and a library's messages
+may change with a release, what was told to the model may not.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from artificer.artifacts import catalog
+from artificer.artifacts.ref import ArtifactRef
+from artificer.contracts.definition import ToolDefinition, Toolset
+from artificer.contracts.schema import compile_schema
+from artificer.core.policy import Policy, decide
+from artificer.values.base import Digest, JsonObject, Problem, Value
+from artificer.values.blocks import ToolUseBlock
+from artificer.values.canon import canonical, digest_of
+from artificer.values.strict_json import parse_object
+
+VerdictWord = Literal["allow", "ask", "denied", "invalid", "unknown_tool", "duplicate"]
+
+
+class Verdict(Value):
+    """What the gate said of one call.
+
+    ``arguments`` is the canonical JSON text of what will run and ``digest`` binds name and
+    arguments together; both are None when the arguments could not be read. ``content`` is what
+    the model is told when the call does not run.
+    """
+
+    call_id: str
+    tool: str
+    verdict: VerdictWord
+    rule: str = ""
+    reason: str = ""
+    problems: tuple[Problem, ...] = ()
+    arguments: str | None = None
+    digest: Digest | None = None
+    content: str = ""
+
+
+def judge(
+    calls: tuple[ToolUseBlock, ...],
+    *,
+    toolset: Toolset,
+    policy: Policy,
+    made: tuple[ArtifactRef, ...],
+    most: int,
+    cut: bool,
+) -> tuple[Verdict, ...]:
+    """Judge the calls of one turn, in order.
+
+    ``made`` are the artifacts that exist; what earlier calls of the turn will make counts too.
+    ``most`` is the number of calls that one turn may have. ``cut`` says that the reply ended at
+    its output limit: then no call of it can be trusted to be whole, and none runs.
+    """
+    verdicts: list[Verdict] = []
+    seen: set[str] = set()
+    for number, call in enumerate(calls, 1):
+        if cut:
+            verdict = _refuse(
+                call,
+                "invalid",
+                "Not run: your reply was cut off at its output limit. "
+                "Repeat the call, with less in it.",
+            )
+        elif number > most:
+            verdict = _refuse(
+                call, "invalid", f"Not run: one reply may hold at most {most} tool calls."
+            )
+        else:
+            verdict = _judge(call, toolset, policy, made, seen)
+        if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
+            seen.add(verdict.digest)
+            made = _with_pending(made, call.name, verdict, toolset)
+        verdicts.append(verdict)
+    return tuple(verdicts)
+
+
+def _judge(
+    call: ToolUseBlock,
+    toolset: Toolset,
+    policy: Policy,
+    made: tuple[ArtifactRef, ...],
+    seen: set[str],
+) -> Verdict:
+    tool = toolset.get(call.name)
+    if tool is None:
+        known = ", ".join(toolset.names) or "none"
+        return _refuse(call, "unknown_tool", f"There is no such tool. The tools are: {known}.")
+    arguments = parse_object(call.arguments)
+    if isinstance(arguments, tuple):
+        return _invalid(call, arguments)
+    text = canonical(arguments).decode()
+    digest = call_digest(call.name, text)
+    if digest in seen:
+        return _refuse(
+            call, "duplicate", "Not run again: this turn already has the same call.", text, digest
+        )
+    problems = _problems(tool, arguments, made)
+    if problems:
+        return _invalid(call, problems, text, digest)
+    decision = decide(policy, tool)
+    if decision.decision == "deny":
+        return _refuse(
+            call,
+            "denied",
+            decision.reason or "The policy does not allow this call.",
+            text,
+            digest,
+            rule=decision.rule,
+        )
+    return Verdict(
+        call_id=call.id,
+        tool=call.name,
+        verdict=decision.decision,
+        rule=decision.rule,
+        reason=decision.reason,
+        arguments=text,
+        digest=digest,
+    )
+
+
+def call_digest(tool: str, arguments: str) -> str:
+    """Digest that binds a tool's name to canonical arguments."""
+    return digest_of(canonical({"arguments": arguments, "tool": tool}))
+
+
+def _problems(
+    tool: ToolDefinition, arguments: JsonObject, made: tuple[ArtifactRef, ...]
+) -> tuple[Problem, ...]:
+    problems = compile_schema(tool.input_schema).problems(arguments)
+    if tool.backend == "artifact":
+        problems += catalog.check(tool.name, arguments, made)
+    return problems
+
+
+def _with_pending(
+    made: tuple[ArtifactRef, ...], name: str, verdict: Verdict, toolset: Toolset
+) -> tuple[ArtifactRef, ...]:
+    """Count what an approved call of this turn is about to make."""
+    tool = toolset.get(name)
+    arguments = parse_object(verdict.arguments or "")
+    if tool is None or tool.backend != "artifact" or isinstance(arguments, tuple):
+        return made
+    kind, artifact_id, title = catalog.identity(name, arguments)
+    payload = digest_of((verdict.arguments or "").encode())
+    ref = ArtifactRef(kind=kind, id=artifact_id, tool=name, title=title, payload=payload)
+    return with_artifact(made, ref)
+
+
+def with_artifact(made: tuple[ArtifactRef, ...], ref: ArtifactRef) -> tuple[ArtifactRef, ...]:
+    """Return ``made`` with ``ref`` in the place of its namesake, or at the end."""
+    if any((r.kind, r.id) == (ref.kind, ref.id) for r in made):
+        return tuple(ref if (r.kind, r.id) == (ref.kind, ref.id) else r for r in made)
+    return (*made, ref)
+
+
+def _invalid(
+    call: ToolUseBlock,
+    problems: tuple[Problem, ...],
+    arguments: str | None = None,
+    digest: str | None = None,
+) -> Verdict:
+    count = len(problems)
+    detail = (
+        f"Not run: {count} problem{'s' if count > 1 else ''}. Correct all of them and call again."
+    )
+    return Verdict(
+        call_id=call.id,
+        tool=call.name,
+        verdict="invalid",
+        problems=problems,
+        arguments=arguments,
+        digest=digest,
+        content=_content("invalid", call.name, detail, problems),
+    )
+
+
+def _refuse(
+    call: ToolUseBlock,
+    verdict: VerdictWord,
+    detail: str,
+    arguments: str | None = None,
+    digest: str | None = None,
+    *,
+    rule: str = "",
+) -> Verdict:
+    return Verdict(
+        call_id=call.id,
+        tool=call.name,
+        verdict=verdict,
+        rule=rule,
+        reason=detail,
+        arguments=arguments,
+        digest=digest,
+        content=_content(verdict, call.name, detail, ()),
+    )
+
+
+def _content(status: str, tool: str, detail: str, problems: tuple[Problem, ...]) -> str:
+    answer: JsonObject = {"ok": False, "status": status, "detail": f"{tool}: {detail}"}
+    if problems:
+        answer["problems"] = [p.model_dump(mode="json", exclude_none=True) for p in problems]
+    return canonical(answer).decode()

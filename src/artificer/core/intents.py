@@ -1,0 +1,101 @@
+"""Intents: wishes for an effect, journaled before they are performed.
+
+Every intent has a number, unique in its run, by which its receipt names it. ``JudgeCalls``,
+``CheckReply`` and ``Finish`` need nothing from the world: what they establish is recorded in the
+same commit that records them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.contracts.definition import EffectClass
+from artificer.values.base import Digest, Value
+from artificer.values.canon import canonical, digest_of
+from artificer.values.model import ToolChoice
+
+FinishReason = Literal[
+    "done",
+    "cancelled",
+    "empty_reply",
+    "model_failed",
+    "output_limit",
+    "refused",
+    "repair_limit",
+    "token_limit",
+    "turn_limit",
+    "wall_limit",
+]
+"""Why a run stops. Everything but ``done`` is told to whoever reads the deliverable."""
+
+
+class _Intent(Value):
+    n: int
+
+    @property
+    def digest(self) -> str:
+        """Digest of the canonical form."""
+        return digest_of(canonical(self.model_dump(mode="json")))
+
+
+class Generate(_Intent):
+    """Ask the model for the reply of this turn.
+
+    ``history`` is the digest of the conversation so far, of ``messages`` messages.
+    """
+
+    type: Literal["Generate"] = "Generate"
+    turn: int
+    tool_choice: ToolChoice
+    history: Digest
+    messages: int
+
+
+class JudgeCalls(_Intent):
+    """Put the calls of this turn through the gate."""
+
+    type: Literal["JudgeCalls"] = "JudgeCalls"
+    turn: int
+
+
+class AskApproval(_Intent):
+    """Ask a person whether a call may run. ``digest`` is that of the exact call."""
+
+    type: Literal["AskApproval"] = "AskApproval"
+    call_id: str
+    tool: str
+    arguments: str
+    digest: Digest
+    reason: str
+
+
+class CallTool(_Intent):
+    """Perform a call that the gate let through. ``arguments`` is canonical JSON text."""
+
+    type: Literal["CallTool"] = "CallTool"
+    call_id: str
+    tool: str
+    arguments: str
+    effect: EffectClass
+
+
+class CheckReply(_Intent):
+    """Look at a reply without calls: is it an answer that can be delivered?"""
+
+    type: Literal["CheckReply"] = "CheckReply"
+    turn: int
+
+
+class Finish(_Intent):
+    """End the run, and deliver what there is."""
+
+    type: Literal["Finish"] = "Finish"
+    reason: FinishReason
+
+
+Intent = Annotated[
+    Generate | JudgeCalls | AskApproval | CallTool | CheckReply | Finish,
+    Field(discriminator="type"),
+]

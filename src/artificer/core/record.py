@@ -1,0 +1,104 @@
+"""How events and intents become journal records, and records become events and intents again.
+
+A record's body is canonical JSON. A string longer than ``INLINE_LIMIT`` is replaced by
+``{"$blob": digest}`` and stored as a blob, so that a conversation is stored once, however often it
+is sent. No event holds a free-form JSON object, so the marker cannot be forged by content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from artificer.core.events import Event
+from artificer.core.intents import Intent
+from artificer.errors import TamperedError
+from artificer.values.base import Digest, Value
+from artificer.values.canon import canonical, digest_of
+
+INLINE_LIMIT = 4096
+"""Longest string, in UTF-8 bytes, that stays in a record."""
+
+FORMAT: Literal[1] = 1
+"""Version of the record format. It changes only when older records would be read differently."""
+
+
+class _Line(Value):
+    format: Literal[1] = FORMAT
+    run: str
+    seq: int
+    prev: str
+
+
+class EventLine(_Line):
+    """An event, and the digest of the state after it."""
+
+    kind: Literal["event"] = "event"
+    event: Event
+    state: Digest
+
+
+class IntentLine(_Line):
+    """An intent and its digest. ``request`` is the digest of the payload that Generate sends."""
+
+    kind: Literal["intent"] = "intent"
+    intent: Intent
+    digest: Digest
+    request: Digest | None = None
+
+
+Line = Annotated[EventLine | IntentLine, Field(discriminator="kind")]
+
+_lines: TypeAdapter[EventLine | IntentLine] = TypeAdapter(Line)
+
+
+def encode(line: EventLine | IntentLine) -> tuple[bytes, list[bytes]]:
+    """Return the record's body, and the blobs that must be stored before it."""
+    blobs: list[bytes] = []
+    body = _spill(line.model_dump(mode="json"), blobs)
+    return canonical(body), blobs
+
+
+def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine:
+    """Read a record's body. ``fetch`` returns a blob's bytes.
+
+    Raises:
+        TamperedError: the body is not a record of this format.
+    """
+    try:
+        if b'"$blob"' in body:
+            body = json.dumps(json.loads(body, object_hook=_filler(fetch))).encode()
+        return _lines.validate_json(body)
+    except (ValidationError, ValueError) as error:
+        raise TamperedError(
+            f"A journal record cannot be read: {error}.",
+            hint="A newer release may have written it; `artificer verify` tells more.",
+        ) from error
+
+
+def _spill(value: Any, blobs: list[bytes]) -> Any:
+    if isinstance(value, str):
+        if len(value) * 4 <= INLINE_LIMIT:
+            return value
+        data = value.encode()
+        if len(data) <= INLINE_LIMIT:
+            return value
+        blobs.append(data)
+        return {"$blob": digest_of(data)}
+    if isinstance(value, dict):
+        return {name: _spill(member, blobs) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_spill(item, blobs) for item in value]
+    return value
+
+
+def _filler(fetch: Callable[[str], bytes]) -> Callable[[dict[str, Any]], Any]:
+    def fill(value: dict[str, Any]) -> Any:
+        if value.keys() == {"$blob"}:
+            return fetch(value["$blob"]).decode()
+        return value
+
+    return fill

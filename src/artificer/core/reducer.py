@@ -1,0 +1,290 @@
+"""The reducer: ``reduce(state, event) -> (state, intents)``. No I/O, no clock, no randomness.
+
+What may happen in which phase is the table in :mod:`artificer.core.transitions`; this file says
+what then becomes of the state.
+"""
+
+from __future__ import annotations
+
+from artificer.core import events as ev
+from artificer.core.gate import Verdict, with_artifact
+from artificer.core.intents import (
+    AskApproval,
+    CallTool,
+    CheckReply,
+    Finish,
+    FinishReason,
+    Generate,
+    Intent,
+    JudgeCalls,
+)
+from artificer.core.state import (
+    CallState,
+    Pending,
+    Phase,
+    RunState,
+    results_of,
+    with_message,
+)
+from artificer.errors import InvariantError
+from artificer.values.blocks import Block, CallStatus, Message, ReasoningBlock, ToolUseBlock, user
+from artificer.values.model import RESUMABLE_FAILURES
+
+Step = tuple[RunState, tuple[Intent, ...]]
+
+_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+# --- beginning, going on, ending --------------------------------------------------------------
+
+
+def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
+    """The prompt opens the conversation and asks for the first reply."""
+    spec = event.spec
+    state = state.model_copy(
+        update={"spec": spec, "spec_digest": spec.digest, "running_since": event.at}
+    )
+    return next_turn(with_message(state, user(spec.prompt)))
+
+
+def next_turn(state: RunState) -> Step:
+    """Ask for the next reply, or stop at a limit."""
+    limits = state.given.limits
+    spent = state.usage.input_tokens + state.usage.output_tokens
+    if state.turn >= limits.turns:
+        return finish(state, "turn_limit")
+    if limits.total_tokens is not None and spent >= limits.total_tokens:
+        return finish(state, "token_limit")
+    if state.now - state.running_since >= limits.wall_ms:
+        return finish(state, "wall_limit")
+    turn = state.turn + 1
+    intent = Generate(
+        n=state.next_intent,
+        turn=turn,
+        tool_choice=state.given.choice(turn),
+        history=state.history_digest,
+        messages=len(state.history),
+    )
+    state = state.model_copy(update={"phase": Phase.GENERATING, "turn": turn, "calls": ()})
+    return _emit(state, intent)
+
+
+def finish(state: RunState, reason: FinishReason) -> Step:
+    """Deliver what there is."""
+    state = state.model_copy(update={"phase": Phase.FINISHING, "reason": reason, "pending": ()})
+    return _emit(state, Finish(n=state.next_intent, reason=reason))
+
+
+def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
+    """The wall clock starts anew; a stalled run asks its model again."""
+    state = state.model_copy(update={"running_since": event.at})
+    if state.phase is not Phase.STALLED:
+        return state, ()
+    state = state.model_copy(update={"turn": state.turn - 1, "failure": None})
+    return next_turn(state)
+
+
+def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
+    """Open calls are answered ``cancelled``, so that the history stays paired."""
+    if state.calls:
+        calls = tuple(
+            c if c.status else _answered(c, "cancelled", event.content) for c in state.calls
+        )
+        state = with_message(state.model_copy(update={"calls": ()}), results_of(calls))
+    return finish(state, "cancelled")
+
+
+def run_finished(state: RunState, event: ev.RunFinished) -> Step:
+    """The end."""
+    state = _settle(state, event.intent)
+    return state.model_copy(
+        update={
+            "phase": Phase.FINISHED,
+            "status": event.status,
+            "deliverable": event.deliverable,
+        }
+    ), ()
+
+
+# --- the model's reply ------------------------------------------------------------------------
+
+
+def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
+    """A reply has calls for the gate, or a text to be checked, or is a refusal."""
+    state = _settle(state, event.intent)
+    blocks = _with_unique_ids(event.blocks, state)
+    message = Message(role="assistant", blocks=blocks)
+    cost = state.cost_micros
+    if event.cost_micros is not None:
+        cost = (cost or 0) + event.cost_micros
+    state = state.model_copy(
+        update={
+            "usage": state.usage + event.usage,
+            "cost_micros": cost,
+            "cut": event.stop == "max_tokens",
+            "call_ids": state.call_ids | {call.id for call in message.calls},
+            "last_text": message.text or state.last_text,
+        }
+    )
+    if any(not isinstance(block, ReasoningBlock) for block in blocks):
+        state = with_message(state, message)
+    if message.calls:
+        calls = tuple(CallState(id=call.id) for call in message.calls)
+        state = state.model_copy(update={"phase": Phase.JUDGING, "calls": calls})
+        return _emit(state, JudgeCalls(n=state.next_intent, turn=state.turn))
+    if event.stop == "refusal":
+        return finish(state, "refused")
+    state = state.model_copy(update={"phase": Phase.CHECKING})
+    return _emit(state, CheckReply(n=state.next_intent, turn=state.turn))
+
+
+def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
+    """What an operator can mend stalls the run; the rest ends it."""
+    state = _settle(state, event.intent).model_copy(update={"failure": event.code})
+    if event.code in RESUMABLE_FAILURES:
+        return state.model_copy(update={"phase": Phase.STALLED}), ()
+    return finish(state, "model_failed")
+
+
+def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
+    """Accept the text, or send it back with what is wrong while there are rounds left."""
+    state = _settle(state, event.intent).model_copy(
+        update={"narrative": event.narrative, "findings": event.findings}
+    )
+    if event.request is None:
+        return finish(state, "output_limit" if state.cut else "done")
+    if state.repairs >= state.given.limits.repairs:
+        return finish(state, "repair_limit" if state.last_text else "empty_reply")
+    state = state.model_copy(update={"repairs": state.repairs + 1})
+    return next_turn(with_message(state, user(event.request)))
+
+
+def _with_unique_ids(blocks: tuple[Block, ...], state: RunState) -> tuple[Block, ...]:
+    """Give a call an id of ours when the provider's is missing, odd, or was used before."""
+    used = set(state.call_ids)
+    result: list[Block] = []
+    for number, block in enumerate(blocks):
+        if isinstance(block, ToolUseBlock):
+            usable = 0 < len(block.id) <= 64 and _ID_CHARACTERS.issuperset(block.id)
+            if not usable or block.id in used:
+                block = block.model_copy(update={"id": f"call_{state.turn}_{number}"})
+            used.add(block.id)
+        result.append(block)
+    return tuple(result)
+
+
+# --- its calls --------------------------------------------------------------------------------
+
+
+def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
+    """Refused calls are answered at once; the others become intents, all in one commit."""
+    state = _settle(state, event.intent)
+    if [c.id for c in state.calls] != [v.call_id for v in event.verdicts]:
+        raise InvariantError("The verdicts are not those of the turn's calls.")
+    calls: list[CallState] = []
+    intents: list[Intent] = []
+    n = state.next_intent
+    for call, verdict in zip(state.calls, event.verdicts, strict=True):
+        call = call.model_copy(update={"verdict": verdict})
+        if verdict.verdict == "allow":
+            intents.append(_call_tool(n + len(intents), verdict, state))
+        elif verdict.verdict == "ask":
+            intents.append(_ask(n + len(intents), verdict))
+        else:
+            call = _answered(call, verdict.verdict, verdict.content)
+        calls.append(call)
+    state = state.model_copy(update={"phase": Phase.WORKING, "calls": tuple(calls)})
+    state, emitted = _emit(state, *intents)
+    return (state, emitted) if emitted else _if_settled(state)
+
+
+def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
+    """A yes performs the call, a no answers it."""
+    call = _call_of(state, event.intent)
+    state = _settle(state, event.intent)
+    if call.verdict is None:
+        raise InvariantError(f"The call {call.id} was never judged.")
+    if event.approved:
+        return _emit(state, _call_tool(state.next_intent, call.verdict, state))
+    return _if_settled(_with_call(state, _answered(call, "denied", event.content)))
+
+
+def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
+    """When the last call of the turn is answered, the model reads all answers."""
+    call = _answered(_call_of(state, event.intent), event.status, event.content)
+    state = _with_call(_settle(state, event.intent), call)
+    if event.artifact is not None and event.status == "ok":
+        made = with_artifact(state.artifacts, event.artifact)
+        state = state.model_copy(update={"artifacts": made})
+    return _if_settled(state)
+
+
+def _if_settled(state: RunState) -> Step:
+    if any(call.status is None for call in state.calls):
+        return state, ()
+    return next_turn(with_message(state, results_of(state.calls)))
+
+
+def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:
+    tool = state.given.tools().get(verdict.tool)
+    if tool is None or verdict.arguments is None:
+        raise InvariantError(f"The gate let an unreadable call of {verdict.tool!r} through.")
+    return CallTool(
+        n=n,
+        call_id=verdict.call_id,
+        tool=verdict.tool,
+        arguments=verdict.arguments,
+        effect=tool.effect,
+    )
+
+
+def _ask(n: int, verdict: Verdict) -> AskApproval:
+    if verdict.arguments is None or verdict.digest is None:
+        raise InvariantError(f"The gate let an unreadable call of {verdict.tool!r} through.")
+    return AskApproval(
+        n=n,
+        call_id=verdict.call_id,
+        tool=verdict.tool,
+        arguments=verdict.arguments,
+        digest=verdict.digest,
+        reason=verdict.reason,
+    )
+
+
+# --- bookkeeping ------------------------------------------------------------------------------
+
+
+def _emit(state: RunState, *intents: Intent) -> Step:
+    pending = tuple(Pending(n=i.n, type=i.type, call_id=getattr(i, "call_id", "")) for i in intents)
+    state = state.model_copy(
+        update={
+            "pending": (*state.pending, *pending),
+            "next_intent": state.next_intent + len(intents),
+        }
+    )
+    return state, intents
+
+
+def _settle(state: RunState, n: int) -> RunState:
+    """Take an intent off the pending ones: its receipt has come."""
+    rest = tuple(p for p in state.pending if p.n != n)
+    if len(rest) == len(state.pending):
+        raise InvariantError(f"Intent {n} is not pending.")
+    return state.model_copy(update={"pending": rest})
+
+
+def _call_of(state: RunState, n: int) -> CallState:
+    call_id = next((p.call_id for p in state.pending if p.n == n), None)
+    call = next((c for c in state.calls if c.id == call_id), None)
+    if call is None:
+        raise InvariantError(f"Intent {n} belongs to no call of this turn.")
+    return call
+
+
+def _with_call(state: RunState, call: CallState) -> RunState:
+    calls = tuple(call if c.id == call.id else c for c in state.calls)
+    return state.model_copy(update={"calls": calls})
+
+
+def _answered(call: CallState, status: CallStatus, content: str) -> CallState:
+    return call.model_copy(update={"status": status, "content": content})

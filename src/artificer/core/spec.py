@@ -1,0 +1,75 @@
+"""What a run is asked to do, and within which limits: everything that is fixed at its start."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.contracts.definition import Toolset
+from artificer.core.policy import Policy
+from artificer.values.base import Value
+from artificer.values.canon import canonical, digest_of
+from artificer.values.model import ToolChoice
+
+RunKind = Literal["chat", "deliver"]
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class Limits(Value):
+    """Bounds of a run (invariant 7). Each stop names the bound that was hit.
+
+    ``turns`` counts model requests, ``repairs`` the rounds in which a faulty reply is sent back,
+    ``calls`` the tool calls of one turn, ``concurrency`` those performed at once, ``max_tokens``
+    the output of one reply, ``total_tokens`` input and output of the whole run, ``wall_ms`` the
+    time since the start or the last resumption, ``result_chars`` what the model is shown of one
+    tool's result (code points).
+    """
+
+    turns: Count = 15
+    repairs: Annotated[int, Field(ge=0)] = 4
+    calls: Count = 32
+    concurrency: Count = 8
+    max_tokens: Count = 4096
+    total_tokens: Count | None = None
+    wall_ms: Count = 1_800_000
+    result_chars: Count = 32_000
+
+
+class RunSpec(Value):
+    """A run's prompt and its surroundings.
+
+    ``toolset`` is the canonical JSON text of the :class:`Toolset`. ``choices`` gives the tool
+    choice turn by turn; the last one stays in force.
+    """
+
+    kind: RunKind
+    prompt: str
+    system: str = ""
+    provider: str
+    model: str
+    toolset: str
+    policy: Policy = Policy()
+    limits: Limits = Limits()
+    choices: tuple[ToolChoice, ...] = (ToolChoice(),)
+    temperature: float | None = None
+
+    def tools(self) -> Toolset:
+        """The toolset, parsed."""
+        return _parsed(self.toolset)
+
+    def choice(self, turn: int) -> ToolChoice:
+        """The tool choice of a turn, counted from 1."""
+        return self.choices[min(turn, len(self.choices)) - 1]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the canonical form."""
+        return digest_of(canonical(self.model_dump(mode="json")))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Toolset:
+    return Toolset.model_validate_json(text)

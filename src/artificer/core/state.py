@@ -1,0 +1,131 @@
+"""The state of a run: what the events so far add up to."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
+from artificer.contracts.definition import ModelRequest
+from artificer.core.gate import Verdict
+from artificer.core.intents import FinishReason
+from artificer.core.spec import RunSpec
+from artificer.errors import InvariantError
+from artificer.values.base import Digest, Value
+from artificer.values.blocks import CallStatus, Message, ToolResultBlock
+from artificer.values.canon import canonical, digest_of
+from artificer.values.model import FailureCode, Usage
+
+
+class Phase(StrEnum):
+    """Where a run stands. ``JUDGING``, ``CHECKING`` and ``FINISHING`` last no longer than a commit.
+
+    ``STALLED`` waits for an operator: the model could not be reached. ``FINISHED`` is final.
+    """
+
+    NEW = "new"
+    GENERATING = "generating"
+    JUDGING = "judging"
+    WORKING = "working"
+    CHECKING = "checking"
+    STALLED = "stalled"
+    FINISHING = "finishing"
+    FINISHED = "finished"
+
+
+class Pending(Value):
+    """An intent whose receipt has not come yet. ``call_id`` is set for calls and approvals."""
+
+    n: int
+    type: Literal["Generate", "JudgeCalls", "AskApproval", "CallTool", "CheckReply", "Finish"]
+    call_id: str = ""
+
+
+class CallState(Value):
+    """One call of the turn in progress, and its answer once there is one."""
+
+    id: str
+    verdict: Verdict | None = None
+    status: CallStatus | None = None
+    content: str = ""
+
+
+class RunState(Value):
+    """Everything a run knows.
+
+    ``history`` is the whole conversation and ``spec`` what was asked for; their digests stand for
+    them in the state's own digest, so that it costs the same at turn 1,000 as at turn 10.
+    """
+
+    phase: Phase = Phase.NEW
+    spec: RunSpec | None = None
+    spec_digest: Digest | None = None
+    running_since: int = 0
+    now: int = 0
+    turn: int = 0
+    next_intent: int = 1
+    pending: tuple[Pending, ...] = ()
+    calls: tuple[CallState, ...] = ()
+    call_ids: frozenset[str] = frozenset()
+    history: tuple[Message, ...] = ()
+    history_digest: Digest = digest_of(b"")
+    last_text: str = ""
+    narrative: str | None = None
+    findings: tuple[Finding, ...] = ()
+    artifacts: tuple[ArtifactRef, ...] = ()
+    repairs: int = 0
+    cut: bool = False
+    usage: Usage = Usage()
+    cost_micros: int | None = None
+    failure: FailureCode | None = None
+    reason: FinishReason | None = None
+    status: DeliverableStatus | None = None
+    deliverable: Digest | None = None
+
+    @property
+    def digest(self) -> str:
+        """Digest of the state, at a cost that does not grow with the conversation."""
+        return digest_of(canonical(self.model_dump(mode="json", exclude=_BY_DIGEST)))
+
+    @property
+    def given(self) -> RunSpec:
+        """What the run was asked to do. Raises InvariantError before it began."""
+        if self.spec is None:
+            raise InvariantError("A run that has not begun has no spec.")
+        return self.spec
+
+    def request(self) -> ModelRequest:
+        """What the pending Generate asks of the model, without the conversation."""
+        spec = self.given
+        return ModelRequest(
+            model=spec.model,
+            system=spec.system,
+            tools=spec.tools().tools,
+            tool_choice=spec.choice(self.turn),
+            max_tokens=spec.limits.max_tokens,
+            temperature=spec.temperature,
+        )
+
+
+_BY_DIGEST = {"history", "spec", "call_ids"}
+
+
+def with_message(state: RunState, message: Message) -> RunState:
+    """Append to the conversation and to the chain of its digest."""
+    body = canonical(message.model_dump(mode="json"))
+    chained = digest_of(state.history_digest.encode() + body)
+    return state.model_copy(
+        update={"history": (*state.history, message), "history_digest": chained}
+    )
+
+
+def results_of(calls: tuple[CallState, ...]) -> Message:
+    """The one message that answers every call of a turn, in call order (invariant 1)."""
+    blocks: list[ToolResultBlock] = []
+    for call in calls:
+        if call.status is None:
+            raise InvariantError(f"The call {call.id} has no result.")
+        blocks.append(
+            ToolResultBlock(tool_use_id=call.id, status=call.status, content=call.content)
+        )
+    return Message(role="user", blocks=tuple(blocks))

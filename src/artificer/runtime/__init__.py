@@ -1,0 +1,1 @@
+"""The edge: record, then perform; recover; replay."""

@@ -1,0 +1,152 @@
+"""The engine: record, then perform. One loop for every kind of run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import artificer
+from artificer.core import events as ev
+from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.spec import RunSpec
+from artificer.core.state import Phase, RunState
+from artificer.errors import InvariantError
+from artificer.ports import Journal
+from artificer.runtime.ledger import Ledger
+from artificer.runtime.load import load
+from artificer.runtime.observe import Observer
+from artificer.runtime.perform import Performer
+from artificer.runtime.recovery import recover
+from artificer.values.canon import canonical
+
+
+@dataclass
+class Engine:
+    """Drives runs of one provider and one set of tools.
+
+    Cancelling the task that drives a run ends all work under way and leaves the run resumable;
+    :meth:`stop` ends the run itself.
+    """
+
+    journal: Journal
+    performer: Performer
+    observer: Observer = field(default_factory=Observer)
+    _stops: dict[str, asyncio.Event] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
+
+    async def start(self, run: str, spec: RunSpec) -> RunState:
+        """Begin a run and drive it until it is finished or stalled."""
+        ledger = await self._ledger(run, RunState())
+        event = ev.PromptReceived(
+            at=self.performer.clock.now(), spec=spec, release=artificer.__version__
+        )
+        return await self._drive(ledger, await ledger.commit(event))
+
+    async def resume(self, run: str) -> RunState:
+        """Take a run up where its journal ends. A finished run is returned as it is.
+
+        Raises:
+            NotFoundError: no such run.
+            TamperedError: its journal is not what was written.
+        """
+        before = await load(self.journal, self.performer.blobs, run)
+        if before.state.phase is Phase.FINISHED:
+            return before.state
+        ledger = await self._ledger(run, before.state)
+        now = self.performer.clock.now()
+        resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
+        receipts, again = recover(before.open, now)
+        following = await ledger.commit(resumed, *receipts)
+        return await self._drive(ledger, (*again, *following))
+
+    def stop(self, run: str, reason: str) -> None:
+        """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
+        self._reasons[run] = reason
+        self._stops.setdefault(run, asyncio.Event()).set()
+
+    async def _ledger(self, run: str, state: RunState) -> Ledger:
+        lease = await self.journal.acquire(run)
+        if state.phase is Phase.NEW and lease.head.seq:
+            raise InvariantError(f"The run id {run!r} is taken.")
+        return Ledger(
+            run,
+            lease,
+            state,
+            journal=self.journal,
+            blobs=self.performer.blobs,
+            provider=self.performer.provider,
+            observer=self.observer,
+        )
+
+    async def _drive(self, ledger: Ledger, intents: Sequence[Intent]) -> RunState:
+        """The loop: perform what is recorded, record what came of it."""
+        slots = asyncio.Semaphore(ledger.state.given.limits.concurrency)
+        stop = self._stops.setdefault(ledger.run, asyncio.Event())
+        stopping = asyncio.ensure_future(stop.wait())
+        tasks: list[asyncio.Task[ev.Event]] = []
+        try:
+            while ledger.state.phase not in (Phase.FINISHED, Phase.STALLED):
+                tasks += [
+                    asyncio.ensure_future(self._perform(ledger, intent, slots))
+                    for intent in intents
+                ]
+                await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if stop.is_set():
+                    await _end(tasks)
+                    tasks.clear()
+                    intents = await ledger.commit(self._cancelled(ledger.run))
+                    continue
+                done = [task for task in tasks if task.done()]
+                tasks = [task for task in tasks if task not in done]
+                intents = await ledger.commit(*(task.result() for task in done))
+            return ledger.state
+        except asyncio.CancelledError:
+            await _end(tasks)
+            known = [task.result() for task in tasks if _succeeded(task)]
+            if known:
+                await ledger.commit(*known)
+            raise
+        finally:
+            stopping.cancel()
+            await _end(tasks)
+            self._stops.pop(ledger.run, None)
+
+    def _cancelled(self, run: str) -> ev.CancelRequested:
+        reason = self._reasons.pop(run, "")
+        content = canonical(
+            {"ok": False, "status": "cancelled", "detail": "The run was cancelled."}
+        ).decode()
+        return ev.CancelRequested(at=self.performer.clock.now(), reason=reason, content=content)
+
+    async def _perform(self, ledger: Ledger, intent: Intent, slots: asyncio.Semaphore) -> ev.Event:
+        run, limits = ledger.run, ledger.state.given.limits
+        match intent:
+            case Generate():
+                payload, _ = ledger.requests.prepare(ledger.state)
+                return await self.performer.generate(
+                    run,
+                    intent,
+                    ledger.state.given.model,
+                    payload,
+                    lambda delta: self.observer.streamed(run, delta),
+                )
+            case CallTool():
+                async with slots:
+                    return await self.performer.call_tool(run, intent, limits.result_chars)
+            case AskApproval():
+                return await self.performer.ask(run, intent)
+            case _:
+                raise InvariantError(f"{intent.type} is not performed in the world.")
+
+
+def _succeeded(task: asyncio.Task[ev.Event]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
+
+
+async def _end(tasks: Sequence[asyncio.Task[ev.Event]]) -> None:
+    """Cancel tasks and wait until their work has really ended."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,154 @@
+"""The ledger of one run: its state, its place in the journal, and the one way to record.
+
+``commit`` reduces events, establishes the facts that need nothing from the world, and appends all
+of it in one commit. What it returns may then be performed: it is durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from artificer.core.events import Event
+from artificer.core.facts import establish
+from artificer.core.intents import CheckReply, Finish, Generate, Intent, JudgeCalls
+from artificer.core.record import EventLine, IntentLine, encode
+from artificer.core.state import RunState
+from artificer.core.transitions import reduce
+from artificer.ports import BlobStore, Head, Journal, Lease, Memo, Payload, Provider, Record
+from artificer.runtime.observe import Observer
+from artificer.values.canon import ListDigest, digest_of
+
+INLINE = (JudgeCalls, CheckReply, Finish)
+
+
+class Requests:
+    """The requests of one run, as its provider would send them, and their digests."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._memo = Memo()
+        self._digests = ListDigest()
+        self._asked: tuple[int, str] | None = None
+        self._answer: tuple[Payload, str] | None = None
+
+    def prepare(self, state: RunState) -> tuple[Payload, str]:
+        """Return the payload that the pending Generate sends, and its digest.
+
+        Recorded first and sent after, the same request is prepared once.
+        """
+        asked = (state.turn, state.history_digest)
+        if self._answer is None or asked != self._asked:
+            payload = self._provider.prepare(state.request(), state.history, self._memo)
+            digest = self._digests.digest(payload.rest, payload.key, payload.items)
+            self._asked, self._answer = asked, (payload, digest)
+        return self._answer
+
+
+class _Batch:
+    """Records that will be appended together."""
+
+    def __init__(self, run: str, head: Head, state: RunState, requests: Requests) -> None:
+        self.run = run
+        self.head = head
+        self.state = state
+        self.lines: list[EventLine | IntentLine] = []
+        self.records: list[Record] = []
+        self.blobs: list[bytes] = []
+        self.external: list[Intent] = []
+        self._requests = requests
+
+    def reduce(self, event: Event) -> list[Intent]:
+        """Record an event and the intents that follow; return those to be done at once."""
+        self.state, intents = reduce(self.state, event)
+        seq, prev = self.head.seq + 1, self.head.hash
+        self._add(EventLine(run=self.run, seq=seq, prev=prev, event=event, state=self.state.digest))
+        for intent in intents:
+            self._intend(intent)
+        self.external.extend(i for i in intents if not isinstance(i, INLINE))
+        return [i for i in intents if isinstance(i, INLINE)]
+
+    def _intend(self, intent: Intent) -> None:
+        request = None
+        if isinstance(intent, Generate):
+            _, request = self._requests.prepare(self.state)
+        self._add(
+            IntentLine(
+                run=self.run,
+                seq=self.head.seq + 1,
+                prev=self.head.hash,
+                intent=intent,
+                digest=intent.digest,
+                request=request,
+            )
+        )
+
+    def _add(self, line: EventLine | IntentLine) -> None:
+        body, blobs = encode(line)
+        record = Record(run=self.run, seq=line.seq, hash=digest_of(body), body=body)
+        self.lines.append(line)
+        self.records.append(record)
+        self.blobs.extend(blobs)
+        self.head = Head(seq=record.seq, hash=record.hash)
+
+
+class Ledger:
+    """The one writer of one run, for as long as its lease holds."""
+
+    def __init__(
+        self,
+        run: str,
+        lease: Lease,
+        state: RunState,
+        *,
+        journal: Journal,
+        blobs: BlobStore,
+        provider: Provider,
+        observer: Observer,
+    ) -> None:
+        self.run = run
+        self.state = state
+        self.requests = Requests(provider)
+        self._epoch = lease.epoch
+        self._head = lease.head
+        self._journal = journal
+        self._blobs = blobs
+        self._observer = observer
+
+    @property
+    def epoch(self) -> int:
+        """The epoch in which this ledger may write."""
+        return self._epoch
+
+    async def commit(self, *events: Event) -> Sequence[Intent]:
+        """Record events and all that follows from them; return the intents to be performed.
+
+        Nothing has changed when this raises.
+
+        Raises:
+            Fenced: another process took the run over.
+            TransitionError: an event has no place in the run's phase.
+        """
+        batch = _Batch(self.run, self._head, self.state, self.requests)
+        waiting: deque[Event] = deque(events)
+        while waiting:
+            event = waiting.popleft()
+            facts: list[Event] = []
+            for intent in batch.reduce(event):
+                fact, blob = establish(batch.state, intent, event.at)
+                facts.append(fact)
+                if blob is not None:
+                    batch.blobs.append(blob)
+            waiting.extendleft(reversed(facts))
+        if batch.blobs:
+            await asyncio.to_thread(self._store, batch.blobs)
+        self._head = await self._journal.append(self.run, self._epoch, self._head, batch.records)
+        self.state = batch.state
+        for line in batch.lines:
+            self._observer.recorded(self.run, line)
+        return batch.external
+
+    def _store(self, blobs: list[bytes]) -> None:
+        for blob in blobs:
+            self._blobs.put(blob)

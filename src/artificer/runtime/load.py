@@ -1,0 +1,79 @@
+"""Reading a run back from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from artificer.core.intents import Intent
+from artificer.core.record import EventLine, IntentLine, decode
+from artificer.core.state import RunState
+from artificer.core.transitions import reduce
+from artificer.errors import NotFoundError, TamperedError
+from artificer.ports import BlobStore, Head, Journal, Record
+from artificer.values.canon import digest_of
+
+Line = EventLine | IntentLine
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A run as its journal tells it. ``open`` are the intents without a receipt, by number."""
+
+    run: str
+    state: RunState
+    head: Head
+    open: tuple[Intent, ...]
+    lines: tuple[Line, ...]
+
+
+def read_chain(run: str, records: Sequence[Record], blobs: BlobStore) -> Iterator[Line]:
+    """Decode records one by one, each verified to follow the one before it.
+
+    Raises:
+        TamperedError: a record was changed, removed, added or moved.
+    """
+    head = Head()
+    for record in records:
+        where = f"Run {run}, record {head.seq + 1}"
+        if record.seq != head.seq + 1:
+            raise TamperedError(f"{where} is missing.")
+        if digest_of(record.body) != record.hash:
+            raise TamperedError(f"{where}: its bytes were changed.")
+        line = decode(record.body, blobs.get)
+        if (line.run, line.seq, line.prev) != (run, record.seq, head.hash):
+            raise TamperedError(f"{where} does not follow its predecessor.")
+        head = Head(seq=record.seq, hash=record.hash)
+        yield line
+
+
+async def read_records(journal: Journal, run: str) -> list[Record]:
+    """Return the run's records. Raises NotFoundError when there are none."""
+    records = await journal.read(run)
+    if not records:
+        raise NotFoundError(f"There is no run {run!r}.", hint="`artificer runs` lists them.")
+    return records
+
+
+async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
+    """Read a run and reduce it to its present state.
+
+    Raises:
+        NotFoundError: no such run.
+        TamperedError: a record is not what was written, or reduces to another state.
+    """
+    records = await read_records(journal, run)
+    lines = tuple(read_chain(run, records, blobs))
+    state, intents = RunState(), dict[int, Intent]()
+    for line in lines:
+        if isinstance(line, IntentLine):
+            intents[line.intent.n] = line.intent
+            continue
+        state, _ = reduce(state, line.event)
+        if state.digest != line.state:
+            raise TamperedError(
+                f"Run {run}, record {line.seq} reduces to another state than was recorded.",
+                hint=f"`artificer replay {run}` names the first divergence.",
+            )
+    head = Head(seq=records[-1].seq, hash=records[-1].hash)
+    return Loaded(run, state, head, tuple(intents[p.n] for p in state.pending), lines)

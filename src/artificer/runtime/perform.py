@@ -1,0 +1,204 @@
+"""Performing one intent in the world, and telling what came of it as an event."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from artificer.core import events as ev
+from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.record import FORMAT
+from artificer.errors import ArtificerError, InvariantError
+from artificer.ports import (
+    Approver,
+    BlobStore,
+    Call,
+    Clock,
+    Executor,
+    Payload,
+    Provider,
+    Question,
+    Receipt,
+)
+from artificer.runtime.prices import Prices
+from artificer.values.canon import canonical, digest_of
+from artificer.values.model import Delta, ModelFailure, ModelReply
+from artificer.values.text import head_and_tail
+
+log = logging.getLogger("artificer.run")
+
+GRACE_S = 5.0
+"""How much longer than its timeout a call may take to end its work and report."""
+
+
+@dataclass(frozen=True)
+class Performer:
+    """What the engine needs to act: one provider, the tools, a person, a clock."""
+
+    provider: Provider
+    executors: Mapping[str, Executor]
+    approver: Approver | None
+    blobs: BlobStore
+    clock: Clock
+    prices: Prices = field(default_factory=Prices)
+
+    async def generate(
+        self,
+        run: str,
+        intent: Generate,
+        model: str,
+        payload: Payload,
+        on_delta: Callable[[Delta], None],
+    ) -> ev.Event:
+        """Ask the model. Returns ModelResponded or ModelFailed."""
+        started = time.monotonic()
+        reply = await self.provider.generate(payload, on_delta)
+        duration = _ms_since(started)
+        raw = None
+        if reply.raw is not None:
+            raw = await asyncio.to_thread(self.blobs.put, reply.raw)
+        _log(
+            "model",
+            run,
+            intent,
+            duration,
+            provider=self.provider.name,
+            model=model,
+            outcome=reply.code if isinstance(reply, ModelFailure) else reply.stop,
+            attempts=reply.attempts,
+            raw=raw,
+        )
+        if isinstance(reply, ModelFailure):
+            return ev.ModelFailed(
+                at=self.clock.now(),
+                intent=intent.n,
+                code=reply.code,
+                message=reply.message,
+                attempts=reply.attempts,
+                duration_ms=duration,
+                raw=raw,
+            )
+        return self._responded(intent, model, reply, duration, raw)
+
+    def _responded(
+        self, intent: Generate, model: str, reply: ModelReply, duration: int, raw: str | None
+    ) -> ev.ModelResponded:
+        return ev.ModelResponded(
+            at=self.clock.now(),
+            intent=intent.n,
+            blocks=reply.blocks,
+            stop=reply.stop,
+            usage=reply.usage,
+            model=reply.model,
+            response_id=reply.response_id,
+            attempts=reply.attempts,
+            duration_ms=duration,
+            cost_micros=self.prices.cost_micros(f"{self.provider.name}/{model}", reply.usage),
+            raw=raw,
+        )
+
+    async def call_tool(self, run: str, intent: CallTool, result_chars: int) -> ev.ToolReturned:
+        """Perform a tool call, within its time; whatever goes wrong is a result."""
+        started = time.monotonic()
+        receipt = await self._execute(run, intent)
+        content = receipt.content
+        if len(content) > result_chars:
+            whole = await asyncio.to_thread(self.blobs.put, content.encode())
+            content = f"{head_and_tail(content, result_chars)}\n(the whole result is {whole})"
+        duration = _ms_since(started)
+        _log(
+            "tool",
+            run,
+            intent,
+            duration,
+            tool=intent.tool,
+            outcome=receipt.status,
+            chars=len(receipt.content),
+            result=digest_of(receipt.content.encode()),
+        )
+        return ev.ToolReturned(
+            at=self.clock.now(),
+            intent=intent.n,
+            status=receipt.status,
+            content=content,
+            duration_ms=duration,
+            evidence=receipt.evidence,
+            artifact=receipt.artifact,
+        )
+
+    async def _execute(self, run: str, intent: CallTool) -> Receipt:
+        executor = self.executors.get(intent.tool)
+        if executor is None:
+            return _failed("error", intent, "This tool is not available in this program.")
+        definition = next(t for t in executor.tools if t.name == intent.tool)
+        call = Call(
+            run=run,
+            id=intent.call_id,
+            definition=definition,
+            arguments=json.loads(intent.arguments),
+            key=idempotency_key(run, intent),
+        )
+        try:
+            async with asyncio.timeout(definition.timeout_ms / 1000 + GRACE_S):
+                return await executor.execute(call)
+        except TimeoutError:
+            return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
+        except ArtificerError as error:
+            return _failed("error", intent, error.message)
+        except Exception:  # boundary: one broken tool must not end a run
+            log.exception("tool %s raised", intent.tool)
+            return _failed("error", intent, "The tool broke; its author can see why in the log.")
+
+    async def ask(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:
+        """Ask a person. Where there is nobody to ask, the answer is no."""
+        if self.approver is None:
+            approved, by, reason = False, "nobody", "There is nobody here to ask."
+        else:
+            question = Question(
+                run=run,
+                tool=intent.tool,
+                arguments=intent.arguments,
+                reason=intent.reason,
+                digest=intent.digest,
+            )
+            answer = await self.approver.ask(question)
+            approved, by, reason = answer.approved, answer.by, answer.reason
+        detail = f"{intent.tool}: Not run: it was not approved. {reason}".rstrip()
+        content = canonical({"ok": False, "status": "denied", "detail": detail}).decode()
+        return ev.ApprovalAnswered(
+            at=self.clock.now(),
+            intent=intent.n,
+            approved=approved,
+            by=by,
+            reason=reason,
+            content="" if approved else content,
+        )
+
+
+def idempotency_key(run: str, intent: CallTool) -> str:
+    """The key of a call: the same after a crash, and of no other call."""
+    parts = {"arguments": intent.arguments, "format": FORMAT, "n": intent.n, "run": run}
+    return digest_of(canonical({**parts, "tool": intent.tool})).removeprefix("sha256:")
+
+
+def _failed(status: str, intent: CallTool, detail: str) -> Receipt:
+    if status not in ("error", "timeout"):
+        raise InvariantError(f"{status!r} is no failure of an executor.")
+    content = canonical({"ok": False, "status": status, "detail": f"{intent.tool}: {detail}"})
+    return Receipt(status="timeout" if status == "timeout" else "error", content=content.decode())
+
+
+def _ms_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+def _log(what: str, run: str, intent: Intent, duration_ms: int, **facts: object) -> None:
+    """Sizes and digests, never contents."""
+    if log.isEnabledFor(logging.INFO):
+        extra = {"run": run, "intent": intent.n, "duration_ms": duration_ms, **facts}
+        words = " ".join(f"{name}={value}" for name, value in extra.items())
+        log.info("%s %s", what, words, extra={"artificer": extra})

@@ -1,0 +1,150 @@
+"""Replay: proof that a journal is what this program made of these facts (invariant 5)."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
+from artificer.core.facts import establish
+from artificer.core.intents import Generate, Intent
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import Phase, RunState
+from artificer.core.transitions import reduce
+from artificer.errors import ArtificerError, TamperedError
+from artificer.ports import BlobStore, Journal, Provider
+from artificer.runtime.ledger import INLINE, Requests
+from artificer.runtime.load import read_chain, read_records
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first place where a replay comes to something else than the journal says."""
+
+    seq: int
+    what: str
+    expected: str
+    actual: str
+
+
+@dataclass
+class Replay:
+    """What a replay found.
+
+    ``digest`` is that of the last state. ``requests`` counts the model requests whose digest was
+    recomputed; ``requests_unchecked`` those whose provider is not known here. ``drift`` names
+    facts that this release would word or judge differently; they do not change any state.
+    """
+
+    run: str
+    events: int = 0
+    intents: int = 0
+    requests: int = 0
+    requests_unchecked: int = 0
+    digest: str = ""
+    divergence: Divergence | None = None
+    drift: list[str] = field(default_factory=list)
+
+    @property
+    def identical(self) -> bool:
+        """Whether every state, intent and request came out byte for byte."""
+        return self.divergence is None
+
+
+class _Diverged(Exception):  # ends the replay at the first difference
+    def __init__(self, seq: int, what: str, expected: str, actual: str) -> None:
+        super().__init__(what)
+        self.divergence = Divergence(seq, what, expected, actual)
+
+
+async def replay(journal: Journal, blobs: BlobStore, run: str, provider: Provider | None) -> Replay:
+    """Reduce a run's journal anew and compare every digest with what was recorded.
+
+    ``provider`` maps requests as the run's provider did; without one their digests are not
+    recomputed, and the result says how many.
+
+    Raises:
+        NotFoundError: no such run.
+    """
+    records = await read_records(journal, run)
+    report = Replay(run)
+    machine = _Machine(report, provider)
+    seq = 0
+    try:
+        for line in read_chain(run, records, blobs):
+            seq = line.seq
+            machine.step(line)
+        machine.end(seq + 1)
+    except _Diverged as diverged:
+        report.divergence = diverged.divergence
+    except TamperedError as error:
+        report.divergence = Divergence(seq + 1, "record", "as it was written", error.message)
+    except ArtificerError as error:
+        report.divergence = Divergence(seq, "transition", "a valid event", error.message)
+    return report
+
+
+class _Machine:
+    def __init__(self, report: Replay, provider: Provider | None) -> None:
+        self.report = report
+        self.state = RunState()
+        self._requests = Requests(provider) if provider else None
+        self._expected: deque[Intent] = deque()
+        self._facts: deque[Intent] = deque()
+
+    def step(self, line: EventLine | IntentLine) -> None:
+        if isinstance(line, IntentLine):
+            self._intent(line)
+        else:
+            self._event(line)
+
+    def end(self, seq: int) -> None:
+        """A journal may end anywhere between commits, and a commit is whole."""
+        if self._expected or self._facts:
+            missing = (self._expected or self._facts)[0]
+            raise _Diverged(seq, f"intent {missing.n}", missing.type, "the journal ends")
+
+    def _event(self, line: EventLine) -> None:
+        if self._expected:
+            missing = self._expected[0]
+            raise _Diverged(line.seq, f"intent {missing.n}", missing.type, line.event.type)
+        self._compare_fact(line.event)
+        before = self.state.phase
+        self.state, intents = reduce(self.state, line.event)
+        self.report.events += 1
+        self.report.digest = self.state.digest
+        if self.report.digest != line.state:
+            what = f"state after {line.event.type} in phase {before.value}"
+            raise _Diverged(line.seq, what, line.state, self.report.digest)
+        self._expected.extend(intents)
+        self._facts.extend(i for i in intents if isinstance(i, INLINE))
+
+    def _intent(self, line: IntentLine) -> None:
+        if not self._expected:
+            raise _Diverged(line.seq, "intent", "no intent", line.intent.type)
+        expected = self._expected.popleft()
+        self.report.intents += 1
+        if not expected.digest == line.intent.digest == line.digest:
+            raise _Diverged(line.seq, f"intent {expected.n}", line.digest, expected.digest)
+        if isinstance(expected, Generate):
+            self._request(line)
+
+    def _request(self, line: IntentLine) -> None:
+        if self._requests is None:
+            self.report.requests_unchecked += 1
+            return
+        self.report.requests += 1
+        _, actual = self._requests.prepare(self.state)
+        if actual != line.request:
+            what = f"request of intent {line.intent.n}"
+            raise _Diverged(line.seq, what, str(line.request), actual)
+
+    def _compare_fact(self, event: Event) -> None:
+        """Facts of our own libraries are recomputed too; a difference is drift, not divergence."""
+        if not isinstance(event, CallsJudged | ReplyChecked | RunFinished):
+            return
+        if not self._facts or self.state.phase is Phase.FINISHED:
+            return
+        fact, _ = establish(self.state, self._facts.popleft(), event.at)
+        if fact != event:
+            self.report.drift.append(f"{event.type} (intent {event.intent})")
