@@ -11,6 +11,7 @@ from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList
+from artificer.artifacts.placeholder import placeholder
 from artificer.artifacts.ref import ArtifactKind, ArtifactRef
 from artificer.artifacts.svg import Svg
 from artificer.artifacts.table import Table
@@ -111,23 +112,11 @@ def load(tool: str, arguments: JsonObject) -> Artifact:
             return _read(File, payload)
 
 
-def accept(made: tuple[ArtifactRef, ...], ref: ArtifactRef) -> tuple[ArtifactRef, ...]:
-    """The run's artifacts with ``ref``: in place of the one with its kind and id, or at the end."""
-    if any((old.kind, old.id) == (ref.kind, ref.id) for old in made):
-        return tuple(ref if (old.kind, old.id) == (ref.kind, ref.id) else old for old in made)
-    return (*made, ref)
-
-
-def placeholder_for(kind: ArtifactKind, name: str) -> str:
-    """The text that cites an artifact."""
-    return f"{{{{artifact:{kind}:{name}}}}}"
-
-
 def describe(tool: str, artifact: Artifact) -> str:
     """What the model is told about an artifact it made: what it is, how much, how to cite it."""
     name = artifact.name if isinstance(artifact, File) else artifact.id
     kind = kind_of(tool)
-    return f'{tool}: {kind} "{name}" ({_size(artifact)}). Cite it as {placeholder_for(kind, name)}.'
+    return f'{tool}: {kind} "{name}" ({_size(artifact)}). Cite it as {placeholder(kind, name)}.'
 
 
 Model = TypeVar("Model", bound=Value)

@@ -1,0 +1,256 @@
+"""Deliverables: what a narrative must hold, what to ask for when it does not, and the stored form.
+
+A finding never changes the narrative, with one exception: an id that differs from an artifact's
+only in case is rewritten to the artifact's (``drift``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from artificer.artifacts.catalog import tool_for
+from artificer.artifacts.markdown import Layout, layout
+from artificer.artifacts.placeholder import Placeholder, placeholder, scan
+from artificer.artifacts.ref import (
+    ArtifactKind,
+    ArtifactRef,
+    DeliverableStatus,
+    Finding,
+    FindingCode,
+)
+from artificer.values.base import Value
+from artificer.values.canon import canonical
+
+MAX_NARRATIVE = 24_000
+"""Longest narrative, in code points (seed 002)."""
+
+MAX_FINDINGS = 100
+"""Findings listed for one narrative."""
+
+BLOCKING: frozenset[FindingCode] = frozenset(
+    {"missing", "malformed", "unknown_kind", "too_long", "markdown_table", "markdown_list"}
+)
+"""What is sent back to the model for repair."""
+
+DANGLING: frozenset[FindingCode] = frozenset({"missing", "malformed", "unknown_kind", "too_long"})
+"""What makes a deliverable ``partial`` if it is still there at the end (invariant 8)."""
+
+
+class Deliverable(Value):
+    """A narrative with its artifacts: the stored result of a run.
+
+    ``findings`` are those that are left at the end. ``note`` says in a sentence why it is not
+    what was asked for, where it is not.
+    """
+
+    status: DeliverableStatus
+    narrative: str
+    artifacts: tuple[ArtifactRef, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON: the stored form."""
+        return canonical(self.model_dump(mode="json"))
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A narrative after examination.
+
+    ``citations`` are the placeholders that resolve, ``missing`` the well-formed ones that do not.
+    """
+
+    narrative: str
+    citations: tuple[Placeholder, ...]
+    missing: tuple[Placeholder, ...]
+    findings: tuple[Finding, ...]
+
+
+def examine(narrative: str, made: tuple[ArtifactRef, ...]) -> Examined:
+    """Hold a narrative against the artifacts that were made.
+
+    Offsets in the result are code points of the result's narrative, which is as long as the
+    given one: only the case of ids changes.
+    """
+    places = layout(narrative)
+    written, faults = scan(narrative, places)
+    narrative, citations, missing, drifts = _resolve(narrative, written, made)
+    cited = {(item.kind, item.id) for item in citations}
+    findings = [*faults, *map(_missing, missing), *drifts, *_markdown(narrative, places)]
+    if len(narrative) > MAX_NARRATIVE:
+        findings.append(_too_long(narrative))
+    findings.sort(key=lambda finding: (finding.code not in BLOCKING, finding.start or 0))
+    findings += [
+        Finding(
+            code="unreferenced",
+            subject=f"{ref.kind}:{ref.id}",
+            message="was made, but the narrative does not cite it",
+        )
+        for ref in made
+        if (ref.kind, ref.id) not in cited
+    ]
+    return Examined(narrative, citations, missing, _bounded(findings))
+
+
+def blocking(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings that call for a repair."""
+    return tuple(finding for finding in findings if finding.code in BLOCKING)
+
+
+def dangling(findings: tuple[Finding, ...]) -> bool:
+    """Whether any finding keeps the deliverable from being completed."""
+    return any(finding.code in DANGLING for finding in findings)
+
+
+def keeps(kept: str, revised: str, made: tuple[ArtifactRef, ...]) -> str | None:
+    """Why ``revised`` may not take the place of ``kept``, or None if it may.
+
+    A revision must not lose a citation, whether its artifact was made yet or not, and must not be
+    shorter than half of the prose: a reply such as "Sorry, done." would destroy the report.
+    Markdown tables and lists do not count as prose, because they are to become artifacts.
+    """
+    before, after = examine(kept, made), examine(revised, made)
+    lost = sorted(_wanted(before) - _wanted(after))
+    if lost:
+        return f"it no longer cites {', '.join(lost)}"
+    prose = min(_prose(before.narrative), MAX_NARRATIVE)
+    if 2 * len(after.narrative.strip()) < prose:
+        return f"it has {len(after.narrative.strip())} characters where the kept one has {prose}"
+    return None
+
+
+def repair_request(findings: tuple[Finding, ...]) -> str:
+    """What to tell the model so that it puts right ``findings``, which are blocking ones.
+
+    Faults in the text call for the whole corrected text; missing artifacts alone do not.
+    """
+    missing = [finding for finding in findings if finding.code == "missing"]
+    faults = [finding for finding in findings if finding.code != "missing"]
+    lines: list[str] = []
+    if missing:
+        lines.append("The answer cites artifacts that do not exist. Make each with its tool:")
+        lines += dict.fromkeys(f"- {finding.subject}: {finding.message}" for finding in missing)
+    if not faults:
+        lines.append(
+            "The text of the answer is kept as it is. Do not write it again; after the calls,"
+            " answer with one short sentence."
+        )
+        return "\n".join(lines)
+    lines.append("The text of the answer cannot be delivered like this:")
+    lines += dict.fromkeys(f"- {finding.subject}: {finding.message}" for finding in faults)
+    lines.append(
+        "Send the whole text again with these faults put right. Keep everything else, above all"
+        " every placeholder that is there."
+    )
+    return "\n".join(lines)
+
+
+def _resolve(
+    narrative: str, written: tuple[Placeholder, ...], made: tuple[ArtifactRef, ...]
+) -> tuple[str, tuple[Placeholder, ...], tuple[Placeholder, ...], list[Finding]]:
+    """Rewrite drifted ids; return the narrative, what resolves, what does not, and the drifts."""
+    known: dict[tuple[ArtifactKind, str], str] = {}
+    for ref in made:
+        known[ref.kind, ref.id.lower()] = ref.id
+    parts: list[str] = []
+    citations: list[Placeholder] = []
+    missing: list[Placeholder] = []
+    drifts: list[Finding] = []
+    position = 0
+    for item in written:
+        actual = known.get((item.kind, item.id.lower()))
+        if actual is None:
+            missing.append(item)
+            continue
+        if actual != item.id:
+            drifts.append(_drift(item, actual))
+            at = item.start + narrative[item.start : item.end].rindex(item.id)
+            parts += (narrative[position:at], actual)
+            position = at + len(actual)
+        citations.append(Placeholder(item.kind, actual, item.start, item.end))
+    parts.append(narrative[position:])
+    return "".join(parts), tuple(citations), tuple(missing), drifts
+
+
+def _missing(item: Placeholder) -> Finding:
+    member = "name" if item.kind == "file" else "id"
+    return Finding(
+        code="missing",
+        subject=item.subject,
+        message=f'call {tool_for(item.kind)} with {member} "{item.id}"',
+        start=item.start,
+        end=item.end,
+    )
+
+
+def _drift(item: Placeholder, actual: str) -> Finding:
+    return Finding(
+        code="drift",
+        subject=f"{item.kind}:{actual}",
+        message=f"was cited as {item.id}; ids are case-sensitive, so the citation was rewritten",
+        start=item.start,
+        end=item.end,
+    )
+
+
+def _markdown(narrative: str, places: Layout) -> Iterator[Finding]:
+    for start, end in places.tables:
+        yield Finding(
+            code="markdown_table",
+            subject=_first_line(narrative[start:end]),
+            message=f"make this table with {tool_for('table')} and put"
+            f" {placeholder('table', 'ID')} in its place",
+            start=start,
+            end=end,
+        )
+    for start, end in places.lists:
+        yield Finding(
+            code="markdown_list",
+            subject=_first_line(narrative[start:end]),
+            message=f"make this list with {tool_for('list')} and put"
+            f" {placeholder('list', 'ID')} in its place",
+            start=start,
+            end=end,
+        )
+
+
+def _too_long(narrative: str) -> Finding:
+    return Finding(
+        code="too_long",
+        subject="the narrative",
+        message=f"has {len(narrative)} characters; at most {MAX_NARRATIVE} are allowed",
+        start=MAX_NARRATIVE,
+        end=len(narrative),
+    )
+
+
+def _wanted(examined: Examined) -> set[str]:
+    return {item.subject.lower() for item in (*examined.citations, *examined.missing)}
+
+
+def _prose(narrative: str) -> int:
+    """Length without Markdown tables and lists."""
+    places = layout(narrative)
+    moved = sum(end - start for start, end in (*places.tables, *places.lists))
+    return len(narrative.strip()) - moved
+
+
+def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
+    """At most MAX_FINDINGS, of which the last says how many more there are.
+
+    The blocking ones stand first, so that what the last one stands for is blocking if any is.
+    """
+    if len(findings) <= MAX_FINDINGS:
+        return tuple(findings)
+    kept, left = findings[: MAX_FINDINGS - 1], findings[MAX_FINDINGS - 1 :]
+    more = Finding(
+        code=left[0].code, subject="the narrative", message=f"has {len(left)} more findings"
+    )
+    return (*kept, more)
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return line if len(line) <= 60 else line[:59] + "…"
