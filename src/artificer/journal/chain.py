@@ -1,0 +1,86 @@
+"""What links the records of a journal: each run's own chain, and the one over the whole world.
+
+A record's body names the hash of the record before it in its run. Besides, each record has a
+*world* hash, over the world hash before it in commit order: a run that is removed whole, or records
+put into another order, leave every run's own chain intact and show only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from artificer.errors import Fenced, InvariantError
+from artificer.ports import Head, Record, RunHead
+from artificer.values.canon import canonical, digest, digest_of
+
+FORMAT = 1
+"""Version of what is stored: the columns, the members of a body that link it, and the seals."""
+
+
+def genesis(format_version: int, release: str) -> str:
+    """Return the world hash before the first record: it binds what the journal says of itself."""
+    return digest({"format": format_version, "release": release})
+
+
+def next_world(world: str, record_hash: str) -> str:
+    """Return the world hash after a record."""
+    return digest_of(f"{world} {record_hash}".encode())
+
+
+def run_seal(number: int, run: str, epoch: int) -> str:
+    """Return the digest that binds what no record's hash covers: a run's number and its epoch."""
+    return digest([number, run, epoch])
+
+
+def check_name(run: str) -> None:
+    """Refuse a run id that cannot be stored as text.
+
+    Raises:
+        CanonicalError: it holds a lone surrogate, as a command line that is not UTF-8 does.
+    """
+    canonical(run)
+
+
+def verify_link(run: str, head: Head, records: Sequence[Record]) -> Head:
+    """Check that the records continue the run's chain from ``head``, and return the new head.
+
+    The members of a body are looked for as canonical bytes, not parsed: parsing costs ten times
+    what the hash does. Quotes inside a JSON string are escaped, so a text cannot pass for a
+    member; a member of a nested object could, but these are our own caller's records, and
+    ``audit`` parses them all.
+
+    Raises:
+        InvariantError: a record names another run, leaves a gap, does not name the hash before
+            it, or its hash is not its body's.
+    """
+    names_run = b'"run":' + canonical(run)
+    seq, prev = head.seq, head.hash
+    for record in records:
+        seq += 1
+        if record.run != run or record.seq != seq:
+            raise _broken(run, seq, f"is numbered {record.seq} of run {record.run}")
+        if record.hash != digest_of(record.body):
+            raise _broken(run, seq, "has a hash that is not its body's")
+        for member in (names_run, b'"seq":%d' % seq, b'"prev":"%b"' % prev.encode()):
+            if member + b"," not in record.body and member + b"}" not in record.body:
+                raise _broken(run, seq, f"lacks {member.decode()} in its body")
+        prev = record.hash
+    return Head(seq=seq, hash=prev)
+
+
+def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
+    """Return the error for an append at ``epoch`` and ``head`` to a run ``found`` elsewhere."""
+    if found is None:
+        reason = "it was never acquired"
+    elif found.epoch != epoch:
+        reason = f"it was acquired again: its epoch is {found.epoch}, not {epoch}"
+    else:
+        reason = f"its head is at seq {found.head.seq}, and not at this seq {head.seq}"
+    return Fenced(
+        f"Run {run} took no record from this writer: {reason}.",
+        hint="Another process has taken the run over. Look at it there, or resume it here.",
+    )
+
+
+def _broken(run: str, seq: int, what: str) -> InvariantError:
+    return InvariantError(f"Record {seq} of run {run} {what}; nothing was appended.")

@@ -1,0 +1,195 @@
+"""The SQLite file of a journal: its tables, how it is opened, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from importlib import metadata
+from pathlib import Path
+
+from artificer.errors import ArtificerError, ConfigError, OperatorError, TamperedError
+from artificer.journal.chain import FORMAT, genesis
+from artificer.ports import Durability
+
+APPLICATION_ID = 0x41727466
+"""What SQLite's header says the file belongs to: "Artf"."""
+
+TABLES = {
+    # What the journal says of itself. The world chain starts from it, so it is covered too.
+    "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "runs": (
+        "CREATE TABLE runs (number INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, "
+        "epoch INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL, seal TEXT NOT NULL) "
+        "STRICT"
+    ),
+    "records": (
+        "CREATE TABLE records (position INTEGER PRIMARY KEY, run TEXT NOT NULL, "
+        "seq INTEGER NOT NULL, hash TEXT NOT NULL, body BLOB NOT NULL, world TEXT NOT NULL, "
+        "UNIQUE (run, seq)) STRICT"
+    ),
+    # One row: where the world chain ends. A tail that was cut off shows by it.
+    "tip": (
+        "CREATE TABLE tip (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, "
+        "world TEXT NOT NULL) STRICT"
+    ),
+}
+
+
+def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.Connection:
+    """Open the journal's file, making it when it is absent or empty.
+
+    Raises:
+        ConfigError: the file is not a journal, or one of a newer format.
+        TamperedError: the file is damaged.
+        OperatorError: the file cannot be opened, or is locked for longer than ``busy_seconds``.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"The journal {path} cannot be made: {error}.") from error
+    db: sqlite3.Connection | None = None
+    try:
+        # The connection is handed from thread to thread, and used by one at a time.
+        db = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        _configure(db, durability)
+        if _is_empty(db):
+            _create(db)
+            _sync_directory(path.parent)
+        _check_format(db, path)
+        _use_wal(db, path, busy_seconds)
+    except sqlite3.Error as error:
+        if db:
+            db.close()
+        raise designed(error, path) from error
+    except ArtificerError:
+        if db:
+            db.close()
+        raise
+    return db
+
+
+def _configure(db: sqlite3.Connection, durability: Durability) -> None:
+    # In WAL mode FULL syncs the log at every commit; NORMAL only when the log is copied back, so
+    # that a loss of power may take the last commits, but never the order or the file.
+    db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
+    # Apple's fsync does not reach the platter; this asks for the call that does. No-op elsewhere.
+    db.execute("PRAGMA fullfsync = ON")
+    db.execute("PRAGMA cell_size_check = ON")
+    db.execute("PRAGMA trusted_schema = OFF")
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return bool(
+        db.execute("PRAGMA application_id").fetchone()[0] == 0
+        and db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
+    )
+
+
+def _create(db: sqlite3.Connection) -> None:
+    """Make the tables in one transaction; of several processes at once, one does it.
+
+    This happens before the switch to WAL, so that a journal whose log is lost is still a journal.
+    """
+    release = metadata.version("artificer")
+    db.execute("BEGIN EXCLUSIVE")
+    if _is_empty(db):
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        for table in TABLES.values():
+            db.execute(table)
+        db.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("format", str(FORMAT)), ("release", release)]
+        )
+        db.execute("INSERT INTO tip VALUES (1, 0, ?)", (genesis(FORMAT, release),))
+    db.execute("COMMIT")
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a new file's name survive a loss of power."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _check_format(db: sqlite3.Connection, path: Path) -> None:
+    if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise not_a_journal(path)
+    meta = dict(db.execute("SELECT key, value FROM meta"))
+    found = meta.get("format", "")
+    if not found.isdecimal():
+        raise TamperedError(f"The journal {path} does not say its format.")
+    if int(found) > FORMAT:
+        raise ConfigError(
+            f"The journal {path} has format {found}; this release reads up to format {FORMAT}.",
+            hint=f"It was written by Artificer {meta.get('release')}: use that release or newer.",
+        )
+
+
+def _use_wal(db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
+    """Switch to the write-ahead log, which stays on for the file.
+
+    SQLite does not wait by itself when several connections switch at once, so this does.
+    """
+    give_up = time.monotonic() + busy_seconds
+    while True:
+        try:
+            mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
+    if mode != "wal":
+        raise ConfigError(
+            f"The journal {path} cannot have a write-ahead log here.",
+            hint="It needs a file system with shared memory: keep it off network drives.",
+        )
+
+
+def not_a_journal(path: Path) -> ConfigError:
+    """Return the error for a file that is something else."""
+    return ConfigError(
+        f"{path} is not an Artificer journal.",
+        hint="Check the path. If it was a journal once, its header is damaged: use a backup.",
+    )
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether SQLite gave up waiting for another process's lock."""
+    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    # The extended codes keep the primary one in their low byte. Errors of the Python module
+    # itself (text that is not UTF-8) have none.
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def designed(error: sqlite3.Error, path: Path) -> ArtificerError:
+    """Return our error for one of SQLite's. Whatever it was, the transaction was rolled back."""
+    code = _primary_code(error)
+    if code == sqlite3.SQLITE_NOTADB:
+        return not_a_journal(path)
+    if is_busy(error):
+        return OperatorError(
+            f"The journal {path} is locked by another process.",
+            hint="Nothing was written. Try again when the other process is done with it.",
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return OperatorError(
+            f"The disk of the journal {path} is full.",
+            hint="Nothing was written. Free some space and resume.",
+        )
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return OperatorError(
+            f"The journal {path} cannot be read or written: {error}.",
+            hint="Nothing was written. Check the disk and the permissions, then resume.",
+        )
+    return TamperedError(
+        f"The journal {path} is damaged: {error}.",
+        hint="Run `artificer verify` to see what is affected; keep a copy before you repair it.",
+    )

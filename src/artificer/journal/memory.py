@@ -1,0 +1,77 @@
+"""The journal in memory: the twin of the SQLite one for tests and for runs nobody keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from artificer.journal.audit import StoredRecord, StoredRun, Tip, find_problems
+from artificer.journal.chain import (
+    FORMAT,
+    check_name,
+    fenced,
+    genesis,
+    next_world,
+    run_seal,
+    verify_link,
+)
+from artificer.ports import Head, Lease, Record, RunHead
+
+
+class MemoryJournal:
+    """A `Journal` that dies with its process. For one event loop; nothing in it waits."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, StoredRun] = {}
+        self._records: list[StoredRecord] = []
+        self._by_run: dict[str, list[Record]] = {}
+        self._start = genesis(FORMAT, "memory")
+        self._tip = Tip(0, self._start)
+
+    async def acquire(self, run: str) -> Lease:
+        """Become the run's one writer: a new epoch, higher than any before."""
+        check_name(run)
+        known = self._runs.get(run) or StoredRun(len(self._runs) + 1, run, 0, 0, "", "")
+        epoch = known.epoch + 1
+        self._runs[run] = replace(known, epoch=epoch, seal=run_seal(known.number, run, epoch))
+        return Lease(epoch=epoch, head=Head(seq=known.seq, hash=known.hash))
+
+    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+        """Append all records or none and return the new head. See `Journal.append`.
+
+        Raises:
+            Fenced: somebody else acquired the run, or its head is not ``head``.
+            InvariantError: the records do not continue the chain from ``head``.
+        """
+        new_head = verify_link(run, head, records)
+        known = self._runs.get(run)
+        if known is None:
+            raise fenced(run, epoch, head, None)
+        if (known.epoch, known.seq, known.hash) != (epoch, head.seq, head.hash):
+            raise fenced(run, epoch, head, _run_head(known))
+        self._runs[run] = replace(known, seq=new_head.seq, hash=new_head.hash)
+        for record in records:
+            world = next_world(self._tip.world, record.hash)
+            self._tip = Tip(self._tip.position + 1, world)
+            self._records.append(
+                StoredRecord(self._tip.position, run, record.seq, record.hash, record.body, world)
+            )
+        self._by_run.setdefault(run, []).extend(records)
+        return new_head
+
+    async def read(self, run: str, after: int = 0) -> list[Record]:
+        """Return the run's records with ``seq > after``, in order; empty for an unknown run."""
+        check_name(run)
+        return self._by_run.get(run, [])[max(0, after) :]
+
+    async def runs(self) -> list[RunHead]:
+        """Return every run, oldest first."""
+        return [_run_head(row) for row in self._runs.values()]
+
+    async def audit(self) -> list[str]:
+        """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""
+        return find_problems(self._start, self._runs.values(), self._records, self._tip)
+
+
+def _run_head(row: StoredRun) -> RunHead:
+    return RunHead(row.run, row.epoch, Head(seq=row.seq, hash=row.hash))

@@ -1,0 +1,119 @@
+"""What is read from a journal's file, on a connection and a thread apart from the writer's."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from artificer.errors import AuthorError, TamperedError
+from artificer.journal.audit import StoredRecord, StoredRun, Tip, find_problems, limited
+from artificer.journal.chain import genesis
+from artificer.journal.database import TABLES, designed
+from artificer.ports import Head, Record, RunHead
+from artificer.values.canon import digest_of
+
+T = TypeVar("T")
+
+
+class Reader:
+    """Runs queries one at a time, so that a long one never holds up the event loop."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"read {path.name}")
+        self._closed = False
+
+    async def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the query's result. What it reads is one snapshot only if it begins one.
+
+        Raises:
+            AuthorError: the journal is closed.
+            OperatorError: the file cannot be read; TamperedError if it is damaged.
+        """
+        if self._closed:
+            raise AuthorError(f"The journal {self._path} is closed.")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, query, self._db)
+        except sqlite3.Error as error:
+            raise designed(error, self._path) from error
+
+    async def aclose(self) -> None:
+        """Finish the queries that wait, then close the connection. May be called more than once."""
+        self._closed = True
+        await asyncio.to_thread(self._thread.shutdown)
+        self._db.close()
+
+
+def read_records(db: sqlite3.Connection, run: str, after: int) -> list[Record]:
+    """Return the run's records with ``seq > after``, each checked against its hash.
+
+    Raises:
+        TamperedError: a record is missing, or its body is not what was written.
+    """
+    rows = db.execute(
+        "SELECT run, seq, hash, body FROM records WHERE run = ? AND seq > ? ORDER BY seq",
+        (run, after),
+    ).fetchall()
+    for expected, (_, seq, hash_, body) in enumerate(rows, start=max(0, after) + 1):
+        if seq != expected:
+            raise _tampered(f"Record {expected} of run {run} is missing")
+        if not isinstance(body, bytes) or hash_ != digest_of(body):
+            raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
+    return [Record(*row) for row in rows]
+
+
+def _tampered(what: str) -> TamperedError:
+    return TamperedError(f"{what}.", hint="Run `artificer verify` to see what else is affected.")
+
+
+def read_runs(db: sqlite3.Connection) -> list[RunHead]:
+    """Return every run, oldest first."""
+    return [
+        RunHead(run, epoch, Head(seq=seq, hash=hash_))
+        for run, epoch, seq, hash_ in db.execute(
+            "SELECT run, epoch, seq, hash FROM runs ORDER BY number"
+        )
+    ]
+
+
+def audit(db: sqlite3.Connection) -> list[str]:
+    """Return what is wrong with the file, each as one sentence; empty when nothing is.
+
+    A file whose structure is damaged is not read any further: its rows could be anything.
+    """
+    try:
+        # One transaction, so that all is of one moment while others go on writing.
+        db.execute("BEGIN")
+        try:
+            return limited(_structure_problems(db)) or _content_problems(db)
+        finally:
+            db.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return [f"SQLite cannot read the file: {error}."]
+
+
+def _structure_problems(db: sqlite3.Connection) -> Iterator[str]:
+    for (finding,) in db.execute("PRAGMA integrity_check"):
+        if finding != "ok":
+            yield f"SQLite's integrity check finds: {finding}."
+    schema = dict(db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+    for name in sorted(schema.keys() | TABLES.keys()):
+        if schema.get(name) != TABLES.get(name):
+            yield f"The table, index, view or trigger {name} is not as it was made."
+
+
+def _content_problems(db: sqlite3.Connection) -> list[str]:
+    meta = dict(db.execute("SELECT key, value FROM meta"))
+    if meta.keys() != {"format", "release"} or not meta["format"].isdecimal():
+        return [f"The journal's description of itself was changed: {meta}."]
+    runs = (StoredRun(*row) for row in db.execute("SELECT * FROM runs ORDER BY number"))
+    records = (StoredRecord(*row) for row in db.execute("SELECT * FROM records ORDER BY position"))
+    tip = db.execute("SELECT position, world FROM tip").fetchone()
+    if tip is None:
+        return ["The journal does not say where its world chain ends."]
+    return find_problems(genesis(int(meta["format"]), meta["release"]), runs, records, Tip(*tip))

@@ -1,0 +1,117 @@
+"""The journal in SQLite: one file per world, for any number of processes on one machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from artificer.errors import AuthorError
+from artificer.journal.chain import check_name, verify_link
+from artificer.journal.database import connect
+from artificer.journal.reader import Reader, audit, read_records, read_runs
+from artificer.journal.writer import Writer
+from artificer.ports import Durability, Head, Lease, Record, RunHead
+
+T = TypeVar("T")
+
+
+class SqliteJournal:
+    """A `Journal` in the file ``path``, used by one event loop between ``open`` and ``aclose``.
+
+        async with SqliteJournal("journal.db") as journal:
+            lease = await journal.acquire("run-1")
+
+    ``durability`` says what an append survives once it has returned: ``power`` (an fsync per
+    commit) or only the death of the ``process``. While another process writes the same file this
+    one waits, for ``busy_seconds``. A crash leaves a prefix of what was committed.
+    """
+
+    def __init__(
+        self, path: str | Path, durability: Durability = "power", *, busy_seconds: float = 10.0
+    ) -> None:
+        self._path = Path(path).absolute()
+        self._durability = durability
+        self._busy_seconds = busy_seconds
+        self._writer: Writer | None = None
+        self._reader: Reader | None = None
+
+    async def open(self) -> None:
+        """Open the file, making it when it is absent.
+
+        Raises:
+            ConfigError: the file is not a journal, or one of a newer format.
+            TamperedError: the file is damaged.
+            OperatorError: the file cannot be opened, or stays locked.
+        """
+        arguments = (self._path, self._durability, self._busy_seconds)
+        self._writer = Writer(await asyncio.to_thread(connect, *arguments), self._path)
+        self._reader = Reader(await asyncio.to_thread(connect, *arguments), self._path)
+
+    async def aclose(self) -> None:
+        """Finish the appends that wait, then close the file. May be called more than once."""
+        if self._reader:
+            await self._reader.aclose()
+        if self._writer:
+            await self._writer.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def acquire(self, run: str) -> Lease:
+        """Become the run's one writer: a new epoch, higher than any before.
+
+        Raises:
+            OperatorError: the file could not be written; nothing has changed.
+        """
+        check_name(run)
+        return await self._opened(self._writer).perform(
+            lambda transaction: transaction.acquire(run)
+        )
+
+    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+        """Append all records or none, durably, and return the new head.
+
+        Raises:
+            Fenced: somebody else acquired the run, or its head is not ``head``.
+            InvariantError: the records do not continue the chain from ``head``.
+            OperatorError: the file could not be written; nothing has changed, and the same append
+                may be tried again.
+        """
+        new_head = verify_link(run, head, records)
+        return await self._opened(self._writer).perform(
+            lambda transaction: transaction.append(run, epoch, head, records, new_head)
+        )
+
+    async def read(self, run: str, after: int = 0) -> list[Record]:
+        """Return the run's records with ``seq > after``, in order; empty for an unknown run.
+
+        Raises:
+            TamperedError: a record is not what was written.
+        """
+        check_name(run)
+        return await self._opened(self._reader).ask(lambda db: read_records(db, run, after))
+
+    async def runs(self) -> list[RunHead]:
+        """Return every run, oldest first."""
+        return await self._opened(self._reader).ask(read_runs)
+
+    async def audit(self) -> list[str]:
+        """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""
+        return await self._opened(self._reader).ask(audit)
+
+    def _opened(self, part: T | None) -> T:
+        if part is None:
+            raise AuthorError(f"The journal {self._path} is not open.")
+        return part

@@ -1,0 +1,172 @@
+"""The blob store on disk: one file per blob, named by its digest, to be looked at with any tool.
+
+root/sha256/ab/cdef…    the bytes; the name is the digest, two digits of it the directory
+root/tmp/…              files on their way; what a crash left here is swept when it is old
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from artificer.errors import ConfigError, OperatorError, TamperedError
+from artificer.ports import Durability
+from artificer.store.names import hex_of, not_found
+from artificer.values.canon import digest_of
+
+STALE_SECONDS = 3600
+"""Age at which a temporary file belongs to no living writer."""
+
+MAX_KNOWN = 65536
+"""How many blobs a store remembers to have made sure of, before it starts to remember anew."""
+
+
+class DiskStore:
+    """A `BlobStore` in the directory ``root``, for any number of processes.
+
+    With durability ``power`` a blob is on the disk once ``put`` has returned; with ``process`` it
+    may be lost, and only then, when power is. Files and directories can be read by their owner
+    alone. Making the store makes its directories and sweeps stale temporary files.
+
+    Raises:
+        ConfigError: the directories cannot be made.
+    """
+
+    def __init__(self, root: str | Path, durability: Durability = "power") -> None:
+        self._root = Path(root).absolute()
+        self._blobs = self._root / "sha256"
+        self._tmp = self._root / "tmp"
+        self._sync = durability == "power"
+        self._sure: set[str] = set()
+        self._sure_directories: set[Path] = set()
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            self._blobs.mkdir(mode=0o700, exist_ok=True)
+            self._tmp.mkdir(mode=0o700, exist_ok=True)
+            if self._sync:
+                _sync_directory(self._root)
+            self._sweep()
+        except OSError as error:
+            raise ConfigError(f"Blobs cannot be stored in {self._root}: {error}.") from error
+
+    def put(self, data: bytes) -> str:
+        """Store the bytes durably and return their digest. Storing twice is storing once.
+
+        Raises:
+            OperatorError: the disk is full or fails; nothing was stored.
+        """
+        digest = digest_of(data)
+        if digest in self._sure:
+            return digest
+        path = self._path(digest)
+        with self._designed_errors():
+            # A file that is there already is no promise: it may be of a store that did not sync,
+            # of a writer that died before it did, or cut short by a loss of power. So it is
+            # compared and synced, once per process, and replaced when it is not the blob.
+            if not _holds(path, data):
+                self._write(path, data)
+            elif self._sync:
+                _sync_file(path)
+            if self._sync:
+                _sync_directory(path.parent)
+                if path.parent not in self._sure_directories:
+                    _sync_directory(self._blobs)
+                    self._sure_directories.add(path.parent)
+        if len(self._sure) >= MAX_KNOWN:
+            self._sure.clear()
+        self._sure.add(digest)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            NotFoundError: no such blob, or no digest at all.
+            TamperedError: the stored bytes do not have this digest.
+            OperatorError: the disk fails.
+        """
+        if hex_of(digest) is None:
+            raise not_found(digest)
+        with self._designed_errors():
+            try:
+                data = self._path(digest).read_bytes()
+            except FileNotFoundError:
+                raise not_found(digest) from None
+        if digest_of(data) != digest:
+            raise TamperedError(
+                f"The file of blob {digest} holds other bytes.",
+                hint="Restore it from a backup, or delete it and run again what wrote it.",
+            )
+        return data
+
+    def has(self, digest: str) -> bool:
+        """Whether the blob is there (its bytes are not verified)."""
+        return hex_of(digest) is not None and self._path(digest).is_file()
+
+    def digests(self) -> Iterator[str]:
+        """Every stored digest, in no particular order; other files are passed over."""
+        for directory in self._blobs.iterdir():
+            if re.fullmatch("[0-9a-f]{2}", directory.name) and directory.is_dir():
+                for file in directory.iterdir():
+                    if re.fullmatch("[0-9a-f]{62}", file.name):
+                        yield f"sha256:{directory.name}{file.name}"
+
+    def _path(self, digest: str) -> Path:
+        name = digest.removeprefix("sha256:")
+        return self._blobs / name[:2] / name[2:]
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Write a temporary file and rename it: the blob is there whole, or not at all."""
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self._tmp)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                if self._sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+            Path(name).rename(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def _sweep(self) -> None:
+        for file in self._tmp.iterdir():
+            with suppress(FileNotFoundError):  # another process sweeps too
+                if time.time() - file.stat().st_mtime > STALE_SECONDS:
+                    file.unlink()
+
+    @contextmanager
+    def _designed_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise OperatorError(
+                f"The blob store {self._root} cannot be read or written: {error}.",
+                hint="Check the space on the disk and the permissions, then resume.",
+            ) from error
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,195 @@
+"""What every journal must do, as tests: a journal of your own passes them too.
+
+Subclass `JournalSuite` in a test module and give it a pytest fixture ``journal`` that yields a
+fresh, open journal. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from artificer.errors import ArtificerError, CanonicalError, Fenced, InvariantError
+from artificer.ports import Head, Journal, Record
+from artificer.values.base import JsonValue
+from artificer.values.canon import canonical, digest_of
+
+
+def records_after(head: Head, run: str, *payloads: JsonValue) -> list[Record]:
+    """Return records that continue the run's chain from ``head``, one for each payload."""
+    records = []
+    seq, prev = head.seq, head.hash
+    for payload in payloads:
+        seq += 1
+        body = canonical({"run": run, "seq": seq, "prev": prev, "payload": payload})
+        prev = digest_of(body)
+        records.append(Record(run=run, seq=seq, hash=prev, body=body))
+    return records
+
+
+async def _refusal(attempt: Awaitable[object]) -> ArtificerError | None:
+    try:
+        await attempt
+    except ArtificerError as error:
+        return error
+    return None
+
+
+class JournalSuite:
+    """The behaviour of the `Journal` port. Subclass it and give it a fixture ``journal``."""
+
+    async def test_first_acquire_makes_the_run(self, journal: Journal) -> None:
+        """A run comes to be when it is acquired, at the empty head."""
+        lease = await journal.acquire("a")
+        assert lease.epoch >= 1
+        assert lease.head == Head()
+        assert [(row.run, row.epoch, row.head) for row in await journal.runs()] == [
+            ("a", lease.epoch, Head())
+        ]
+
+    async def test_epochs_only_rise(self, journal: Journal) -> None:
+        """Every acquisition gets a higher epoch, and the head as it is by then."""
+        epochs = []
+        head = Head()
+        for turn in range(5):
+            lease = await journal.acquire("a")
+            assert lease.head == head
+            epochs.append(lease.epoch)
+            head = await journal.append("a", lease.epoch, head, records_after(head, "a", turn))
+        assert epochs == sorted(set(epochs))
+
+    async def test_what_was_appended_is_read(self, journal: Journal) -> None:
+        """Records come back equal and in order; ``after`` leaves out the first ones."""
+        lease = await journal.acquire("a")
+        records = records_after(Head(), "a", 1, "zwei", {"three": [3]}, None)
+        head = await journal.append("a", lease.epoch, lease.head, records[:2])
+        head = await journal.append("a", lease.epoch, head, records[2:])
+        assert head == Head(seq=4, hash=records[3].hash)
+        assert await journal.read("a") == records
+        for after in range(6):
+            assert await journal.read("a", after) == records[after:]
+
+    async def test_unknown_run_is_empty(self, journal: Journal) -> None:
+        """Reading a run that nobody acquired is no error and does not make it."""
+        assert await journal.read("nobody") == []
+        assert await journal.runs() == []
+
+    async def test_runs_are_listed_oldest_first(self, journal: Journal) -> None:
+        """Order of birth, not of name, and not of the last append."""
+        for run in ("m", "z", "a"):
+            await journal.acquire(run)
+        lease = await journal.acquire("m")
+        head = await journal.append("m", lease.epoch, lease.head, records_after(Head(), "m", 1))
+        rows = await journal.runs()
+        assert [row.run for row in rows] == ["m", "z", "a"]
+        assert rows[0].head == head
+
+    async def test_runs_are_apart(self, journal: Journal) -> None:
+        """One run's records and fence have nothing to do with another's."""
+        first, second = await journal.acquire("a"), await journal.acquire("b")
+        await journal.append("a", first.epoch, Head(), records_after(Head(), "a", 1))
+        await journal.append("b", second.epoch, Head(), records_after(Head(), "b", 1, 2))
+        assert len(await journal.read("a")) == 1
+        assert len(await journal.read("b")) == 2
+
+    async def test_stale_epoch_is_fenced(self, journal: Journal) -> None:
+        """Whoever lost the run to another can append nothing, at any head."""
+        stale = await journal.acquire("a")
+        fresh = await journal.acquire("a")
+        records = records_after(Head(), "a", 1)
+        assert isinstance(await _refusal(journal.append("a", stale.epoch, Head(), records)), Fenced)
+        head = await journal.append("a", fresh.epoch, Head(), records)
+        late = journal.append("a", stale.epoch, head, records_after(head, "a", 2))
+        assert isinstance(await _refusal(late), Fenced)
+        assert await journal.read("a") == records
+
+    async def test_stale_head_is_fenced(self, journal: Journal) -> None:
+        """The same append twice is refused the second time, and so is a head of other content."""
+        lease = await journal.acquire("a")
+        records = records_after(Head(), "a", 1)
+        head = await journal.append("a", lease.epoch, Head(), records)
+        again = journal.append("a", lease.epoch, Head(), records)
+        assert isinstance(await _refusal(again), Fenced)
+        other = Head(seq=1, hash=digest_of(b"other"))
+        elsewhere = journal.append("a", lease.epoch, other, records_after(other, "a", 2))
+        assert isinstance(await _refusal(elsewhere), Fenced)
+        ahead = journal.append("a", lease.epoch + 1, head, records_after(head, "a", 2))
+        assert isinstance(await _refusal(ahead), Fenced)
+        assert await journal.read("a") == records
+
+    async def test_unacquired_run_is_fenced(self, journal: Journal) -> None:
+        """Nobody may append to a run that was never acquired."""
+        append = journal.append("a", 1, Head(), records_after(Head(), "a", 1))
+        assert isinstance(await _refusal(append), Fenced)
+        assert await journal.runs() == []
+
+    async def test_only_one_of_many_appenders_wins(self, journal: Journal) -> None:
+        """Of appends that race from one head, one is written and the others are fenced."""
+        lease = await journal.acquire("a")
+        rivals = [records_after(Head(), "a", f"rival {n}") for n in range(20)]
+        refusals = await asyncio.gather(
+            *(_refusal(journal.append("a", lease.epoch, Head(), rival)) for rival in rivals)
+        )
+        assert [type(refusal) for refusal in refusals].count(Fenced) == 19
+        assert await journal.read("a") == rivals[refusals.index(None)]
+
+    async def test_broken_chains_are_refused(self, journal: Journal) -> None:
+        """A caller's mistake writes nothing, not even the records before it."""
+        lease = await journal.acquire("a")
+        good = records_after(Head(), "a", 1, 2, 3)
+        forged = Record(run="a", seq=2, hash=good[1].hash, body=good[1].body + b" ")
+        mistakes = {
+            "gap": [good[0], good[2]],
+            "order": [good[1], good[0]],
+            "start": good[1:],
+            "run": records_after(Head(), "b", 1),
+            "body's run": [Record("a", 1, *_sealed("b", 1, ""))],
+            "body's seq": [Record("a", 1, *_sealed("a", 2, ""))],
+            "body's longer seq": [Record("a", 1, *_sealed("a", 10, ""))],
+            "body's prev": [good[0], Record("a", 2, *_sealed("a", 2, good[2].hash))],
+            "hash": [good[0], forged],
+        }
+        for mistake, records in mistakes.items():
+            error = await _refusal(journal.append("a", lease.epoch, Head(), records))
+            assert isinstance(error, InvariantError), mistake
+        assert await journal.read("a") == []
+        assert (await journal.runs())[0].head == Head()
+
+    async def test_appending_nothing_asks_the_fence(self, journal: Journal) -> None:
+        """No records are no change, but a stale owner learns that it is one."""
+        stale = await journal.acquire("a")
+        assert await journal.append("a", stale.epoch, Head(), []) == Head()
+        await journal.acquire("a")
+        assert isinstance(await _refusal(journal.append("a", stale.epoch, Head(), [])), Fenced)
+
+    async def test_cancelled_append_is_whole_or_absent(self, journal: Journal) -> None:
+        """Cancelling whoever waits tears nothing, and the run can be acquired and go on."""
+        lease = await journal.acquire("a")
+        records = records_after(Head(), "a", 1, 2, 3)
+        task = asyncio.ensure_future(journal.append("a", lease.epoch, Head(), records))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        after = await journal.acquire("a")
+        assert await journal.read("a") in ([], records)
+        head = await journal.append("a", after.epoch, after.head, records_after(after.head, "a", 4))
+        assert head.seq == len(await journal.read("a"))
+
+    async def test_any_name_and_any_text(self, journal: Journal) -> None:
+        """Names and payloads with quotes, newlines, NULs and other scripts are kept as they are."""
+        for run in ('quo"te', "new\nline", "nul\0", "läuft 走る 🏃", "'; DROP TABLE runs; --"):
+            lease = await journal.acquire(run)
+            records = records_after(Head(), run, run, '"seq":1,"prev":""}')
+            await journal.append(run, lease.epoch, Head(), records)
+            assert await journal.read(run) == records
+
+    async def test_names_that_are_no_text(self, journal: Journal) -> None:
+        """A lone surrogate cannot be stored, and the journal goes on."""
+        for attempt in (journal.acquire("\udcff"), journal.read("\udcff")):
+            assert isinstance(await _refusal(attempt), CanonicalError)
+        assert (await journal.acquire("a")).head == Head()
+
+
+def _sealed(run: str, seq: int, prev: str) -> tuple[str, bytes]:
+    body = canonical({"run": run, "seq": seq, "prev": prev, "payload": None})
+    return digest_of(body), body

@@ -1,0 +1,22 @@
+"""Both blob stores behave as the port says."""
+
+from pathlib import Path
+
+import pytest
+
+from artificer.store import DiskStore, MemoryStore
+from artificer.testing.blob_suite import BlobSuite
+
+pytestmark = pytest.mark.req("blob-port")
+
+
+class TestMemoryStore(BlobSuite):
+    @pytest.fixture
+    def store(self) -> MemoryStore:
+        return MemoryStore()
+
+
+class TestDiskStore(BlobSuite):
+    @pytest.fixture(params=["power", "process"])
+    def store(self, tmp_path: Path, request: pytest.FixtureRequest) -> DiskStore:
+        return DiskStore(tmp_path / "blobs", request.param)
