@@ -215,6 +215,11 @@ class ChatStream:
         self._chars = 0
         self._fault: ModelFailure | None = None
 
+    @property
+    def complete(self) -> bool:
+        """Whether a reason for the reply's end has come. The usage may still follow it."""
+        return self._finish_reason is not None
+
     def feed(self, chunk: object) -> list[Delta]:
         """Take one chunk and return the pieces of text and arguments that it brought."""
         if self._fault is not None:

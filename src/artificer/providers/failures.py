@@ -22,6 +22,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], FailureCode], ...] = (
     (re.compile(r"does not match the expected", re.IGNORECASE), "malformed_response"),
     (re.compile(r"invalid_request", re.IGNORECASE), "bad_request"),
 )
+_SHORTEST_SECRET = 8
 _SECRETS = re.compile(r"(?i)(bearer\s+|sk-|api[_-]?key\W{1,3})[\w.*-]{6,}")
 
 _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
@@ -59,7 +60,7 @@ def classify(status: int | None, message: str) -> FailureCode:
 def failure(code: FailureCode, message: str, *, secret: str = "") -> ModelFailure:
     """Build a failure whose message is short and holds no key."""
     text = message.encode("utf-8", "replace").decode()
-    if secret:
+    if len(secret) >= _SHORTEST_SECRET:
         text = text.replace(secret, "[key]")
     text = _SECRETS.sub(r"\1[key]", text)
     return ModelFailure(code=code, message=clip(" ".join(text.split()), MAX_MESSAGE))

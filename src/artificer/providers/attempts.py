@@ -1,0 +1,209 @@
+"""The one owner of retries and timeouts. The SDKs' own retries are switched off.
+
+What is retried: a connection that died, an idle or overlong request, 408, 409, 425, 429, 5xx and
+529, and a stream that was truncated or malformed. What is not: 4xx that will not change, and a
+context that is too long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Protocol
+
+from artificer.providers.failures import classify, error_in, failure
+from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply
+
+RETRYABLE: frozenset[FailureCode] = frozenset(
+    {
+        "malformed_response",
+        "overloaded",
+        "rate_limited",
+        "stream_truncated",
+        "timeout",
+        "unavailable",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one ``generate``; all times are seconds.
+
+    ``request`` bounds each attempt, ``idle`` the wait for each event of its stream, ``drain`` the
+    wait for the end of a stream whose reply is complete. A delay doubles from ``first_delay`` to
+    ``max_delay``, the upper half of it random. A Retry-After up to ``retry_after_cap`` is waited
+    out; a longer one ends the attempts, since asking earlier would be refused anyway.
+    """
+
+    attempts: int = 4
+    request: float = 900.0
+    idle: float = 300.0
+    drain: float = 2.0
+    first_delay: float = 0.5
+    max_delay: float = 8.0
+    retry_after_cap: float = 120.0
+    jitter: Callable[[], float] = random.random
+
+
+class Assembler(Protocol):
+    """Builds one reply from the events of one stream. None of its methods raises."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider has said why the reply ended."""
+
+    def feed(self, event: object) -> list[Delta]:
+        """Take one parsed event and return what it added."""
+
+    def finish(self) -> ModelReply | ModelFailure:
+        """Return the reply, or why there is none."""
+
+
+OpenStream = Callable[[], Awaitable[AbstractAsyncContextManager[AsyncIterator[object]]]]
+"""Sends the request and returns its stream of parsed events, which closes the connection."""
+
+
+class Broken(Exception):
+    """A request that ended in an error; ``retry_after`` is what the server asked for, seconds."""
+
+    def __init__(self, outcome: ModelFailure, retry_after: float | None = None) -> None:
+        super().__init__(outcome.message)
+        self.outcome = outcome
+        self.retry_after = retry_after
+
+
+async def generate_with_attempts(
+    open_stream: OpenStream,
+    new_assembler: Callable[[], Assembler],
+    on_delta: Callable[[Delta], None],
+    limits: Limits,
+    *,
+    secret: str = "",
+) -> ModelReply | ModelFailure:
+    """Ask until there is a reply, a failure that will not change, or no attempt left.
+
+    A later attempt starts the reply anew, so ``on_delta`` may see the beginning of a text twice.
+    ``secret`` is kept out of every message. Cancelling closes the connection.
+    """
+    attempt = 1
+    while True:
+        retry_after = None
+        try:
+            outcome = await _attempt(open_stream, new_assembler(), on_delta, limits, secret)
+        except Broken as broken:
+            outcome, retry_after = broken.outcome, broken.retry_after
+        delay = _delay(outcome, attempt, retry_after, limits)
+        if delay is None:
+            return outcome.model_copy(update={"attempts": attempt})
+        await asyncio.sleep(delay)
+        attempt += 1
+
+
+def _delay(
+    outcome: ModelReply | ModelFailure, attempt: int, retry_after: float | None, limits: Limits
+) -> float | None:
+    """Return how long to wait before the next attempt, or None when there is none."""
+    if isinstance(outcome, ModelReply) or outcome.code not in RETRYABLE:
+        return None
+    if attempt >= limits.attempts or (retry_after or 0.0) > limits.retry_after_cap:
+        return None
+    backoff = min(limits.max_delay, limits.first_delay * 2.0 ** (attempt - 1))
+    backoff *= 0.5 + limits.jitter() / 2
+    return backoff if retry_after is None else retry_after + backoff / 10
+
+
+async def _attempt(
+    open_stream: OpenStream,
+    assembler: Assembler,
+    on_delta: Callable[[Delta], None],
+    limits: Limits,
+    secret: str,
+) -> ModelReply | ModelFailure:
+    """Send one request and read its stream."""
+    try:
+        async with (
+            asyncio.timeout(limits.request),
+            aclosing(_events(open_stream, assembler, limits, secret)) as events,
+        ):
+            async for event in events:
+                for delta in assembler.feed(event):
+                    on_delta(delta)
+    except TimeoutError:
+        if not assembler.complete:
+            return failure("timeout", f"The request took longer than {limits.request:g} s.")
+    return assembler.finish()
+
+
+async def _events(
+    open_stream: OpenStream, assembler: Assembler, limits: Limits, secret: str
+) -> AsyncGenerator[object, None]:
+    """Yield the stream's events. Whatever an SDK raises becomes Broken.
+
+    Once the reply is complete, what happens to its connection no longer matters: llama.cpp
+    closes it after every stream.
+    """
+    started = False
+    try:
+        async with asyncio.timeout(limits.idle):
+            opened = await open_stream()
+        async with opened as stream:
+            events = aiter(stream)
+            while True:
+                async with asyncio.timeout(limits.drain if assembler.complete else limits.idle):
+                    try:
+                        event = await anext(events)
+                    except StopAsyncIteration:
+                        return
+                started = True
+                yield event
+    except Exception as error:
+        if not assembler.complete:
+            raise broken_by(error, started=started, secret=secret) from error
+
+
+def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
+    """Name what an SDK or its transport raised.
+
+    The kinds are told apart by what they carry, not by class: importing an SDK for its classes
+    would cost what lazy imports save, and httpx2's errors pass the SDKs unwrapped.
+    """
+    status = getattr(error, "status_code", None)
+    if type(status) is int:
+        # A status below 400 belongs to an error event inside a stream that began well.
+        _, message = error_in({"error": getattr(error, "body", None)}) or (None, str(error))
+        code = classify(status if status >= 400 else None, message)
+        headers = getattr(getattr(error, "response", None), "headers", {})
+        return Broken(failure(code, message, secret=secret), _retry_after(headers))
+    words = f"{type(error).__name__}: {error}"
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return Broken(failure("timeout", f"The server said nothing in time ({words})."))
+    if isinstance(error, ValueError):
+        return Broken(failure("malformed_response", f"The stream is malformed: {words}"))
+    if getattr(error, "body", None):
+        _, message = error_in({"error": getattr(error, "body", None)}) or (None, str(error))
+        return Broken(failure(classify(None, message), message, secret=secret))
+    code = "stream_truncated" if started else "unavailable"
+    return Broken(failure(code, f"The connection failed: {words}", secret=secret))
+
+
+def _retry_after(headers: object) -> float | None:
+    """Return what a Retry-After header asks for: seconds or an HTTP date (RFC 9110, 10.2.3)."""
+    get = getattr(headers, "get", None)
+    value = get("retry-after") if get else None
+    if not isinstance(value, str):
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+    return seconds if 0 <= seconds < float("inf") else None

@@ -1,0 +1,93 @@
+"""OpenAI Chat Completions over the official SDK, for any ``base_url`` that speaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from artificer.contracts.definition import ModelRequest
+from artificer.errors import MissingExtraError
+from artificer.ports import Memo, Payload
+from artificer.providers.attempts import Limits, generate_with_attempts
+from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
+from artificer.providers.sdk import ClientOfLoop, find_key, open_stream_with
+from artificer.values.base import JsonObject
+from artificer.values.blocks import Message
+from artificer.values.model import Delta, ModelFailure, ModelReply
+
+
+class OpenAIChat:
+    """A provider of Chat Completions: OpenAI itself, OpenRouter, Ollama, vLLM, llama.cpp.
+
+    Without ``base_url`` this is OpenAI: strict tools, ``max_completion_tokens``. With one it is a
+    foreign server, which gets what all of them understand: ``max_tokens`` and no strict tools;
+    pass ``dialect`` for one that differs. ``key_variable`` names the environment variable that
+    holds the key; it is read when a request is sent.
+    """
+
+    def __init__(
+        self,
+        name: str = "openai-chat",
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        key_variable: str = "OPENAI_API_KEY",
+        dialect: ChatDialect | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._name = name
+        self._base_url = base_url
+        self._api_key = api_key
+        self._key_variable = key_variable
+        self._limits = limits or Limits()
+        self._client = ClientOfLoop()
+        own = base_url is None
+        self._dialect = dialect or ChatDialect(
+            name, max_tokens_key="max_completion_tokens" if own else "max_tokens", strict=own
+        )
+
+    @property
+    def name(self) -> str:
+        """The word before the slash in a model's name."""
+        return self._name
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        """Map a request. Pure."""
+        return to_payload(request, messages, memo, self._dialect)
+
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
+        """Ask the model. Raises MissingExtraError when the SDK is not installed."""
+        key = find_key(self._api_key, self._key_variable, self._base_url)
+        if isinstance(key, ModelFailure):
+            return key
+        client = self._client.get(key, self._new_client)
+        body: JsonObject = payload.body
+
+        async def send() -> Any:
+            return await client.chat.completions.create(**body)
+
+        return await generate_with_attempts(
+            open_stream_with(send),
+            lambda: ChatStream(self._dialect, payload.tools),
+            on_delta,
+            self._limits,
+            secret=key,
+        )
+
+    def _new_client(self, key: str) -> Any:
+        return new_openai_client(key, self._base_url, self._limits)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def new_openai_client(key: str, base_url: str | None, limits: Limits) -> Any:
+    """Build the SDK's client, without its own retries. Raises MissingExtraError."""
+    try:
+        from openai import AsyncOpenAI
+    except ImportError as error:
+        raise MissingExtraError("openai", needed_for="A model of OpenAI's protocols") from error
+    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=limits.request)

@@ -1,0 +1,70 @@
+"""What the three adapters over an official SDK share: the client's life, the key, the events."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from artificer.providers.attempts import OpenStream
+from artificer.providers.failures import failure
+from artificer.values.model import ModelFailure
+
+
+def find_key(given: str | None, variable: str, base_url: str | None) -> str | ModelFailure:
+    """Return the API key: as given, else from the environment.
+
+    A server of one's own (``base_url``) often wants none; the provider itself always does.
+    """
+    key = given or os.environ.get(variable, "")
+    if key or base_url:
+        return key or "none"
+    return failure("auth", f"There is no API key: set the environment variable {variable}.")
+
+
+class ClientOfLoop:
+    """One SDK client per event loop, made when first needed.
+
+    A client's connections belong to the loop that opened them: a provider that outlives
+    ``asyncio.run`` gets a new client in the next one.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._key = ""
+        self._client: Any = None
+
+    def get(self, key: str, make: Callable[[str], Any]) -> Any:
+        """Return the running loop's client for this key."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop or self._key != key:
+            self._client, self._loop, self._key = make(key), loop, key
+        return self._client
+
+    async def aclose(self) -> None:
+        """Close the client's connections. May be called more than once."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.close()
+
+
+def open_stream_with(send: Callable[[], Awaitable[Any]]) -> OpenStream:
+    """Turn an SDK call that returns a stream of event models into one of plain dicts."""
+
+    @asynccontextmanager
+    async def reading(stream: Any) -> AsyncIterator[AsyncIterator[object]]:
+        async with stream:
+            yield _plain_events(stream)
+
+    async def open_stream() -> Any:
+        return reading(await send())
+
+    return open_stream
+
+
+async def _plain_events(stream: Any) -> AsyncIterator[object]:
+    """Yield events as the server sent them; the SDK's models add and check nothing."""
+    async for event in stream:
+        yield event.to_dict(warnings=False) if hasattr(event, "to_dict") else event
