@@ -26,9 +26,20 @@ class Memo:
     Mapping the whole conversation anew at every turn would cost a quadratic sum.
     """
 
+    _request: ModelRequest | None = None
+    _rest: JsonObject = field(default_factory=dict)
     _key: object = None
-    _messages: list[Message] = field(default_factory=list)
-    _items: list[list[JsonObject]] = field(default_factory=list)
+    _known: int = 0
+    _last: Message | None = None
+    _items: list[JsonObject] = field(default_factory=list)
+
+    def rest(
+        self, request: ModelRequest, build: Callable[[ModelRequest], JsonObject]
+    ) -> JsonObject:
+        """Map all but the conversation, calling ``build`` only when the request has changed."""
+        if request != self._request:
+            self._request, self._rest = request, build(request)
+        return self._rest
 
     def items(
         self,
@@ -38,15 +49,17 @@ class Memo:
     ) -> list[JsonObject]:
         """Map messages to wire items, calling ``to_wire`` only for those not seen before.
 
-        ``key`` is whatever else the mapping depends on; when it changes, all is mapped anew.
+        ``key`` is whatever else the mapping depends on; when it changes, all is mapped anew. The
+        same growing list is returned every time, for a conversation only ever grows.
         """
-        known = len(self._messages)
-        if key != self._key or list(messages[:known]) != self._messages:
-            self._key, self._messages, self._items, known = key, [], [], 0
+        known = self._known
+        grown = known and len(messages) >= known and messages[known - 1] is self._last
+        if key != self._key or not grown:
+            self._key, self._items, known = key, [], 0
         for message in messages[known:]:
-            self._messages.append(message)
-            self._items.append(to_wire(message))
-        return [item for items in self._items for item in items]
+            self._items.extend(to_wire(message))
+        self._known, self._last = len(messages), messages[-1] if messages else None
+        return self._items
 
 
 @dataclass(frozen=True)

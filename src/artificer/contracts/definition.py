@@ -57,7 +57,7 @@ class Toolset(Value):
 
     def to_text(self) -> str:
         """Canonical JSON text: the neutral form that is stored (seed 004)."""
-        return canonical(self.model_dump(mode="json")).decode()
+        return canonical(self.model_dump(mode="json")).decode()  # schemas may hold floats
 
     @property
     def digest(self) -> str:

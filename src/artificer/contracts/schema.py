@@ -16,8 +16,9 @@ import jsonschema_rs
 from pydantic import JsonValue
 
 from artificer.errors import ToolDefinitionError
-from artificer.values.base import JsonObject, Problem
+from artificer.values.base import JsonObject, Plain, Problem
 from artificer.values.canon import canonical
+from artificer.values.text import clip
 
 MAX_PROBLEMS = 50
 """Problems listed for one value; the last says how many more there are."""
@@ -106,7 +107,7 @@ def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
         return Problem(
             pointer=where,
             message="is not one of the allowed values",
-            limit=[_short(option) for option in error.kind.options],
+            limit=tuple(_short(option) for option in error.kind.options),
             actual=_short(value),
         )
     if keyword == "const":
@@ -131,7 +132,9 @@ def _kind_of(value: Any) -> str:
     return "null" if value is None else names.get(type(value), "object")
 
 
-def _short(value: Any) -> JsonValue:
+def _short(value: Any) -> Plain:
     if isinstance(value, str):
-        return value if len(value) <= 80 else value[:79] + "…"
-    return value if isinstance(value, bool | int | float) or value is None else _kind_of(value)
+        return clip(value, 80)
+    if isinstance(value, float):
+        return repr(value)
+    return value if isinstance(value, bool | int) or value is None else _kind_of(value)

@@ -20,7 +20,7 @@ from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import digest_of
 
 _EMPTY = (
     "Your reply held neither text nor a tool call. Answer the request, or call one of the tools."
@@ -49,7 +49,7 @@ def establish(state: RunState, intent: Intent, at: int) -> tuple[ev.Event, bytes
             return _check_reply(state, intent, at), None
         case Finish():
             body = conclude(state, intent.reason)
-            data = canonical(body.model_dump(mode="json"))
+            data = body.canonical()
             return ev.RunFinished(
                 at=at, intent=intent.n, status=body.status, deliverable=digest_of(data)
             ), data

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from artificer.contracts.definition import EffectClass
 from artificer.values.base import Digest, Value
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import digest_of
 from artificer.values.model import ToolChoice
 
 FinishReason = Literal[
@@ -37,7 +37,7 @@ class _Intent(Value):
     @property
     def digest(self) -> str:
         """Digest of the canonical form."""
-        return digest_of(canonical(self.model_dump(mode="json")))
+        return digest_of(self.canonical())
 
 
 class Generate(_Intent):
@@ -61,13 +61,13 @@ class JudgeCalls(_Intent):
 
 
 class AskApproval(_Intent):
-    """Ask a person whether a call may run. ``digest`` is that of the exact call."""
+    """Ask a person whether a call may run. ``call`` is the digest of this exact call."""
 
     type: Literal["AskApproval"] = "AskApproval"
     call_id: str
     tool: str
     arguments: str
-    digest: Digest
+    call: Digest
     reason: str
 
 

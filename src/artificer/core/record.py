@@ -17,7 +17,7 @@ from artificer.core.events import Event
 from artificer.core.intents import Intent
 from artificer.errors import TamperedError
 from artificer.values.base import Digest, Value
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import canonical_typed, digest_of
 
 INLINE_LIMIT = 4096
 """Longest string, in UTF-8 bytes, that stays in a record."""
@@ -57,9 +57,11 @@ _lines: TypeAdapter[EventLine | IntentLine] = TypeAdapter(Line)
 
 def encode(line: EventLine | IntentLine) -> tuple[bytes, list[bytes]]:
     """Return the record's body, and the blobs that must be stored before it."""
+    body = line.canonical()
+    if len(body) <= INLINE_LIMIT:
+        return body, []
     blobs: list[bytes] = []
-    body = _spill(line.model_dump(mode="json"), blobs)
-    return canonical(body), blobs
+    return canonical_typed(_spill(line.model_dump(mode="json"), blobs)), blobs
 
 
 def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine:

@@ -246,7 +246,7 @@ def _ask(n: int, verdict: Verdict) -> AskApproval:
         call_id=verdict.call_id,
         tool=verdict.tool,
         arguments=verdict.arguments,
-        digest=verdict.digest,
+        call=verdict.digest,
         reason=verdict.reason,
     )
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from artificer.contracts.definition import Toolset
 from artificer.core.policy import Policy
 from artificer.values.base import Value
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import digest_of
 from artificer.values.model import ToolChoice
 
 RunKind = Literal["chat", "deliver"]
@@ -42,7 +42,7 @@ class RunSpec(Value):
     """A run's prompt and its surroundings.
 
     ``toolset`` is the canonical JSON text of the :class:`Toolset`. ``choices`` gives the tool
-    choice turn by turn; the last one stays in force.
+    choice turn by turn; the last one stays in force. ``temperature`` is a decimal in text.
     """
 
     kind: RunKind
@@ -54,7 +54,7 @@ class RunSpec(Value):
     policy: Policy = Policy()
     limits: Limits = Limits()
     choices: tuple[ToolChoice, ...] = (ToolChoice(),)
-    temperature: float | None = None
+    temperature: str | None = None
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""
@@ -67,7 +67,7 @@ class RunSpec(Value):
     @property
     def digest(self) -> str:
         """Digest of the canonical form."""
-        return digest_of(canonical(self.model_dump(mode="json")))
+        return digest_of(self.canonical())
 
 
 @lru_cache(maxsize=64)

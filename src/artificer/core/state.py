@@ -13,7 +13,7 @@ from artificer.core.spec import RunSpec
 from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import canonical_typed, digest_of
 from artificer.values.model import FailureCode, Usage
 
 
@@ -85,7 +85,7 @@ class RunState(Value):
     @property
     def digest(self) -> str:
         """Digest of the state, at a cost that does not grow with the conversation."""
-        return digest_of(canonical(self.model_dump(mode="json", exclude=_BY_DIGEST)))
+        return digest_of(canonical_typed(self.model_dump(mode="json", exclude=_BY_DIGEST)))
 
     @property
     def given(self) -> RunSpec:
@@ -103,7 +103,7 @@ class RunState(Value):
             tools=spec.tools().tools,
             tool_choice=spec.choice(self.turn),
             max_tokens=spec.limits.max_tokens,
-            temperature=spec.temperature,
+            temperature=None if spec.temperature is None else float(spec.temperature),
         )
 
 
@@ -112,8 +112,7 @@ _BY_DIGEST = {"history", "spec", "call_ids"}
 
 def with_message(state: RunState, message: Message) -> RunState:
     """Append to the conversation and to the chain of its digest."""
-    body = canonical(message.model_dump(mode="json"))
-    chained = digest_of(state.history_digest.encode() + body)
+    chained = digest_of(state.history_digest.encode() + message.canonical())
     return state.model_copy(
         update={"history": (*state.history, message), "history_digest": chained}
     )

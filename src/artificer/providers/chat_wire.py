@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.contracts.strict_schema import StrictDialect
 from artificer.ports import Memo, Payload
-from artificer.providers.failures import classify, error_in, failure
+from artificer.providers.assembler import ReplyStream
+from artificer.providers.failures import failure
 from artificer.providers.mapping import (
     EMPTY_TURN,
     NewId,
@@ -47,12 +49,6 @@ from artificer.values.model import (
     Usage,
 )
 
-MAX_CALLS = 128
-"""Calls in one reply; OpenAI's own bound on tools. More is taken for a runaway server."""
-
-MAX_REPLY_CHARS = 8_000_000
-"""Characters of text, reasoning and arguments in one reply."""
-
 _FAILED_FINISH = frozenset({"error", "abort", "insufficient_system_resource"})
 """Finish reasons of OpenRouter, vLLM and DeepSeek that mean: no reply."""
 
@@ -70,7 +66,7 @@ class ChatDialect:
 
     provider: str
     max_tokens_key: str = "max_tokens"
-    strict: bool = False
+    strict: StrictDialect | None = None
     include_usage: bool = True
     returns_reasoning: bool = False
     extra: JsonObject = field(default_factory=dict)
@@ -188,12 +184,8 @@ class _Call:
     pieces: list[str] = field(default_factory=list)
 
 
-class ChatStream:
-    """Assembles a reply from the parsed ``chat.completion.chunk`` objects of one stream.
-
-    ``feed`` never raises, whatever it is given; what was wrong with the stream is told by
-    ``finish``. Only the first choice is read.
-    """
+class ChatStream(ReplyStream):
+    """Assembles a reply from parsed ``chat.completion.chunk`` objects. Reads the first choice."""
 
     def __init__(
         self,
@@ -201,6 +193,7 @@ class ChatStream:
         tools: Sequence[ToolDefinition],
         new_id: NewId = fresh_id,
     ) -> None:
+        super().__init__()
         self._tag = dialect.tag
         self._tools = WireTools(tools, strict=dialect.strict)
         self._new_id = new_id
@@ -212,44 +205,24 @@ class ChatStream:
         self._finish_reason: str | None = None
         self._usage = Usage()
         self._ids = {"id": "", "model": ""}
-        self._chars = 0
-        self._fault: ModelFailure | None = None
 
     @property
     def complete(self) -> bool:
         """Whether a reason for the reply's end has come. The usage may still follow it."""
         return self._finish_reason is not None
 
-    def feed(self, chunk: object) -> list[Delta]:
-        """Take one chunk and return the pieces of text and arguments that it brought."""
-        if self._fault is not None:
-            return []
-        if (error := error_in(chunk)) is not None:
-            status, message = error
-            self._fault = failure(classify(status, message), message)
-            return []
-        if not isinstance(chunk, dict):
-            self._fault = failure("malformed_response", "A chunk of the stream is no JSON object.")
-            return []
+    def _take(self, event: JsonObject) -> list[Delta]:
         for name in self._ids:
-            self._ids[name] = self._ids[name] or clean(text_of(chunk.get(name)))
-        self._read_usage(chunk.get("usage"))
-        choice = _first_choice(chunk.get("choices"))
+            self._ids[name] = self._ids[name] or clean(text_of(event.get(name)))
+        self._read_usage(event.get("usage"))
+        choice = _first_choice(event.get("choices"))
         deltas = self._read_message(choice.get("delta") or choice.get("message"))
-        reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
-            self._finish_reason = reason
+        self._finish_reason = text_of(choice.get("finish_reason")) or self._finish_reason
         return deltas
 
-    def finish(self) -> ModelReply | ModelFailure:
-        """Return the reply, or why there is none."""
-        if self._fault is not None:
-            return self._fault
-        if self._finish_reason is None:
-            return failure("stream_truncated", "The stream ended before the reply did.")
+    def _reply(self) -> ModelReply | ModelFailure:
         if self._finish_reason in _FAILED_FINISH:
-            reason = clean(self._finish_reason)
-            return failure("unavailable", f"The server ended the reply: {reason}.")
+            return failure("unavailable", f"The server ended the reply: {self._finish_reason}.")
         return ModelReply(
             blocks=tuple(self._blocks()),
             stop=self._stop(),
@@ -296,7 +269,6 @@ class ChatStream:
         call_id, name = text_of(piece.get("id")), text_of(function.get("name"))
         call = self._call_for(piece.get("index"), call_id, name)
         if call is None:
-            self._fault = failure("malformed_response", f"More than {MAX_CALLS} calls in a reply.")
             return []
         call.id, call.name = call.id or call_id, call.name or name
         if not (text := self._counted(raw_arguments(function.get("arguments")))):
@@ -322,19 +294,10 @@ class ChatStream:
             last = self._calls[-1]
             if not (name and last.name):
                 return last
-        if len(self._calls) >= MAX_CALLS:
+        if not self._has_room(len(self._calls)):
             return None
         self._calls.append(_Call(index=number))
         return self._calls[-1]
-
-    def _counted(self, text: str) -> str:
-        self._chars += len(text)
-        if self._chars > MAX_REPLY_CHARS:
-            self._fault = failure(
-                "malformed_response", f"The reply is longer than {MAX_REPLY_CHARS} characters."
-            )
-            return ""
-        return text
 
     def _stop(self) -> StopReason:
         """Return why the reply ended. Calls count whatever the reason says, unless it was cut."""

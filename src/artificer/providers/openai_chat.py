@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
+from artificer.contracts.strict_schema import OPENAI_STRICT
 from artificer.errors import MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import Limits, generate_with_attempts
@@ -43,7 +44,9 @@ class OpenAIChat:
         self._client = ClientOfLoop()
         own = base_url is None
         self._dialect = dialect or ChatDialect(
-            name, max_tokens_key="max_completion_tokens" if own else "max_tokens", strict=own
+            name,
+            max_tokens_key="max_completion_tokens" if own else "max_tokens",
+            strict=OPENAI_STRICT if own else None,
         )
 
     @property

@@ -70,7 +70,7 @@ class ScriptedProvider:
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """The normal form itself is the wire form."""
-        rest: JsonObject = request.model_dump(mode="json")
+        rest = memo.rest(request, lambda request: request.model_dump(mode="json"))
         return Payload(rest, "messages", memo.items(None, messages, _to_wire))
 
     async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> Answer:

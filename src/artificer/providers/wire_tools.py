@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.names import SafeNames
+from artificer.contracts.strict_schema import StrictDialect, StrictSchema, strict
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
+from artificer.values.strict_json import parse_object
 
 
 @dataclass(frozen=True)
@@ -22,19 +25,50 @@ class WireTool:
 
 
 class WireTools:
-    """The mapping of one toolset to one provider, both ways."""
+    """The mapping of one toolset to one provider, both ways.
 
-    def __init__(self, tools: Sequence[ToolDefinition], *, strict: bool) -> None:
+    ``strict`` is the provider's strict mode, None for a server without one. Its bounds hold for a
+    whole request: tools are made strict in their order for as long as there is room.
+    """
+
+    def __init__(self, tools: Sequence[ToolDefinition], *, strict: StrictDialect | None) -> None:
         self.names = SafeNames(tool.name for tool in tools)
         self.key = tuple((tool.name, self.names.to_wire(tool.name)) for tool in tools)
-        self._strict = strict
+        self._strict = _strict_schemas(tools, strict) if strict is not None else {}
 
     def wire(self, tool: ToolDefinition) -> WireTool:
         """Return the tool as it goes into a request."""
-        return WireTool(
-            self.names.to_wire(tool.name), tool.description, tool.input_schema, strict=False
-        )
+        derived = self._strict.get(tool.name)
+        schema = tool.input_schema if derived is None else derived.schema
+        name = self.names.to_wire(tool.name)
+        return WireTool(name, tool.description, schema, strict=derived is not None)
 
     def from_wire(self, call: ToolUseBlock) -> ToolUseBlock:
-        """Return the call with the tool's own name."""
-        return call.model_copy(update={"name": self.names.from_wire(call.name)})
+        """Return the call with the tool's own name, and without the nulls that strict mode added.
+
+        The arguments' text is the model's own, byte for byte, unless there were such nulls; what
+        the model really wrote is in the reply's raw bytes then.
+        """
+        name = self.names.from_wire(call.name)
+        update = {"name": name}
+        derived = self._strict.get(name)
+        parsed = parse_object(call.arguments) if derived else ()
+        if derived and isinstance(parsed, dict):
+            pruned = derived.without_added_nulls(parsed)
+            if pruned != parsed:
+                update["arguments"] = json.dumps(pruned, ensure_ascii=False)
+        return call.model_copy(update=update)
+
+
+def _strict_schemas(
+    tools: Sequence[ToolDefinition], dialect: StrictDialect
+) -> dict[str, StrictSchema]:
+    chosen: dict[str, StrictSchema] = {}
+    optional = 0
+    for tool in tools:
+        derived = strict(tool.input_schema, dialect)
+        fits = derived.fits and optional + derived.optional <= dialect.max_optional
+        if fits and len(chosen) < dialect.max_tools:
+            optional += derived.optional
+            chosen[tool.name] = derived
+    return chosen

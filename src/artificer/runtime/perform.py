@@ -163,7 +163,7 @@ class Performer:
                 tool=intent.tool,
                 arguments=intent.arguments,
                 reason=intent.reason,
-                digest=intent.digest,
+                digest=intent.call,
             )
             answer = await self.approver.ask(question)
             approved, by, reason = answer.approved, answer.by, answer.reason

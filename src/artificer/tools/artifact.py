@@ -28,6 +28,6 @@ class ArtifactExecutor:
         payload = await asyncio.to_thread(self._blobs.put, canonical(call.arguments))
         kind, artifact_id, title = catalog.identity(name, call.arguments)
         ref = ArtifactRef(kind=kind, id=artifact_id, tool=name, title=title, payload=payload)
-        detail = catalog.describe(name, call.arguments)
+        detail = catalog.describe(name, catalog.load(name, call.arguments))
         content = canonical({"ok": True, "detail": detail}).decode()
         return Receipt(status="ok", content=content, artifact=ref)

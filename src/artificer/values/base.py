@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
-__all__ = ["Digest", "JsonObject", "JsonValue", "Problem", "Value"]
+from artificer.values.canon import canonical_typed
+
+__all__ = ["Digest", "JsonObject", "JsonValue", "Plain", "Problem", "Value"]
 
 JsonObject = dict[str, JsonValue]
 
@@ -14,10 +16,17 @@ Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 """``sha256:`` and 64 lower-case hexadecimal digits."""
 
 
+Plain = str | int | bool | None
+
+
 class Value(BaseModel):
     """A frozen value: equal by content, strict about types, closed against unknown fields."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    def canonical(self) -> bytes:
+        """The RFC 8785 bytes of this value. No stored value holds a float; a test sees to it."""
+        return canonical_typed(self.model_dump(mode="json"))
 
 
 class Problem(Value):
@@ -29,5 +38,12 @@ class Problem(Value):
 
     pointer: str
     message: str
-    limit: JsonValue = None
-    actual: JsonValue = None
+    limit: Plain | tuple[Plain, ...] = None
+    actual: Plain | tuple[Plain, ...] = None
+
+    @field_validator("limit", "actual", mode="before")
+    @classmethod
+    def _without_floats(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return tuple(repr(v) if isinstance(v, float) else v for v in value)
+        return repr(value) if isinstance(value, float) else value

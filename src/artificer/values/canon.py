@@ -1,18 +1,20 @@
 """Canonical JSON (RFC 8785) and digests.
 
-Two implementations stand behind :func:`canonical`: the C encoder of the standard library, right
-for values whose canonical form it happens to produce (no floats, ASCII member names, integers
-within 2**53), and the ``rfc8785`` package for all others. A property test holds the first
-against the second.
+Two libraries stand behind :func:`canonical`: ``orjson``, whose sorted output is canonical for
+nearly every value that passes here, and ``rfc8785``, slow and exact, for the rest: numbers with a
+fraction, and text whose order in UTF-16 could differ from its order in UTF-8. A property test
+holds the first against the second.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 import rfc8785
 
 from artificer.errors import CanonicalError
@@ -20,9 +22,22 @@ from artificer.errors import CanonicalError
 MAX_SAFE_INTEGER = 2**53 - 1
 """Largest integer that RFC 8785 can represent exactly (IEEE 754 double)."""
 
-_encode = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-).encode
+_OPTIONS = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+
+_UNSURE = re.compile(rb'(?:^|":|[,\[])-?\d+[.e]|[\xee-\xff]')
+"""Output that may not be canonical: a float somewhere, or a character from U+E000 on, where the
+orders of UTF-8 and UTF-16 part. Digits in a text may match too; that costs time, nothing else."""
+
+
+def canonical_typed(value: Any) -> bytes:
+    """Return the RFC 8785 bytes of a value known to hold no float and only ASCII member names."""
+    return orjson.dumps(value, option=_OPTIONS)
 
 
 def canonical(value: Any) -> bytes:
@@ -33,12 +48,29 @@ def canonical(value: Any) -> bytes:
             a lone surrogate, a type that JSON lacks).
     """
     try:
-        if _is_plain(value):
-            return _encode(value).encode()
+        data = orjson.dumps(value, option=_OPTIONS)
+        if b"null" in data and _holds_no_number(value):  # orjson writes NaN as null
+            raise CanonicalError("This value has no canonical JSON: NaN or infinity.")
+        if not _UNSURE.search(data):
+            return data
         exact: bytes = rfc8785.dumps(value)
         return exact
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
+    except (
+        orjson.JSONEncodeError,
+        rfc8785.CanonicalizationError,
+        UnicodeEncodeError,
+        RecursionError,
+    ) as error:
         raise CanonicalError(f"This value has no canonical JSON: {error}.") from error
+
+
+def _holds_no_number(value: Any) -> bool:
+    """Whether NaN or an infinity stands somewhere in the value."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_holds_no_number, value.values()))
+    return isinstance(value, list | tuple) and any(map(_holds_no_number, value))
 
 
 def digest_of(data: bytes) -> str:
@@ -51,22 +83,6 @@ def digest(value: Any) -> str:
     return digest_of(canonical(value))
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether the standard encoder's output for this value is its canonical form."""
-    kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return True
-    if kind is int:
-        return -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
-    if kind is list or kind is tuple:
-        return all(map(_is_plain, value))
-    if kind is dict:
-        return all(type(k) is str and k.isascii() for k in value) and all(
-            map(_is_plain, value.values())
-        )
-    return False
-
-
 class ListDigest:
     """Digest of a canonical object with one growing list, at the cost of what is new.
 
@@ -76,26 +92,33 @@ class ListDigest:
     """
 
     def __init__(self) -> None:
-        self._head = b""
-        self._items: list[Any] = []
+        self._rest: Mapping[str, Any] | None = None
+        self._head = self._tail = b""
+        self._known = 0
+        self._last: Any = None
         self._hash = hashlib.sha256()
 
-    def digest(self, rest: Mapping[str, Any], key: str, items: list[Any]) -> str:
+    def digest(self, rest: Mapping[str, Any], key: str, items: Sequence[Any]) -> str:
         """Return ``digest({**rest, key: items})``.
 
-        Items already hashed are recognised by comparison, which is quick for a caller that reuses
-        its item objects; when they differ, all is hashed anew, with the same result.
+        A conversation only ever grows: when ``items`` still holds, at its old place, the very
+        object that was hashed last, what precedes it is taken to be as it was. So is ``rest`` when
+        it is the same object. Otherwise all is hashed anew, with the same result.
         """
-        head, tail = _split(rest, key)
-        known = len(self._items)
-        if head != self._head or items[:known] != self._items:
-            self._head, self._items, known = head, [], 0
-            self._hash = hashlib.sha256(head)
-        for item in items[known:]:
-            self._hash.update((b"," if self._items else b"") + canonical(item))
-            self._items.append(item)
+        before = self._head
+        if rest is not self._rest:
+            self._head, self._tail = _split(rest, key)
+            self._rest = rest
+        known = self._known
+        grown = known and len(items) >= known and items[known - 1] is self._last
+        if before != self._head or not grown:
+            known = 0
+            self._hash = hashlib.sha256(self._head)
+        for number in range(known, len(items)):
+            self._hash.update((b"," if number else b"") + canonical(items[number]))
+        self._known, self._last = len(items), items[-1] if items else None
         whole = self._hash.copy()
-        whole.update(tail)
+        whole.update(self._tail)
         return "sha256:" + whole.hexdigest()
 
 
