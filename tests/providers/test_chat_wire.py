@@ -96,7 +96,7 @@ def test_junk_chunks_never_raise(junk: object) -> None:
 
 @pytest.mark.req("provider-hostile-stream")
 def test_an_endless_list_of_calls_is_stopped() -> None:
-    reply = reply_of(*(call(index=n, id=f"c{n}", function={"name": "x"}) for n in range(200)))
+    reply = reply_of(*(call(index=n, id=f"c{n}", function={"name": "x"}) for n in range(600)))
     assert isinstance(reply, ModelFailure)
     assert reply.code == "malformed_response"
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_schema import OPENAI_STRICT
-from artificer.errors import MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
-from artificer.providers.sdk import ClientOfLoop, find_key, open_stream_with
+from artificer.providers.sdk import ClientOfLoop, find_key, new_openai_client, open_stream_with
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
@@ -85,12 +84,3 @@ class OpenAIChat:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-
-def new_openai_client(key: str, base_url: str | None, limits: Limits) -> Any:
-    """Build the SDK's client, without its own retries. Raises MissingExtraError."""
-    try:
-        from openai import AsyncOpenAI
-    except ImportError as error:
-        raise MissingExtraError("openai", needed_for="A model of OpenAI's protocols") from error
-    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=limits.request)

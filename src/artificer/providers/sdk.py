@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from artificer.providers.attempts import OpenStream
+from artificer.errors import MissingExtraError
+from artificer.providers.attempts import Limits, OpenStream
 from artificer.providers.failures import failure
 from artificer.values.model import ModelFailure
 
@@ -48,6 +49,15 @@ class ClientOfLoop:
         client, self._client = self._client, None
         if client is not None and self._loop is asyncio.get_running_loop():
             await client.close()
+
+
+def new_openai_client(key: str, base_url: str | None, limits: Limits) -> Any:
+    """Build the SDK's client, without its own retries. Raises MissingExtraError."""
+    try:
+        from openai import AsyncOpenAI
+    except ImportError as error:
+        raise MissingExtraError("openai", needed_for="A model of OpenAI's protocols") from error
+    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=limits.request)
 
 
 def open_stream_with(send: Callable[[], Awaitable[Any]]) -> OpenStream:

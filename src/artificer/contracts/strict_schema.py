@@ -1,0 +1,389 @@
+"""Deriving the schemas of the providers' strict modes, and reading back what they add.
+
+Strict mode lets a provider constrain the model's output by grammar, for a subset of JSON Schema.
+What the subset lacks moves into the description, for the model to read; the gate enforces the
+original schema in any case. A schema that the subset cannot express stays as it is, without
+strict mode.
+
+Sources: OpenAI, "Structured Outputs: supported schemas"; Anthropic, "Structured outputs: JSON
+Schema limitations".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from artificer.values.base import JsonObject, JsonValue
+
+
+@dataclass(frozen=True)
+class StrictDialect:
+    """What one provider's strict mode can express.
+
+    ``keywords`` are the assertions that stay in the schema, beside the structural ones.
+    ``all_required`` demands that every property is required: optional ones become nullable.
+    ``max_optional`` bounds optional properties, ``max_tools`` strict tools, of one request.
+    """
+
+    keywords: frozenset[str]
+    formats: frozenset[str]
+    all_required: bool
+    max_depth: int
+    max_optional: int
+    max_tools: int
+
+
+_FORMATS = frozenset(
+    {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+)
+
+OPENAI_STRICT = StrictDialect(
+    keywords=frozenset(
+        {
+            "pattern",
+            "multipleOf",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "minItems",
+            "maxItems",
+        }
+    ),
+    formats=_FORMATS,
+    all_required=True,
+    max_depth=10,
+    max_optional=0,
+    max_tools=128,
+)
+
+ANTHROPIC_STRICT = StrictDialect(
+    keywords=frozenset(),
+    formats=_FORMATS | {"uri"},
+    all_required=False,
+    max_depth=10,
+    max_optional=24,
+    max_tools=20,
+)
+
+MAX_NODES = 1000
+"""Subschemas and enum members of one strict schema, references written out."""
+
+_ANNOTATIONS = frozenset(
+    {"title", "description", "default", "examples", "$comment", "deprecated", "$schema", "$id"}
+)
+_ASSERTIONS = (
+    "const",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "contentEncoding",
+    "contentMediaType",
+)
+_STRUCTURE = frozenset(
+    {"type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$defs"}
+)
+_SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
+
+
+@dataclass(frozen=True)
+class StrictSchema:
+    """A schema as it goes to the provider.
+
+    ``fits`` says whether strict mode may be switched on; otherwise ``schema`` is the original.
+    ``optional`` counts the properties that stay optional.
+    """
+
+    schema: JsonObject
+    fits: bool
+    optional: int
+    _inlined: JsonObject
+    _adds_nulls: bool
+
+    def without_added_nulls(self, value: JsonObject) -> JsonObject:
+        """Return the arguments without the nulls that stand for absent optional properties.
+
+        Only a property that this derivation made nullable loses its null: one whose own schema
+        allows null keeps it. Nothing else is touched.
+        """
+        if not self.fits or not self._adds_nulls:
+            return value
+        pruned = _prune(value, self._inlined)
+        return pruned if isinstance(pruned, dict) else value
+
+
+class _Unfit(Exception):
+    """The schema says something that the strict subset cannot."""
+
+
+def strict(schema: JsonObject, dialect: StrictDialect) -> StrictSchema:
+    """Derive the strict form of a tool's input schema.
+
+    What does not fit: free-form objects, ``oneOf``, ``allOf``, ``not`` and conditions, recursive
+    or remote references, values of any type, unions of several objects or arrays, and what is
+    beyond MAX_NODES or the dialect's depth. An object that declares properties and says nothing
+    about others is closed.
+    """
+    try:
+        inlined = _inline(schema, schema.get("$defs"), ())
+        builder = _Builder(dialect)
+        derived = builder.derive(inlined, 1)
+        if inlined.get("type") != "object" or builder.optional > dialect.max_optional:
+            raise _Unfit
+    except _Unfit:
+        return StrictSchema(schema, False, 0, {}, False)
+    return StrictSchema(derived, True, builder.optional, inlined, dialect.all_required)
+
+
+# --- references -------------------------------------------------------------------------------
+
+
+def _inline(node: JsonValue, defs: JsonValue, open_refs: tuple[str, ...]) -> JsonObject:
+    """Return a schema with its local references written out, its definitions dropped."""
+    if not isinstance(node, dict):
+        raise _Unfit
+    reference = node.get("$ref")
+    if reference is not None:
+        return _inline_reference(node, reference, defs, open_refs)
+    result = {name: value for name, value in node.items() if name != "$defs"}
+    properties = node.get("properties")
+    if isinstance(properties, dict):
+        result["properties"] = {n: _inline(p, defs, open_refs) for n, p in properties.items()}
+    if "items" in node:
+        result["items"] = _inline(node["items"], defs, open_refs)
+    branches = node.get("anyOf")
+    if isinstance(branches, list):
+        result["anyOf"] = [_inline(branch, defs, open_refs) for branch in branches]
+    return result
+
+
+def _inline_reference(
+    node: JsonObject, reference: JsonValue, defs: JsonValue, open_refs: tuple[str, ...]
+) -> JsonObject:
+    prefix = "#/$defs/"
+    if not isinstance(reference, str) or not reference.startswith(prefix):
+        raise _Unfit
+    name = reference.removeprefix(prefix)
+    beside = {key: value for key, value in node.items() if key != "$ref"}
+    if name in open_refs or not isinstance(defs, dict) or name not in defs:
+        raise _Unfit
+    if beside.keys() - _ANNOTATIONS or len(open_refs) > MAX_NODES:
+        raise _Unfit
+    return {**_inline(defs[name], defs, (*open_refs, name)), **beside}
+
+
+# --- derivation -------------------------------------------------------------------------------
+
+
+class _Builder:
+    """Derives one schema, counting what strict mode bounds."""
+
+    def __init__(self, dialect: StrictDialect) -> None:
+        self._dialect = dialect
+        self._nodes = 0
+        self.optional = 0
+
+    def derive(self, node: JsonObject, depth: int) -> JsonObject:
+        """Return the strict form of one subschema. Raises _Unfit."""
+        self._count(1)
+        if depth > self._dialect.max_depth:
+            raise _Unfit
+        if node.keys() - _STRUCTURE - _ANNOTATIONS - set(_ASSERTIONS):
+            raise _Unfit
+        derived, moved = self._assertions(node)
+        if "anyOf" in node:
+            derived["anyOf"] = self._branches(node, depth)
+        elif "enum" not in derived:
+            derived |= self._typed(node, depth)
+        description = _described(node.get("description"), moved)
+        return {"description": description, **derived} if description else derived
+
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            raise _Unfit
+
+    def _assertions(self, node: JsonObject) -> tuple[JsonObject, list[str]]:
+        """Return the assertions that may stay, and the others as words."""
+        stay: JsonObject = {}
+        moved: list[str] = []
+        options = [node["const"]] if "const" in node else node.get("enum")
+        if options is not None:
+            stay |= self._enum(node, options)
+        for name in _ASSERTIONS[1:]:
+            if name not in node:
+                continue
+            kept = name in self._dialect.keywords or (
+                name == "format" and node[name] in self._dialect.formats
+            )
+            if kept and "enum" not in stay:
+                stay[name] = node[name]
+            else:
+                moved.append(f"{name} {json.dumps(node[name], ensure_ascii=False)}")
+        return stay, moved
+
+    def _enum(self, node: JsonObject, options: JsonValue) -> JsonObject:
+        if not isinstance(options, list) or not options:
+            raise _Unfit
+        if any(isinstance(option, dict | list) for option in options):
+            raise _Unfit
+        self._count(len(options))
+        kinds = sorted({_kind(option) for option in options})
+        declared = _types(node)
+        if declared and any(not _allows(declared, kind) for kind in kinds):
+            raise _Unfit
+        return {"type": kinds[0] if len(kinds) == 1 else [*kinds], "enum": options}
+
+    def _branches(self, node: JsonObject, depth: int) -> list[JsonValue]:
+        """At most one branch may hold more than scalars: added nulls must be found again."""
+        branches = node["anyOf"]
+        if not isinstance(branches, list) or not branches or "type" in node or "enum" in node:
+            raise _Unfit
+        inner = [branch for branch in branches if isinstance(branch, dict)]
+        if sum(_is_nested(branch) for branch in inner) > 1:
+            raise _Unfit
+        return [self.derive(branch, depth) for branch in inner]
+
+    def _typed(self, node: JsonObject, depth: int) -> JsonObject:
+        types = _types(node)
+        if not types:
+            raise _Unfit
+        derived: JsonObject = {"type": types[0] if len(types) == 1 else [*types]}
+        if "object" in types:
+            derived |= self._object(node, depth)
+        if "array" in types:
+            items = node.get("items")
+            if not isinstance(items, dict):
+                raise _Unfit
+            derived["items"] = self.derive(items, depth + 1)
+        return derived
+
+    def _object(self, node: JsonObject, depth: int) -> JsonObject:
+        properties = node.get("properties", {})
+        free_form = node.get("additionalProperties", not properties) is not False
+        if free_form or not isinstance(properties, dict):
+            raise _Unfit
+        required = _required(node)
+        if set(required) - properties.keys():
+            raise _Unfit
+        derived: JsonObject = {}
+        for name, schema in properties.items():
+            if not isinstance(schema, dict):
+                raise _Unfit
+            derived[name] = self._property(schema, name in required, depth)
+        return {
+            "properties": derived,
+            "required": list(derived) if self._dialect.all_required else [*required],
+            "additionalProperties": False,
+        }
+
+    def _property(self, schema: JsonObject, required: bool, depth: int) -> JsonObject:
+        derived = self.derive(schema, depth + 1)
+        if required:
+            return derived
+        if not self._dialect.all_required:
+            self.optional += 1
+            return derived
+        return derived if _accepts_null(schema) else _nullable(derived)
+
+
+def _nullable(schema: JsonObject) -> JsonObject:
+    """Return a strict schema that also takes null."""
+    if "anyOf" in schema:
+        branches = schema["anyOf"]
+        return {**schema, "anyOf": [*(branches if isinstance(branches, list) else []), _NULL]}
+    types = [*_types(schema), "null"]
+    options = schema.get("enum")
+    extra = {"enum": [*options, None]} if isinstance(options, list) else {}
+    return {**schema, "type": [*types], **extra}
+
+
+_NULL: JsonObject = {"type": "null"}
+
+
+def _accepts_null(schema: JsonObject) -> bool:
+    """Whether a schema, references written out, takes null."""
+    if "const" in schema:
+        return schema["const"] is None
+    options = schema.get("enum")
+    if isinstance(options, list):
+        return None in options
+    branches = schema.get("anyOf")
+    if isinstance(branches, list):
+        return any(isinstance(branch, dict) and _accepts_null(branch) for branch in branches)
+    return "null" in _types(schema)
+
+
+def _types(node: JsonObject) -> tuple[str, ...]:
+    declared = node.get("type")
+    names: Sequence[JsonValue] = declared if isinstance(declared, list) else [declared]
+    known = tuple(name for name in names if isinstance(name, str))
+    if "object" in known and "array" in known:
+        raise _Unfit
+    return known
+
+
+def _required(node: JsonObject) -> tuple[str, ...]:
+    required = node.get("required")
+    names = required if isinstance(required, list) else []
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def _is_nested(node: JsonObject) -> bool:
+    return bool({"anyOf"} & node.keys()) or not set(_types(node)) <= _SCALARS
+
+
+def _kind(value: JsonValue) -> str:
+    if value is None:
+        return "null"
+    kinds = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    return kinds[type(value)]
+
+
+def _allows(declared: tuple[str, ...], kind: str) -> bool:
+    return kind in declared or (kind == "integer" and "number" in declared)
+
+
+def _described(description: JsonValue, moved: list[str]) -> str:
+    text = description if isinstance(description, str) else ""
+    rules = f"Rules: {'; '.join(moved)}." if moved else ""
+    return " ".join(part for part in (text, rules) if part)
+
+
+# --- reading back -----------------------------------------------------------------------------
+
+
+def _prune(value: JsonValue, schema: JsonValue) -> JsonValue:
+    """Return the value without added nulls. ``schema`` is the original, references written out."""
+    if not isinstance(schema, dict):
+        return value
+    branches = schema.get("anyOf")
+    if isinstance(branches, list) and isinstance(value, dict | list):
+        nested = [b for b in branches if isinstance(b, dict) and _is_nested(b)]
+        return _prune(value, nested[0]) if nested else value
+    if isinstance(value, list):
+        return [_prune(item, schema.get("items")) for item in value]
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not isinstance(properties, dict):
+        return value
+    required = _required(schema)
+    kept: JsonObject = {}
+    for name, member in value.items():
+        child = properties.get(name)
+        optional = name not in required and isinstance(child, dict) and not _accepts_null(child)
+        if member is not None or not optional:
+            kept[name] = _prune(member, child)
+    return kept
