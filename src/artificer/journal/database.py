@@ -12,6 +12,10 @@ from artificer.errors import ArtificerError, ConfigError, OperatorError, Tampere
 from artificer.journal.chain import FORMAT, genesis
 from artificer.ports import Durability
 
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What the sqlite3 module raises when a file fails: also UnicodeDecodeError, for a message of
+SQLite's that quotes damaged text."""
+
 APPLICATION_ID = 0x41727466
 """What SQLite's header says the file belongs to: "Artf"."""
 
@@ -60,7 +64,7 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
             _sync_directory(path.parent)
         _check_format(db, path)
         _use_wal(db, path, busy_seconds)
-    except sqlite3.Error as error:
+    except FAULTS as error:
         if db:
             db.close()
         raise designed(error, path) from error
@@ -158,18 +162,18 @@ def not_a_journal(path: Path) -> ConfigError:
     )
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+def is_busy(error: Exception) -> bool:
     """Whether SQLite gave up waiting for another process's lock."""
     return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _primary_code(error: sqlite3.Error) -> int:
-    # The extended codes keep the primary one in their low byte. Errors of the Python module
-    # itself (text that is not UTF-8) have none.
+def _primary_code(error: Exception) -> int:
+    # Extended codes keep the primary one in their low byte. Errors of the module itself (text
+    # that is not UTF-8) have none.
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
-def designed(error: sqlite3.Error, path: Path) -> ArtificerError:
+def designed(error: Exception, path: Path) -> ArtificerError:
     """Return our error for one of SQLite's. Whatever it was, the transaction was rolled back."""
     code = _primary_code(error)
     if code == sqlite3.SQLITE_NOTADB:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from artificer.errors import AuthorError, TamperedError
 from artificer.journal.audit import StoredRecord, StoredRun, Tip, find_problems, limited
 from artificer.journal.chain import genesis
-from artificer.journal.database import TABLES, designed
+from artificer.journal.database import FAULTS, TABLES, designed
 from artificer.ports import Head, Record, RunHead
 from artificer.values.canon import digest_of
 
@@ -39,7 +39,7 @@ class Reader:
             raise AuthorError(f"The journal {self._path} is closed.")
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, query, self._db)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise designed(error, self._path) from error
 
     async def aclose(self) -> None:
@@ -93,7 +93,7 @@ def audit(db: sqlite3.Connection) -> list[str]:
             return limited(_structure_problems(db)) or _content_problems(db)
         finally:
             db.execute("ROLLBACK")
-    except sqlite3.Error as error:
+    except FAULTS as error:
         return [f"SQLite cannot read the file: {error}."]
 
 

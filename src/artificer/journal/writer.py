@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from artificer.errors import ArtificerError, AuthorError, InvariantError
 from artificer.journal.audit import Tip
 from artificer.journal.chain import fenced, next_world, run_seal
-from artificer.journal.database import designed
+from artificer.journal.database import FAULTS, designed
 from artificer.ports import Head, Lease, Record, RunHead
 
 MAX_WAITING = 1024
@@ -175,14 +175,14 @@ class Writer:
         """Return each job's result or error, after the transaction is durable."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
+        except FAULTS as error:
             return [designed(error, self._path) for _ in batch]
         try:
             transaction = Transaction(self._db)
             outcomes = [_attempt(job.work, transaction) for job in batch]
             transaction.finish()
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except FAULTS as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             if len(batch) == 1:
