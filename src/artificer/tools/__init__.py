@@ -1,0 +1,1 @@
+"""Executors: what performs an approved call. One file per kind of tool."""

@@ -1,0 +1,57 @@
+"""Reading a pipe as it fills, on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+CHUNK = 64 * 1024
+"""Bytes asked for at once: what a Linux pipe holds by default."""
+
+CHUNKS_AT_ONCE = 8
+"""Reads per wake-up: enough to keep up with a flood, few enough to leave the loop responsive."""
+
+
+class PipeReader:
+    """Hands everything that comes out of a pipe to ``take``; ``ended`` is done at its end.
+
+    Owns the file descriptor: :meth:`close` must be called, and stops the reading at any time.
+    """
+
+    def __init__(self, descriptor: int, take: Callable[[bytes], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = descriptor
+        self._take = take
+        self._open = True
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        os.set_blocking(descriptor, False)
+        self._loop.add_reader(descriptor, self._on_readable)
+
+    def read_ready(self) -> None:
+        """Take what is there now, up to a bound, without waiting for the event loop."""
+        if not self.ended.done():
+            self._on_readable()
+
+    def close(self) -> None:
+        """Stop reading and close the descriptor. May be called more than once."""
+        if self._open:
+            self._open = False
+            self._finish()
+            os.close(self._descriptor)
+
+    def _on_readable(self) -> None:
+        for _ in range(CHUNKS_AT_ONCE):
+            try:
+                data = os.read(self._descriptor, CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                self._finish()
+                return
+            self._take(data)
+
+    def _finish(self) -> None:
+        self._loop.remove_reader(self._descriptor)
+        if not self.ended.done():
+            self.ended.set_result(None)
