@@ -49,6 +49,7 @@ class DiskStore:
             self._blobs.mkdir(mode=0o700, exist_ok=True)
             self._tmp.mkdir(mode=0o700, exist_ok=True)
             if self._sync:
+                _sync_directory(self._root.parent)
                 _sync_directory(self._root)
             self._sweep()
         except OSError as error:
@@ -61,9 +62,9 @@ class DiskStore:
             OperatorError: the disk is full or fails; nothing was stored.
         """
         digest = digest_of(data)
-        if digest in self._sure:
-            return digest
         path = self._path(digest)
+        if digest in self._sure and path.exists():
+            return digest
         with self._designed_errors():
             # A file that is there already is no promise: it may be of a store that did not sync,
             # of a writer that died before it did, or cut short by a loss of power. So it is
@@ -98,9 +99,10 @@ class DiskStore:
             except FileNotFoundError:
                 raise not_found(digest) from None
         if digest_of(data) != digest:
+            self._sure.discard(digest)  # so that putting it again repairs it
             raise TamperedError(
                 f"The file of blob {digest} holds other bytes.",
-                hint="Restore it from a backup, or delete it and run again what wrote it.",
+                hint="Restore it from a backup, or run again what wrote it: that repairs it.",
             )
         return data
 
