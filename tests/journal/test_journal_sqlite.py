@@ -81,6 +81,8 @@ class TestLifecycle:
             await journal.acquire("run")
         async with journal:
             lease = await journal.acquire("run")
+            with pytest.raises(AuthorError, match="opened before"):
+                await journal.open()
         await asyncio.gather(journal.aclose(), journal.aclose())
         with pytest.raises(AuthorError, match="closed"):
             await journal.append("run", lease.epoch, Head(), records_after(Head(), "run", 1))
@@ -145,16 +147,26 @@ class TestFilesThatAreNoJournal:
         assert isinstance(error, ConfigError)
         assert "9.1.0" in (error.hint or "")
 
-    @pytest.mark.parametrize("table", ["meta", "tip"])
-    async def test_missing_table(self, path: Path, table: str) -> None:
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            "DROP TABLE meta",
+            "DROP TABLE tip",
+            "DELETE FROM meta",
+            "DELETE FROM tip",
+            "UPDATE meta SET value = '0'",
+            "INSERT INTO records VALUES (9, 'run', 2, '', x'', '')",
+        ],
+    )
+    async def test_damaged_tables(self, path: Path, damage: str) -> None:
         async with SqliteJournal(path) as journal:
             await fill(journal, "run", 1)
         with sqlite3.connect(path) as db:
-            db.execute(f"DROP TABLE {table}")
+            db.execute(damage)
         db.close()
         with pytest.raises(TamperedError):
             async with SqliteJournal(path) as journal:
-                await journal.acquire("run")
+                await fill(journal, "run", 1)
 
     async def test_cut_off_file(self, path: Path) -> None:
         async with SqliteJournal(path) as journal:

@@ -124,7 +124,7 @@ def _check_format(db: sqlite3.Connection, path: Path) -> None:
         raise not_a_journal(path)
     meta = dict(db.execute("SELECT key, value FROM meta"))
     found = meta.get("format", "")
-    if not found.isdecimal():
+    if not found.isdecimal() or int(found) < 1:
         raise TamperedError(f"The journal {path} does not say its format.")
     if int(found) > FORMAT:
         raise ConfigError(
@@ -164,7 +164,8 @@ def not_a_journal(path: Path) -> ConfigError:
 
 def is_busy(error: Exception) -> bool:
     """Whether SQLite gave up waiting for another process's lock."""
-    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    waits = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+    return _primary_code(error) in waits
 
 
 def _primary_code(error: Exception) -> int:
@@ -174,7 +175,12 @@ def _primary_code(error: Exception) -> int:
 
 
 def designed(error: Exception, path: Path) -> ArtificerError:
-    """Return our error for one of SQLite's. Whatever it was, the transaction was rolled back."""
+    """Return our error for one of SQLite's; one of ours is returned as it is.
+
+    Whatever it was, the transaction was rolled back.
+    """
+    if isinstance(error, ArtificerError):
+        return error
     code = _primary_code(error)
     if code == sqlite3.SQLITE_NOTADB:
         return not_a_journal(path)

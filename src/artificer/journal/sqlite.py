@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from artificer.errors import AuthorError
+from artificer.errors import ArtificerError, AuthorError
 from artificer.journal.chain import check_name, verify_link
 from artificer.journal.database import connect
 from artificer.journal.reader import Reader, audit, read_records, read_runs
@@ -45,10 +46,21 @@ class SqliteJournal:
             ConfigError: the file is not a journal, or one of a newer format.
             TamperedError: the file is damaged.
             OperatorError: the file cannot be opened, or stays locked.
+            AuthorError: this journal was opened before.
         """
-        arguments = (self._path, self._durability, self._busy_seconds)
-        self._writer = Writer(await asyncio.to_thread(connect, *arguments), self._path)
-        self._reader = Reader(await asyncio.to_thread(connect, *arguments), self._path)
+        if self._writer is not None:
+            raise AuthorError(f"The journal {self._path} was opened before: make another one.")
+        for_writing, for_reading = await asyncio.to_thread(self._connect_twice)
+        self._writer = Writer(for_writing, self._path)
+        self._reader = Reader(for_reading, self._path)
+
+    def _connect_twice(self) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+        first = connect(self._path, self._durability, self._busy_seconds)
+        try:
+            return first, connect(self._path, self._durability, self._busy_seconds)
+        except ArtificerError:
+            first.close()
+            raise
 
     async def aclose(self) -> None:
         """Finish the appends that wait, then close the file. May be called more than once."""

@@ -11,11 +11,12 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from artificer.errors import ArtificerError, AuthorError, InvariantError
+from artificer.errors import ArtificerError, AuthorError, InvariantError, TamperedError
 from artificer.journal.audit import Tip
 from artificer.journal.chain import fenced, next_world, run_seal
 from artificer.journal.database import FAULTS, designed
@@ -32,8 +33,10 @@ class Transaction:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        position, world = db.execute("SELECT position, world FROM tip").fetchone()
-        self._tip = self._start = Tip(position, world)
+        row = db.execute("SELECT position, world FROM tip").fetchone()
+        if row is None:
+            raise TamperedError("The journal does not say where its world chain ends.")
+        self._tip = self._start = Tip(*row)
 
     def acquire(self, run: str) -> Lease:
         """Give the run a new epoch, and make the run when it is unknown."""
@@ -154,10 +157,10 @@ class Writer:
             if not self._loop.is_closed():
                 raise
         finally:
-            # Only a bug in the work ends the thread early. Its trace has then been printed, and
-            # nobody may wait for ever.
+            # Only a bug ends the thread before it is told to stop. Python prints the bug's trace,
+            # and this sees to it that nobody waits for ever.
             self._db.close()
-            if not self._loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self._give_up)
 
     def _next_batch(self) -> list[_Job]:
@@ -182,8 +185,8 @@ class Writer:
             outcomes = [_attempt(job.work, transaction) for job in batch]
             transaction.finish()
             self._db.execute("COMMIT")
-        except FAULTS as error:
-            if self._db.in_transaction:
+        except (TamperedError, *FAULTS) as error:
+            with suppress(sqlite3.Error):  # SQLite has rolled back by itself after most faults
                 self._db.execute("ROLLBACK")
             if len(batch) == 1:
                 return [designed(error, self._path)]
@@ -205,6 +208,7 @@ class Writer:
     def _give_up(self) -> None:
         self._closed = True
         for future in self._unsettled:
+            self._slots.release()
             if not future.done():
                 future.set_exception(
                     InvariantError(f"The thread that writes the journal {self._path} has died.")
