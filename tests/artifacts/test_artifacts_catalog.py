@@ -1,0 +1,341 @@
+"""The eleven tools: schemas, cross-field rules, identity, loading, and what the model is told."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from artifact_builders import MINIMAL, TOOLS, pointers, problems, ref
+from hypothesis import given
+from hypothesis import strategies as st
+
+from artificer.artifacts import catalog
+from artificer.artifacts.chart import BarChart, PieChart
+from artificer.artifacts.checklist import Checklist
+from artificer.artifacts.file import canonical_name
+from artificer.artifacts.table import Table
+from artificer.contracts.schema import compile_schema
+from artificer.values.base import JsonObject
+
+NAMES = [
+    "create_file",
+    "create_pie_chart",
+    "create_bar_chart",
+    "create_line_chart",
+    "create_area_chart",
+    "create_scatter_chart",
+    "create_stacked_bar_chart",
+    "create_table",
+    "create_list",
+    "create_checklist",
+    "create_svg",
+]
+
+
+def _nodes(schema: Any) -> Any:
+    yield schema
+    for child in schema.get("properties", {}).values():
+        yield from _nodes(child)
+    if "items" in schema:
+        yield from _nodes(schema["items"])
+
+
+@pytest.mark.req("artifact-tools")
+def test_the_eleven_tools_of_the_seed_are_pure_artifact_tools() -> None:
+    assert [tool.name for tool in catalog.TOOLS] == NAMES
+    assert {(t.backend, t.effect, t.risk) for t in catalog.TOOLS} == {("artifact", "pure", "info")}
+    assert all(catalog.is_artifact_tool(name) for name in NAMES)
+    assert not catalog.is_artifact_tool("create_pdf")
+
+
+@pytest.mark.req("artifact-tools")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_is_self_contained_closed_and_explains_each_property(name: str) -> None:
+    schema = TOOLS[name].input_schema
+    text = json.dumps(schema)
+    assert "$ref" not in text and "$defs" not in text and '"default"' not in text
+    for node in _nodes(schema):
+        if node["type"] == "object":
+            assert node["additionalProperties"] is False
+            assert all("description" in child for child in node["properties"].values())
+
+
+@pytest.mark.req("artifact-tools")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_minimal_call_passes_loads_and_says_how_to_cite_it(name: str) -> None:
+    arguments = MINIMAL[name]
+    assert problems(name, arguments) == ()
+    kind, artifact_id, _ = catalog.identity(name, arguments)
+    told = catalog.describe(name, catalog.load(name, arguments))
+    assert told.startswith(f"{name}: ")
+    assert f"{{{{artifact:{kind}:{artifact_id}}}}}" in told
+    assert f"{{{{artifact:{kind}:" in TOOLS[name].description
+
+
+@pytest.mark.req("artifact-tools")
+def test_what_the_model_is_told_about_a_table() -> None:
+    rows = [["a", 1, True], ["b", 2.5, None]]
+    arguments: JsonObject = {
+        "table": {"kind": "table", "id": "costs", "columns": ["x", "y", "z"], "rows": rows}
+    }
+    table = catalog.load("create_table", arguments)
+    assert isinstance(table, Table)
+    assert [list(row) for row in table.rows] == rows
+    assert [type(cell) for cell in table.rows[0]] == [str, int, bool]
+    assert catalog.describe("create_table", table) == (
+        'create_table: table "costs" (3 columns, 2 rows). Cite it as {{artifact:table:costs}}.'
+    )
+
+
+@pytest.mark.req("artifact-tools")
+def test_optional_members_have_their_defaults_and_replace_is_no_part_of_the_payload() -> None:
+    bar = catalog.load("create_bar_chart", {**MINIMAL["create_bar_chart"], "replace": True})
+    assert isinstance(bar, BarChart) and bar.orientation == "vertical" and bar.title == ""
+    checklist = catalog.load("create_checklist", MINIMAL["create_checklist"])
+    assert isinstance(checklist, Checklist) and checklist.items[0].checked is False
+    assert "replace" not in bar.model_dump()
+
+
+@pytest.mark.req("artifact-all-problems")
+def test_all_problems_of_a_call_are_reported_at_once_and_none_twice() -> None:
+    found = problems(
+        "create_bar_chart",
+        {
+            "id": "a b",
+            "title": "x" * 201,
+            "labels": ["ok", " ", 3],
+            "series": [
+                {"name": "", "values": [1, 2]},
+                {"name": "\t", "values": [1, "2", 3]},
+                {"values": []},
+                "no object",
+            ],
+            "colour": "red",
+        },
+    )
+    places = [problem.pointer for problem in found]
+    assert sorted(places) == sorted(
+        [
+            "/colour",
+            "/id",
+            "/labels/1",
+            "/labels/2",
+            "/series/0/name",
+            "/series/0/values",
+            "/series/1/name",
+            "/series/1/values/1",
+            "/series/2/name",
+            "/series/2/values",
+            "/series/3",
+            "/title",
+        ]
+    )
+    ragged = next(problem for problem in found if problem.pointer == "/series/0/values")
+    assert (ragged.limit, ragged.actual) == (3, 2)
+
+
+@pytest.mark.req("artifact-data")
+@pytest.mark.parametrize(
+    ("tool", "change", "pointer"),
+    [
+        ("create_pie_chart", {"segments": [{"label": "x", "value": 0}]}, "/segments"),
+        (
+            "create_pie_chart",
+            {"segments": [{"label": "x", "value": 1e308}, {"label": "y", "value": 1e308}]},
+            "/segments",
+        ),
+        ("create_pie_chart", {"segments": [{"label": "\u00a0", "value": 1}]}, "/segments/0/label"),
+        ("create_line_chart", {"labels": ["x", "y"]}, "/series/0/values"),
+        ("create_area_chart", {"labels": [" "]}, "/labels/0"),
+        (
+            "create_scatter_chart",
+            {"series": [{"name": "s", "points": [{"x": 1, "y": 2, "label": " "}]}]},
+            "/series/0/points/0/label",
+        ),
+        (
+            "create_stacked_bar_chart",
+            {"series": [{"name": "s", "values": [1e308]}, {"name": "t", "values": [1e308]}]},
+            "/series",
+        ),
+        ("create_table", {"columns": ["Cost", "cost "]}, "/table/columns/1"),
+        ("create_table", {"columns": ["a", " "]}, "/table/columns/1"),
+        ("create_table", {"columns": ["a", "b"], "rows": [["1", "2"], ["3"]]}, "/table/rows/1"),
+        ("create_list", {"items": ["ok", "- dash"]}, "/list/items/1"),
+        ("create_list", {"items": ["1. one"]}, "/list/items/0"),
+        ("create_list", {"items": ["2) two"]}, "/list/items/0"),
+        ("create_list", {"items": ["* star"]}, "/list/items/0"),
+        ("create_list", {"items": ["  "]}, "/list/items/0"),
+        (
+            "create_checklist",
+            {"items": [{"id": "One", "label": "x"}, {"id": "one", "label": "y"}]},
+            "/checklist/items/1/id",
+        ),
+        ("create_checklist", {"items": [{"id": "a", "label": " "}]}, "/checklist/items/0/label"),
+        ("create_file", {"content": " \n"}, "/content"),
+    ],
+)
+def test_a_rule_across_fields(tool: str, change: dict[str, Any], pointer: str) -> None:
+    arguments = copy.deepcopy(MINIMAL[tool])
+    inner = next((v for v in arguments.values() if isinstance(v, dict)), arguments)
+    inner.update(change)
+    assert pointers(tool, arguments) == [pointer]
+
+
+@pytest.mark.req("artifact-data")
+@pytest.mark.parametrize("item", ["-5 degrees", "3.5 million", "*bold* move", "1.5 is a number"])
+def test_an_item_that_only_looks_like_a_marker_is_accepted(item: str) -> None:
+    assert pointers("create_list", {"list": {"kind": "list", "id": "a", "items": [item]}}) == []
+
+
+@pytest.mark.req("artifact-file-names")
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("My Plan.md", "My_Plan.md"),
+        ("../secret.md", "secret.md"),
+        ("/etc/passwd", "etc/passwd.md"),
+        ("a\\b.txt", "a/b.txt"),
+        ("specs//mvp.md", "specs/mvp.md"),
+        (".hidden.md", "hidden.md"),
+        ("é.md", "md.md"),
+        ("plan.json", "plan.json.md"),
+        ("x" * 200 + ".md", "x" * 45 + ".md"),
+        ("a/b/c/d/e/f.md", "a/b/c/d/f.md"),
+        ("plan.md\n", "plan.md"),
+    ],
+)
+def test_a_name_is_stored_as_it_is_or_refused_with_one_that_would_do(
+    name: str, suggestion: str
+) -> None:
+    found = problems("create_file", {"name": name, "content": "x"})
+    assert suggestion in [problem.limit for problem in found]
+    assert problems("create_file", {"name": suggestion, "content": "x"}) == ()
+
+
+@pytest.mark.req("artifact-file-names")
+@given(st.text(max_size=300))
+def test_a_suggested_name_is_always_acceptable(name: str) -> None:
+    suggestion = canonical_name(name)
+    if suggestion:
+        assert problems("create_file", {"name": suggestion, "content": "x"}) == ()
+        assert canonical_name(suggestion) == suggestion
+
+
+@pytest.mark.req("artifact-file-names")
+def test_one_name_is_not_both_a_file_and_a_folder() -> None:
+    made = (ref("file", "docs/a.md"),)
+    assert pointers("create_file", {"name": "docs/A.md/b.md", "content": "x"}, made) == ["/name"]
+    assert pointers("create_file", {"name": "docs/b.md", "content": "x"}, made) == []
+
+
+@pytest.mark.req("artifact-identity")
+@pytest.mark.parametrize("tool", NAMES)
+def test_a_second_artifact_of_a_kind_and_id_needs_replace(tool: str) -> None:
+    arguments = MINIMAL[tool]
+    kind, name, _ = catalog.identity(tool, arguments)
+    made = (ref(kind, name),)
+    (problem,) = problems(tool, arguments, made)
+    assert "replace" in problem.message
+    assert problems(tool, {**arguments, "replace": True}, made) == ()
+    assert problems(tool, {**arguments, "replace": False}, made) != ()
+    other_case = (ref(kind, name.upper()),)
+    assert problems(tool, arguments, other_case) != ()
+    assert problems(tool, {**arguments, "replace": True}, other_case) != ()
+
+
+@pytest.mark.req("artifact-identity")
+def test_charts_share_one_namespace_and_the_other_kinds_have_their_own() -> None:
+    assert pointers("create_pie_chart", MINIMAL["create_pie_chart"], (ref("chart", "a"),)) == [
+        "/id"
+    ]
+    assert pointers("create_list", MINIMAL["create_list"], (ref("checklist", "a"),)) == []
+
+
+@pytest.mark.req("artifact-counts")
+@pytest.mark.parametrize(
+    ("tool", "count"),
+    [
+        ("create_file", 24),
+        ("create_pie_chart", 12),
+        ("create_scatter_chart", 12),
+        ("create_table", 8),
+        ("create_list", 12),
+        ("create_checklist", 8),
+        ("create_svg", 8),
+    ],
+)
+def test_a_run_makes_at_most_so_many_of_a_kind(tool: str, count: int) -> None:
+    kind = catalog.kind_of(tool)
+    made = tuple(ref(kind, f"n{i}.md" if kind == "file" else f"n{i}") for i in range(count))
+    assert problems(tool, MINIMAL[tool], made[1:]) == ()
+    (problem,) = problems(tool, MINIMAL[tool], made)
+    assert (problem.pointer, problem.limit, problem.actual) == ("", count, count + 1)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.req("artifact-all-problems")
+@given(st.sampled_from(NAMES), st.data())
+def test_checking_survives_arguments_of_any_shape(name: str, data: st.DataObject) -> None:
+    arguments = copy.deepcopy(MINIMAL[name])
+    owner: Any = arguments
+    while isinstance(owner, dict | list) and owner:
+        key = data.draw(st.sampled_from(sorted(owner) if isinstance(owner, dict) else [0]))
+        if data.draw(st.booleans()) or not isinstance(owner[key], dict | list):
+            owner[key] = data.draw(JSON)
+            break
+        owner = owner[key]
+    for problem in catalog.check(name, arguments, (ref("chart", "a"),)):
+        assert problem.pointer == "" or problem.pointer.startswith("/")
+
+
+LABEL = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(lambda s: s.strip())
+NUMBER = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def bar_arguments(draw: st.DrawFn) -> JsonObject:
+    labels = draw(st.lists(LABEL, min_size=1, max_size=6))
+    values = st.lists(NUMBER, min_size=len(labels), max_size=len(labels))
+    series = st.builds(lambda name, v: {"name": name, "values": v}, LABEL, values)
+    return {"id": "a", "labels": labels, "series": draw(st.lists(series, min_size=1, max_size=3))}
+
+
+@pytest.mark.req("artifact-data")
+@given(bar_arguments())
+def test_nothing_of_a_valid_chart_is_changed(arguments: JsonObject) -> None:
+    assert problems("create_bar_chart", arguments) == ()
+    loaded = catalog.load("create_bar_chart", arguments).model_dump(mode="json")
+    assert {key: loaded[key] for key in arguments} == arguments
+
+
+@pytest.mark.req("artifact-data")
+@given(st.lists(st.tuples(LABEL, st.floats(0, 1e300)), min_size=1, max_size=24))
+def test_a_pie_is_accepted_exactly_when_something_is_to_be_shown(
+    shares: list[tuple[str, float]],
+) -> None:
+    arguments: JsonObject = {
+        "id": "a",
+        "segments": [{"label": label, "value": value} for label, value in shares],
+    }
+    assert (problems("create_pie_chart", arguments) == ()) == any(value for _, value in shares)
+    assert isinstance(catalog.load("create_pie_chart", arguments), PieChart)
+
+
+@pytest.mark.req("artifact-tools")
+def test_every_schema_compiles() -> None:
+    for tool in catalog.TOOLS:
+        compile_schema(tool.input_schema)
