@@ -1,0 +1,59 @@
+"""Where the labels of a scatter chart's points go, so that none hides another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CORNERS = {
+    "right_above": (8, -8),
+    "right_below": (8, 9),
+    "left_above": (-8, -8),
+    "left_below": (-8, 9),
+}
+"""The four places beside a point, with their offsets in pixels."""
+
+_CHARACTER, _LINE = 6.4, 13
+"""Rough size of a character in pixels, at the size of the labels."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A point in the drawing, in pixels from the upper left, and its label."""
+
+    x: float
+    y: float
+    label: str
+
+
+Box = tuple[float, float, float, float]
+
+
+def corners(spots: list[Spot], width: float) -> list[str]:
+    """Return a key of CORNERS for each spot, or "" where its label would hide another.
+
+    Greedy, in the given order; a label keeps inside ``width`` and off all points.
+    """
+    taken: list[Box] = [(spot.x - 5, spot.y - 5, spot.x + 5, spot.y + 5) for spot in spots]
+    chosen = []
+    for spot in spots:
+        free = (c for c in CORNERS if spot.label and _fits(_box(spot, c), taken, width))
+        corner = next(free, "")
+        if corner:
+            taken.append(_box(spot, corner))
+        chosen.append(corner)
+    return chosen
+
+
+def _box(spot: Spot, corner: str) -> Box:
+    dx, dy = CORNERS[corner]
+    length = _CHARACTER * min(len(spot.label), 24)
+    left = spot.x + dx - (length if dx < 0 else 0)
+    return left, spot.y + dy - _LINE / 2, left + length, spot.y + dy + _LINE / 2
+
+
+def _fits(box: Box, taken: list[Box], width: float) -> bool:
+    inside = box[0] >= 0 and box[2] <= width
+    return inside and not any(
+        box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+        for other in taken
+    )

@@ -1,0 +1,53 @@
+"""Scatter charts."""
+
+from __future__ import annotations
+
+from artificer.artifacts.chart import ScatterChart
+from artificer.render.charts.encoding import frame, scale, series_encoding, unique, value_axis
+from artificer.render.charts.labels import CORNERS, Spot, corners
+from artificer.render.charts.style import SHAPES, SOFT, WIDTH, Spec
+from artificer.render.text import one_line
+
+_HEIGHT = 340
+
+
+def scatter(chart: ScatterChart) -> Spec:
+    """Points by two measures, with labels as far as there is room for them."""
+    names = unique([s.name for s in chart.series])
+    rows: list[Spec] = [
+        {"series": name, "x": p.x, "y": p.y, "label": one_line(p.label)}
+        for name, s in zip(names, chart.series, strict=True)
+        for p in s.points
+    ]
+    axes = {axis: value_axis([r[axis] for r in rows], field=axis, from_zero=False) for axis in "xy"}
+    for axis in axes.values():
+        axis["scale"]["padding"] = 14
+    colour = series_encoding(names)
+    shape = scale("series", names, SHAPES) | {"legend": colour["color"].get("legend")}
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.85},
+            "encoding": {**axes, **colour, "shape": shape},
+        }
+    ]
+    for row, corner in zip(rows, corners(_spots(rows), WIDTH - 60), strict=True):
+        row |= {place: row["label"] if place == corner else "" for place in CORNERS}
+    for place, (dx, dy) in CORNERS.items():
+        align = "left" if dx > 0 else "right"
+        mark = {"type": "text", "align": align, "dx": dx, "dy": dy, "limit": 155, "color": SOFT}
+        text = {"field": place, "type": "nominal"}
+        if any(row[place] for row in rows):
+            layers.append({"mark": mark, "encoding": {**axes, "text": text}})
+    return {**frame(rows, _HEIGHT), "layer": layers}
+
+
+def _spots(rows: list[Spec]) -> list[Spot]:
+    """Where the points will be, as nearly as can be said before they are drawn."""
+
+    def along(axis: str, length: int) -> list[float]:
+        values = [float(row[axis]) for row in rows]
+        low, span = min(values), (max(values) - min(values)) or 1.0
+        return [20 + (value - low) / span * (length - 40) for value in values]
+
+    xs, ys = along("x", WIDTH - 60), along("y", _HEIGHT)
+    return [Spot(x, _HEIGHT - y, row["label"]) for x, y, row in zip(xs, ys, rows, strict=True)]

@@ -1,0 +1,72 @@
+"""From the renderer's SVG to ours: named for assistive technology, without what nobody needs."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_ELEMENTS = frozenset(("svg", "g", "path", "line", "rect", "text", "tspan"))
+_ATTRIBUTES = frozenset(
+    (
+        "d",
+        "fill",
+        "fill-opacity",
+        "font-size",
+        "font-weight",
+        "height",
+        "opacity",
+        "stroke",
+        "stroke-dasharray",
+        "stroke-linejoin",
+        "stroke-miterlimit",
+        "stroke-opacity",
+        "stroke-width",
+        "text-anchor",
+        "transform",
+        "viewBox",
+        "width",
+        "x2",
+        "y2",
+    )
+)
+_FONTS = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', system-ui, sans-serif"
+"""The renderer measured the text in Liberation Sans: these are as wide, up to the generic ones."""
+
+
+def accessible(drawn: str, anchor: str, title: str, description: str) -> str:
+    """Return ``drawn`` as one image with a title and a description.
+
+    The ids of the two begin with ``anchor``, so that many charts fit in one page. Only known
+    elements and attributes are kept; colours stay attributes, which a page's style may override.
+    """
+    root = _kept(ElementTree.fromstring(drawn))
+    root.attrib |= {
+        "xmlns": _SVG.strip("{}"),
+        "role": "img",
+        "aria-labelledby": f"{anchor}-title {anchor}-desc",
+        "font-family": _FONTS,
+    }
+    for tag, text in (("desc", description), ("title", title)):
+        child = ElementTree.Element(tag, {"id": f"{anchor}-{tag}"})
+        child.text = text
+        root.insert(0, child)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _kept(element: ElementTree.Element) -> ElementTree.Element:
+    """A copy of what is drawn: no roles, labels and classes, and no shapes that nobody sees."""
+    copy = ElementTree.Element(
+        element.tag.removeprefix(_SVG),
+        {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES},
+    )
+    copy.text = element.text
+    copy.extend(_kept(child) for child in element if _drawn(child))
+    return copy
+
+
+def _drawn(element: ElementTree.Element) -> bool:
+    if element.tag.removeprefix(_SVG) not in _ELEMENTS or element.get("display") == "none":
+        return False
+    if element.tag == f"{_SVG}g":
+        return any(_drawn(child) for child in element)
+    return element.tag == f"{_SVG}text" or not {"fill", "stroke"}.isdisjoint(element.attrib)

@@ -1,0 +1,164 @@
+"""One artifact as HTML. Everything in it is data until this file escapes it."""
+
+from __future__ import annotations
+
+import base64
+from xml.etree import ElementTree
+
+from artificer.artifacts.catalog import Artifact
+from artificer.artifacts.chart import Chart
+from artificer.artifacts.checklist import Checklist
+from artificer.artifacts.file import File
+from artificer.artifacts.list import ItemList
+from artificer.artifacts.svg import Svg
+from artificer.artifacts.table import Table
+from artificer.errors import MissingExtraError
+from artificer.render.charts import to_svg
+from artificer.render.charts.words import Grid, grid, summary
+from artificer.render.report import Name
+from artificer.render.tables import csv_link, table_html
+from artificer.render.text import clean, escape
+
+_WIDE_TABLE = 5
+"""A table with this many columns may be wider than the text."""
+
+
+def artifact_html(artifact: Artifact, name: Name) -> str:
+    """Return the artifact as one block element whose id is ``name.anchor``.
+
+    A chart that cannot be drawn, because the extra ``charts`` is not installed, shows its data.
+    """
+    match artifact:
+        case Table():
+            return _table(artifact, name)
+        case ItemList():
+            return _list(artifact, name)
+        case Checklist():
+            return _checklist(artifact, name)
+        case Svg():
+            return _drawing(artifact, name)
+        case File():
+            return _file(artifact, name)
+        case _:
+            return _chart(artifact, name)
+
+
+def table_grid(table: Table) -> Grid:
+    """The table's cells. Its first column heads the rows if it names each of them once."""
+    first = [row[0] for row in table.rows]
+    heads = len(set(first)) == len(first) and all(isinstance(c, str) and c for c in first)
+    return Grid(table.columns, table.rows, row_headed=heads and len(table.columns) > 1)
+
+
+def human_size(content: str) -> str:
+    """The size of a text in UTF-8, for people."""
+    size = len(content.encode())
+    return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB"
+
+
+def tally(checklist: Checklist) -> str:
+    """How much of a checklist is done, in words."""
+    done = sum(item.checked for item in checklist.items)
+    return f"{done} of {len(checklist.items)} done"
+
+
+def _caption(name: Name) -> str:
+    number = f'<span class="number">{name.number}</span>' if name.number else ""
+    return number + (f"<bdi>{escape(name.title)}</bdi>" if name.title else "")
+
+
+def _chart(chart: Chart, name: Name) -> str:
+    data = grid(chart)
+    caption = f'<caption class="hidden">Data of {escape(name.short)}</caption>'
+    rows = table_html(data, caption, f"Data of {name.short}")
+    try:
+        drawing, opened, note = to_svg(chart), "", ""
+    except MissingExtraError as error:
+        drawing, opened = "", " open"
+        note = f'<p class="note">Shown as data. {escape(f"{error} {error.hint}")}</p>'
+    if drawing:
+        drawing = (
+            f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(name.short)}">'
+            f"{drawing}</div>\n"
+        )
+    return (
+        f'<figure class="artifact chart wide" id="{name.anchor}">'
+        f"<figcaption>{_caption(name)}</figcaption>\n{drawing}{note}"
+        f'<div class="under"><details{opened}><summary>Data</summary>'
+        f'<p dir="auto">{escape(summary(chart))}</p>\n{rows}</details>'
+        f"{csv_link(data, chart.id)}</div></figure>"
+    )
+
+
+def _table(table: Table, name: Name) -> str:
+    data = table_grid(table)
+    wide = " wide" if len(table.columns) >= _WIDE_TABLE else ""
+    label = f"{name.short}: {name.title}" if name.title else name.short
+    return (
+        f'<div class="artifact table{wide}" id="{name.anchor}">'
+        f"{table_html(data, f'<caption>{_caption(name)}</caption>', label)}"
+        f'<div class="under">{csv_link(data, table.id)}</div></div>'
+    )
+
+
+def _list(listed: ItemList, name: Name) -> str:
+    tag = "ol" if listed.ordered else "ul"
+    items = "".join(f'<li dir="auto">{escape(item)}</li>\n' for item in listed.items)
+    heading, labelled = _heading(name)
+    return (
+        f'<div class="artifact list" id="{name.anchor}">{heading}'
+        f"<{tag}{labelled}>\n{items}</{tag}></div>"
+    )
+
+
+def _checklist(checklist: Checklist, name: Name) -> str:
+    items = "".join(
+        f'<li><label><input type="checkbox"{" checked" if item.checked else ""}>'
+        f'<span dir="auto">{escape(item.label)}</span></label></li>\n'
+        for item in checklist.items
+    )
+    heading, labelled = _heading(name, f'<span class="tally">{tally(checklist)}</span>')
+    return (
+        f'<div class="artifact checklist" id="{name.anchor}">{heading}'
+        f"<ul{labelled}>\n{items}</ul></div>"
+    )
+
+
+def _heading(name: Name, after: str = "") -> tuple[str, str]:
+    """The line above a list, and the attribute by which the list is named after it."""
+    if not (name.title or after):
+        return "", ""
+    ref = f"{name.anchor}-caption"
+    return f'<p class="caption" id="{ref}">{_caption(name)}{after}</p>', f' aria-labelledby="{ref}"'
+
+
+def _drawing(svg: Svg, name: Name) -> str:
+    """A drawing is shown as an image, in which nothing can run and nothing is fetched."""
+    data = base64.b64encode(svg.content.encode()).decode()
+    return (
+        f'<figure class="artifact drawing wide" id="{name.anchor}">'
+        f"<figcaption>{_caption(name)}</figcaption>\n"
+        f'<img alt="{escape(_alternative(svg) or name.title)}"'
+        f' src="data:image/svg+xml;base64,{data}"></figure>'
+    )
+
+
+def _alternative(svg: Svg) -> str:
+    """What the drawing says of itself in its own title and description."""
+    root = ElementTree.fromstring(svg.content)
+    said = (root.findtext(f"{{http://www.w3.org/2000/svg}}{tag}") for tag in ("title", "desc"))
+    return ". ".join(" ".join(text.split()) for text in said if text and text.strip())
+
+
+def _file(file: File, name: Name) -> str:
+    kind = "text/markdown" if file.name.lower().endswith(".md") else "text/plain"
+    data = base64.b64encode(clean(file.content).encode()).decode()
+    leaf = escape(file.name.rpartition("/")[2])
+    return (
+        f'<div class="artifact file" id="{name.anchor}"><p class="caption">'
+        f'<span class="name">{escape(file.name)}</span>'
+        f'<span class="size">{human_size(file.content)}</span>'
+        f'<a class="download" download="{leaf}" href="data:{kind};charset=utf-8;base64,{data}">'
+        f"Save</a></p>\n<details><summary>Show the text</summary>"
+        f'<pre dir="auto" tabindex="0">{escape(file.content)}</pre></details></div>'
+    )

@@ -1,0 +1,137 @@
+"""A report as one GitHub-flavoured Markdown file: what a terminal, a diff and a wiki can show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from artificer.artifacts.catalog import Artifact
+from artificer.artifacts.checklist import Checklist
+from artificer.artifacts.file import File
+from artificer.artifacts.list import ItemList
+from artificer.artifacts.svg import Svg
+from artificer.artifacts.table import Table
+from artificer.render.charts.words import Grid, grid, summary
+from artificer.render.figures import table_grid, tally
+from artificer.render.narrative import Citation, Key, Passage
+from artificer.render.report import STATUS_WORDS, Name, Report
+from artificer.render.tables import numeric_columns, shown
+from artificer.render.text import clean, one_line
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
+_LINE_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
+
+
+def to_markdown(report: Report) -> str:
+    """Return the whole text. The same report gives the same bytes."""
+    blocks: list[str] = []
+    passages = report.passages
+    if passages and passages[0].level == 1 and not passages[0].citations:
+        blocks.append(passages[0].source.strip("\n"))
+        passages = passages[1:]
+    else:
+        blocks.append(f"# {_escape(report.title)}")
+    blocks += _banner(report)
+    placed: set[Key] = set()
+    for passage in passages:
+        blocks += _passage(report, passage, placed)
+    if report.uncited and passages:
+        blocks.append("## Also made")
+    blocks += (_artifact(report.artifacts[key], report.names[key]) for key in report.uncited)
+    blocks.append(_footer(report))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _passage(report: Report, passage: Passage, placed: set[Key]) -> Iterator[str]:
+    """The passage's own source with its citations named, then what it cites for the first time."""
+    marks = passage.marks
+    if not passage.alone:
+        source = passage.source.strip("\n")
+        yield marks.pattern.sub(lambda m: _inline(report, marks.citations[int(m[1])]), source)
+    for citation in passage.citations:
+        name = report.names.get(citation.key) if citation.key else None
+        if name and name.key not in placed:
+            placed.add(name.key)
+            yield _artifact(report.artifacts[name.key], name)
+        elif passage.alone:
+            yield f"See {_inline(report, citation)} above." if name else _inline(report, citation)
+
+
+def _inline(report: Report, citation: Citation) -> str:
+    if citation.key is None:
+        return f"**[unreadable: {_code(citation.literal)} {_escape(citation.fault)}]**"
+    if name := report.names.get(citation.key):
+        return _escape(name.short)
+    return f"**[missing: {_code(':'.join(citation.key))}]**"
+
+
+def _banner(report: Report) -> Iterator[str]:
+    deliverable = report.deliverable
+    if words := STATUS_WORDS[deliverable.status]:
+        lines = [f"**{words}** {_escape(deliverable.note)}".rstrip()]
+        lines += [f"- {_code(what)} {why}" for what, why in report.shortcomings]
+        yield "\n".join(f"> {line}" for line in lines)
+
+
+def _artifact(artifact: Artifact, name: Name) -> str:
+    match artifact:
+        case Table():
+            return _titled(name, _table(table_grid(artifact)))
+        case ItemList():
+            markers = (f"{n}." if artifact.ordered else "-" for n in range(1, 10_000))
+            pairs = zip(markers, artifact.items, strict=False)
+            return _titled(name, "\n".join(f"{marker} {_escape(item)}" for marker, item in pairs))
+        case Checklist():
+            boxes = (f"- [{'x' if i.checked else ' '}] {_escape(i.label)}" for i in artifact.items)
+            return _titled(name, "\n".join(boxes), f" ({tally(artifact)})")
+        case Svg():
+            return _titled(name, _fenced(artifact.content, "svg"))
+        case File():
+            kind = "markdown" if artifact.name.lower().endswith(".md") else "text"
+            return f"{_code(artifact.name)}\n\n{_fenced(clean(artifact.content), kind)}"
+        case _:
+            return _titled(name, f"{_escape(summary(artifact))}\n\n{_table(grid(artifact))}")
+
+
+def _titled(name: Name, body: str, after: str = "") -> str:
+    words = ". ".join(filter(None, (name.number, _escape(name.title))))
+    return f"**{words}**{after}\n\n{body}" if words else body
+
+
+def _table(data: Grid) -> str:
+    align = ("--:" if numeric else "---" for numeric in numeric_columns(data))
+    lines = [
+        " | ".join(map(_escape, data.columns)),
+        " | ".join(align),
+        *(" | ".join(_escape(shown(cell)) for cell in row) for row in data.rows),
+    ]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _fenced(content: str, language: str) -> str:
+    """A code block whose fence is longer than any run of backticks within."""
+    longest = max((len(run) for run in re.findall("`+", content)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
+
+
+def _code(text: str) -> str:
+    """A code span, which a backtick within cannot end."""
+    text = one_line(text).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}" if longest else f"{fence}{text}{fence}"
+
+
+def _escape(text: str) -> str:
+    """The text on one line, in which nothing is Markdown or HTML."""
+    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
+    return _LINE_START.sub(r"\1\\\2" if not escaped[:1].isdigit() else r"\1\2", escaped)
+
+
+def _footer(report: Report) -> str:
+    source = report.provenance
+    facts = [source.created, source.model, source.usage, source.digest]
+    line = " · ".join(_escape(fact) for fact in facts if fact)
+    check = f"Check it: {_code(f'artificer replay {source.run}')}"
+    return "---\n\n" + "  \n".join(filter(None, (line, check)))

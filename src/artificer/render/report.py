@@ -1,0 +1,136 @@
+"""What is rendered: a deliverable with its payloads, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from artificer.artifacts.catalog import Artifact
+from artificer.artifacts.deliverable import Deliverable
+from artificer.artifacts.file import File
+from artificer.artifacts.ref import ArtifactKind, FindingCode
+from artificer.artifacts.svg import Svg
+from artificer.render.charts.words import CHARTS, kind_name
+from artificer.render.narrative import Key, Passage, read
+from artificer.render.text import anchor, one_line
+
+STATUS_WORDS = {
+    "completed": "",
+    "partial": "This report is incomplete.",
+    "failed": "The run failed before the report was finished.",
+    "cancelled": "The run was cancelled before the report was finished.",
+}
+"""What the reader must know first, by the deliverable's status."""
+
+_FINDING_WORDS: dict[FindingCode, str] = {
+    "missing": "is cited, but was never made",
+    "malformed": "cannot be read as a citation",
+    "unknown_kind": "cites a kind of thing that does not exist",
+    "too_long": "is longer than a report may be",
+}
+"""Findings that concern a reader; a finding's own message is addressed to the model."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a report came from, in words for its last lines. An empty one is left out.
+
+    ``created`` is ISO 8601; ``digest`` is the deliverable's; ``usage`` says turns and tokens.
+    """
+
+    run: str
+    model: str = ""
+    kind: str = ""
+    created: str = ""
+    digest: str = ""
+    usage: str = ""
+
+
+@dataclass(frozen=True)
+class Name:
+    """How an artifact is called: in its caption, in sentences, and in links."""
+
+    key: Key
+    number: str
+    title: str
+
+    @property
+    def anchor(self) -> str:
+        """Its fragment id."""
+        return anchor(*self.key)
+
+    @property
+    def short(self) -> str:
+        """What a sentence calls it."""
+        return self.number or self.title or f"the {self.key[0]}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A deliverable, ready to be rendered.
+
+    ``artifacts`` holds the payload of each artifact by kind and id. One that the narrative cites
+    and that is not here is marked as missing where it is cited.
+    """
+
+    title: str
+    deliverable: Deliverable
+    artifacts: Mapping[Key, Artifact]
+    provenance: Provenance
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """The narrative, block by block, with what each block cites."""
+        return read(self.deliverable.narrative)
+
+    @cached_property
+    def uncited(self) -> tuple[Key, ...]:
+        """The artifacts that no passage cites, in the order in which they were made."""
+        cited = {citation.key for passage in self.passages for citation in passage.citations}
+        return tuple(key for key in self._made if key not in cited)
+
+    @cached_property
+    def names(self) -> dict[Key, Name]:
+        """Every artifact's name: figures and tables are numbered in the order of appearance."""
+        cited = [c.key for p in self.passages for c in p.citations]
+        order = [key for key in cited if key and key in self.artifacts]
+        counts = {"Figure": 0, "Table": 0}
+        names: dict[Key, Name] = {}
+        for key in (*order, *self.uncited):
+            if key in names:
+                continue
+            artifact, number = self.artifacts[key], ""
+            if series := _NUMBERED.get(key[0]):
+                counts[series] += 1
+                number = f"{series} {counts[series]}"
+            names[key] = Name(key, number, title_of(artifact))
+        return names
+
+    @property
+    def shortcomings(self) -> tuple[tuple[str, str], ...]:
+        """What is not as it should be, each once: its subject, and what is wrong with it."""
+        found = self.deliverable.findings
+        known = ((f.subject, _FINDING_WORDS[f.code]) for f in found if f.code in _FINDING_WORDS)
+        return tuple(dict.fromkeys(known))
+
+    @property
+    def _made(self) -> tuple[Key, ...]:
+        refs = [(ref.kind, ref.id) for ref in self.deliverable.artifacts]
+        return tuple(
+            dict.fromkeys(key for key in (*refs, *self.artifacts) if key in self.artifacts)
+        )
+
+
+_NUMBERED: dict[ArtifactKind, str] = {"chart": "Figure", "svg": "Figure", "table": "Table"}
+
+
+def title_of(artifact: Artifact) -> str:
+    """The artifact's title; a file's name; what a chart or drawing is, where it has none."""
+    if isinstance(artifact, File):
+        return one_line(artifact.name)
+    if title := one_line(artifact.title):
+        return title
+    if isinstance(artifact, CHARTS):
+        return kind_name(artifact)
+    return "Drawing" if isinstance(artifact, Svg) else ""

@@ -1,0 +1,51 @@
+"""Text on its way to a page: harmless characters, escapes, numbers and anchors.
+
+Everything a model wrote passes through :func:`clean` or :func:`escape` before it is written.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What XML 1.0 (section 2.2) and HTML refuse, and the C1 controls, which nobody means."""
+
+_GROUP_FROM = 10_000
+"""Digits are grouped from five on, so that a year stays a year."""
+
+
+def clean(text: str) -> str:
+    """Return ``text`` with each character that no document may hold replaced by U+FFFD."""
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def one_line(text: str) -> str:
+    """Return clean text with every run of white space as one space."""
+    return " ".join(clean(text).split())
+
+
+def escape(text: str) -> str:
+    """Return clean text that is safe as HTML or XML text and inside quoted attributes."""
+    return html.escape(clean(text), quote=True)
+
+
+def figure(value: float) -> str:
+    """Write a finite number exactly (shortest digits that read back the same), for people."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    if abs(value) < _GROUP_FROM or abs(value) >= 1e15:
+        return repr(value)
+    return f"{value:,}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Write a share of a whole with as many decimals as it takes not to read 0 %."""
+    share = 100 * part / whole if whole else 0.0
+    return f"{share:.0f}%" if share >= 1 or share == 0 else f"{share:.1g}%"
+
+
+def anchor(kind: str, name: str) -> str:
+    """Return the fragment id of an artifact: different artifacts never share one."""
+    safe = re.sub("[^A-Za-z0-9-]", lambda m: f"_{ord(m.group()):x}_", name)
+    return f"{kind}-{safe}"
