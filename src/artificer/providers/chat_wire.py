@@ -85,6 +85,26 @@ def to_payload(
 ) -> Payload:
     """Map a request. The system prompt is the first item, and keeps its place in the memo."""
     tools = WireTools(request.tools, strict=dialect.strict)
+    system = user(request.system)
+
+    def to_wire(message: Message) -> list[JsonObject]:
+        if message is system:
+            return [{"role": "system", "content": clean(request.system)}]
+        if message.role == "user":
+            return _user_items(message)
+        return [_assistant_item(message, tools, dialect)]
+
+    everything = [system, *messages] if request.system.strip() else messages
+    return Payload(
+        rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
+        key="messages",
+        items=memo.items((dialect.tag, request.system, request.tools), everything, to_wire),
+        tools=request.tools,
+    )
+
+
+def _rest(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> JsonObject:
+    """Return all but the messages. Unset members are left out."""
     rest: JsonObject = {
         "model": request.model,
         dialect.max_tokens_key: request.max_tokens,
@@ -98,18 +118,7 @@ def to_payload(
     if request.tools:
         rest["tools"] = [_tool(tool, tools) for tool in request.tools]
         rest["tool_choice"] = _tool_choice(request, tools)
-    system = user(request.system)
-
-    def to_wire(message: Message) -> list[JsonObject]:
-        if message is system:
-            return [{"role": "system", "content": clean(request.system)}]
-        if message.role == "user":
-            return _user_items(message)
-        return [_assistant_item(message, tools, dialect)]
-
-    everything = [system, *messages] if request.system.strip() else list(messages)
-    key = (dialect.tag, dialect.returns_reasoning, tools.key)
-    return Payload(rest, "messages", memo.items(key, everything, to_wire), tools=request.tools)
+    return rest
 
 
 def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:

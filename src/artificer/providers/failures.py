@@ -23,8 +23,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], FailureCode], ...] = (
     (re.compile(r"invalid_request", re.IGNORECASE), "bad_request"),
 )
 _SHORTEST_SECRET = 8
-_SECRETS = re.compile(r"(?i)(bearer\s+|sk-|api[_-]?key\W{1,3})[\w.*-]{6,}")
-
+_SECRETS = re.compile(r"(?i)\b(bearer\s+|sk-)[\w*.-]{8,}")
 _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
 _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
 _BY_STATUS: dict[int, FailureCode] = {
@@ -75,6 +74,8 @@ def error_in(value: object) -> tuple[int | None, str] | None:
     if not isinstance(value, dict) or not value.get("error"):
         return None
     error = value["error"]
+    if isinstance(error, dict) and isinstance(error.get("error"), dict):
+        error = error["error"]
     if not isinstance(error, dict):
         return None, str(error)
     code = error.get("code")

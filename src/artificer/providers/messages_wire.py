@@ -72,8 +72,20 @@ class MessagesDialect:
 def to_payload(
     request: ModelRequest, messages: Sequence[Message], memo: Memo, dialect: MessagesDialect
 ) -> Payload:
-    """Map a request. Unset members are left out; the system prompt is no message here."""
+    """Map a request. Each message is one item; the system prompt stands apart."""
     tools = WireTools(request.tools, strict=dialect.strict)
+    return Payload(
+        rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
+        key="messages",
+        items=memo.items(
+            (dialect.tag, request.tools), messages, lambda it: [_item(it, tools, dialect.tag)]
+        ),
+        tools=request.tools,
+    )
+
+
+def _rest(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> JsonObject:
+    """Return all but the messages. Unset members are left out."""
     rest: JsonObject = {
         "model": request.model,
         "max_tokens": request.max_tokens,
@@ -87,9 +99,7 @@ def to_payload(
     if request.tools:
         rest["tools"] = [_tool(tool, tools) for tool in request.tools]
         rest["tool_choice"] = _tool_choice(request, tools)
-    key = (dialect.tag, tools.key)
-    items = memo.items(key, messages, lambda message: [_item(message, tools, dialect.tag)])
-    return Payload(rest, "messages", items, tools=request.tools)
+    return rest
 
 
 def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:

@@ -83,6 +83,22 @@ def to_payload(
 ) -> Payload:
     """Map a request. Each block is an item of its own."""
     tools = WireTools(request.tools, strict=dialect.strict)
+
+    def to_wire(message: Message) -> list[JsonObject]:
+        if message.role == "user":
+            return _user_items(message)
+        return _assistant_items(message, tools, dialect.tag)
+
+    return Payload(
+        rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
+        key="input",
+        items=memo.items((dialect.tag, request.tools), messages, to_wire),
+        tools=request.tools,
+    )
+
+
+def _rest(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) -> JsonObject:
+    """Return all but the items. Unset members are left out."""
     rest: JsonObject = {
         "model": request.model,
         "max_output_tokens": max(MIN_OUTPUT_TOKENS, request.max_tokens),
@@ -99,14 +115,7 @@ def to_payload(
     if request.tools:
         rest["tools"] = [_tool(tool, tools) for tool in request.tools]
         rest["tool_choice"] = _tool_choice(request, tools)
-    key = (dialect.tag, tools.key)
-
-    def to_wire(message: Message) -> list[JsonObject]:
-        if message.role == "user":
-            return _user_items(message)
-        return _assistant_items(message, tools, dialect.tag)
-
-    return Payload(rest, "input", memo.items(key, messages, to_wire), tools=request.tools)
+    return rest
 
 
 def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:

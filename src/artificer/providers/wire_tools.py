@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.names import SafeNames
@@ -28,13 +29,22 @@ class WireTools:
     """The mapping of one toolset to one provider, both ways.
 
     ``strict`` is the provider's strict mode, None for a server without one. Its bounds hold for a
-    whole request: tools are made strict in their order for as long as there is room.
+    whole request: tools are made strict in their order for as long as there is room. Everything
+    is derived when it is first needed, so that an unchanged request costs nothing.
     """
 
     def __init__(self, tools: Sequence[ToolDefinition], *, strict: StrictDialect | None) -> None:
-        self.names = SafeNames(tool.name for tool in tools)
-        self.key = tuple((tool.name, self.names.to_wire(tool.name)) for tool in tools)
-        self._strict = _strict_schemas(tools, strict) if strict is not None else {}
+        self._tools = tuple(tools)
+        self._dialect = strict
+
+    @cached_property
+    def names(self) -> SafeNames:
+        """The names, both ways."""
+        return SafeNames(tool.name for tool in self._tools)
+
+    @cached_property
+    def _strict(self) -> dict[str, StrictSchema]:
+        return {} if self._dialect is None else _strict_schemas(self._tools, self._dialect)
 
     def wire(self, tool: ToolDefinition) -> WireTool:
         """Return the tool as it goes into a request."""
