@@ -1,8 +1,138 @@
 """Artificer: a language model acts and delivers only through typed tool calls.
 
 Every call is checked before it runs, recorded before it acts, and can be replayed after.
+
+This is the one door: what stands in ``__all__`` is public, everything else may change. Names are
+imported when they are first used, so that ``import artificer`` costs next to nothing.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from artificer.artifacts.deliverable import Deliverable
+    from artificer.artifacts.ref import ArtifactRef, Finding
+    from artificer.config import Config, load_config
+    from artificer.contracts.definition import ToolDefinition
+    from artificer.core.policy import Policy, Rule
+    from artificer.core.spec import Limits
+    from artificer.errors import (
+        ArtificerError,
+        AuthorError,
+        BugError,
+        ModelError,
+        OperatorError,
+    )
+    from artificer.ports import (
+        Answer,
+        Approver,
+        BlobStore,
+        Call,
+        Clock,
+        Executor,
+        Journal,
+        Provider,
+        Question,
+        Receipt,
+    )
+    from artificer.providers.scripted import ScriptedProvider
+    from artificer.runtime.observe import Observer
+    from artificer.runtime.replay import Replay
+    from artificer.tools.function import tool
+    from artificer.values.model import ToolChoice, Usage
+    from artificer.world import Run, World, resume, run
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Answer": "ports",
+    "Approver": "ports",
+    "ArtificerError": "errors",
+    "ArtifactRef": "artifacts.ref",
+    "AuthorError": "errors",
+    "BlobStore": "ports",
+    "BugError": "errors",
+    "Call": "ports",
+    "Clock": "ports",
+    "Config": "config",
+    "Deliverable": "artifacts.deliverable",
+    "Executor": "ports",
+    "Finding": "artifacts.ref",
+    "Journal": "ports",
+    "Limits": "core.spec",
+    "ModelError": "errors",
+    "Observer": "runtime.observe",
+    "OperatorError": "errors",
+    "Policy": "core.policy",
+    "Provider": "ports",
+    "Question": "ports",
+    "Receipt": "ports",
+    "Replay": "runtime.replay",
+    "Rule": "core.policy",
+    "Run": "world",
+    "ScriptedProvider": "providers.scripted",
+    "ToolChoice": "values.model",
+    "ToolDefinition": "contracts.definition",
+    "Usage": "values.model",
+    "World": "world",
+    "load_config": "config",
+    "resume": "world",
+    "run": "world",
+    "tool": "tools.function",
+}
+
+__all__ = [
+    # the way in
+    "run",
+    "resume",
+    "tool",
+    "World",
+    "Run",
+    # what a run is given
+    "Policy",
+    "Rule",
+    "Limits",
+    "ToolChoice",
+    "ToolDefinition",
+    "Config",
+    "load_config",
+    # what comes of it
+    "Deliverable",
+    "ArtifactRef",
+    "Finding",
+    "Replay",
+    "Usage",
+    # the seams
+    "Provider",
+    "ScriptedProvider",
+    "Executor",
+    "Call",
+    "Receipt",
+    "Journal",
+    "BlobStore",
+    "Approver",
+    "Question",
+    "Answer",
+    "Clock",
+    "Observer",
+    # what goes wrong
+    "ArtificerError",
+    "AuthorError",
+    "OperatorError",
+    "ModelError",
+    "BugError",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'artificer' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"artificer.{home}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

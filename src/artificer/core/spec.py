@@ -43,6 +43,7 @@ class RunSpec(Value):
 
     ``toolset`` is the canonical JSON text of the :class:`Toolset`. ``choices`` gives the tool
     choice turn by turn; the last one stays in force. ``temperature`` is a decimal in text.
+    ``sources`` are the folders of manifests that the tools came from, so that resuming finds them.
     """
 
     kind: RunKind
@@ -51,6 +52,7 @@ class RunSpec(Value):
     provider: str
     model: str
     toolset: str
+    sources: tuple[str, ...] = ()
     policy: Policy = Policy()
     limits: Limits = Limits()
     choices: tuple[ToolChoice, ...] = (ToolChoice(),)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
 from artificer.core.record import EventLine, IntentLine, decode
+from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.errors import NotFoundError, TamperedError
+from artificer.errors import ArtificerError, NotFoundError, TamperedError
 from artificer.ports import BlobStore, Head, Journal, Record
 from artificer.values.canon import digest_of
 
@@ -77,3 +79,15 @@ async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
             )
     head = Head(seq=records[-1].seq, hash=records[-1].hash)
     return Loaded(run, state, head, tuple(intents[p.n] for p in state.pending), lines)
+
+
+async def first_spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec | None:
+    """What a run was asked to do, or None when its first record does not say."""
+    records = await read_records(journal, run)
+    try:
+        line = decode(records[0].body, blobs.get)
+    except ArtificerError:
+        return None
+    if isinstance(line, EventLine) and isinstance(line.event, PromptReceived):
+        return line.event.spec
+    return None

@@ -1,0 +1,127 @@
+"""Configuration: ``artificer.toml`` in the working directory, and a few environment variables.
+
+Flags beat the environment, the environment beats the file. The file is checked strictly: an
+unknown key is an error that names it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from artificer.core.policy import Policy
+from artificer.errors import ConfigError
+from artificer.ports import Durability
+from artificer.runtime.prices import Price, Prices
+
+FILE_NAME = "artificer.toml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProviderConfig(_Section):
+    """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable."""
+
+    protocol: Literal["anthropic", "openai", "openai-chat"] = "openai-chat"
+    base_url: str
+    api_key_env: str | None = None
+
+
+class PriceConfig(_Section):
+    """Dollars per million tokens: ``[prices."provider/model"]``."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+
+
+class Config(_Section):
+    """All settings. Paths are absolute or relative to the working directory."""
+
+    home: Path = Path("~/.artificer")
+    project: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,64}$")
+    model: str | None = None
+    tools: tuple[Path, ...] = ()
+    durability: Durability = "power"
+    local_model: Path | None = None
+    policy: Policy = Policy()
+    providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
+    prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
+
+    @property
+    def project_folder(self) -> Path:
+        """Where this project's world lives: ``$ARTIFICER_HOME/<project>``."""
+        return self.home / (self.project or default_project(Path.cwd()))
+
+    def price_table(self) -> Prices:
+        """The prices, in micro-dollars."""
+        return Prices({name: _price(price) for name, price in self.prices.items()})
+
+
+def _price(price: PriceConfig) -> Price:
+    def micros(dollars: float) -> int:
+        return round(dollars * 1_000_000)
+
+    cached = None if price.cached is None else micros(price.cached)
+    return Price(micros(price.input), micros(price.output), cached)
+
+
+def default_project(folder: Path) -> str:
+    """The folder's name and eight digits of its path: the same every time, unlike its namesake."""
+    path = folder.resolve()
+    name = "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in path.name)
+    return f"{name[:40] or 'root'}-{hashlib.sha256(bytes(path)).hexdigest()[:8]}"
+
+
+def load_config(folder: Path | None = None, **flags: object) -> Config:
+    """Read ``artificer.toml`` of a folder, then the environment, then flags that are not None.
+
+    Raises:
+        ConfigError: the file is not TOML, or a setting is unknown or has a wrong value.
+    """
+    path = (folder or Path.cwd()) / FILE_NAME
+    settings = _read(path)
+    environment = {
+        "home": os.environ.get("ARTIFICER_HOME"),
+        "model": os.environ.get("ARTIFICER_MODEL"),
+        "project": os.environ.get("ARTIFICER_PROJECT"),
+    }
+    for layer in (environment, flags):
+        settings.update({name: value for name, value in layer.items() if value is not None})
+    try:
+        config = Config.model_validate(settings)
+    except ValidationError as error:
+        raise ConfigError(_explain(error, path), hint=_suggest(error)) from error
+    return config.model_copy(update={"home": config.home.expanduser().absolute()})
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}.") from error
+
+
+def _explain(error: ValidationError, path: Path) -> str:
+    faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+    return f"{path}: " + "; ".join(faults) + "."
+
+
+def _suggest(error: ValidationError) -> str | None:
+    known = list(Config.model_fields)
+    for fault in error.errors():
+        if fault["type"] == "extra_forbidden":
+            close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1)
+            return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+    return None

@@ -1,0 +1,1 @@
+"""Pure: the table of run kinds. Prompts are files; wiring reads them."""

@@ -1,0 +1,89 @@
+"""From a finished run to what people open: a page, Markdown, and the artifacts as files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from artificer.artifacts import catalog
+from artificer.artifacts.deliverable import Deliverable
+from artificer.artifacts.file import File
+from artificer.core.state import RunState
+from artificer.ports import BlobStore
+from artificer.render.html import to_html
+from artificer.render.markdown import to_markdown
+from artificer.render.report import Provenance, Report
+from artificer.values.text import clip
+
+TITLE_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class Views:
+    """Where the views of a run were written."""
+
+    html: Path
+    markdown: Path
+    artifacts: tuple[Path, ...]
+
+
+def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore) -> Report:
+    """Load a deliverable's artifacts and say where it came from."""
+    artifacts = {
+        (ref.kind, ref.id): catalog.load(ref.tool, json.loads(blobs.get(ref.payload)))
+        for ref in deliverable.artifacts
+    }
+    return Report(_title(state, deliverable), deliverable, artifacts, _provenance(run_id, state))
+
+
+def write_views(
+    folder: Path, run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore
+) -> Views:
+    """Write ``report.html``, ``report.md`` and ``artifacts/…`` into a folder.
+
+    The JSON of an artifact is what the model's call held; the views are made from it and are
+    never read back.
+    """
+    report = make_report(run_id, state, deliverable, blobs)
+    html = _write(folder / "report.html", to_html(report))
+    markdown = _write(folder / "report.md", to_markdown(report))
+    files: list[Path] = []
+    for ref in deliverable.artifacts:
+        artifact = report.artifacts[ref.kind, ref.id]
+        if isinstance(artifact, File):
+            files.append(_write(folder / "artifacts" / "files" / ref.id, artifact.content))
+        else:
+            text = json.dumps(json.loads(blobs.get(ref.payload)), ensure_ascii=False, indent=2)
+            files.append(_write(folder / "artifacts" / ref.kind / f"{ref.id}.json", text + "\n"))
+    return Views(html, markdown, tuple(files))
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def _title(state: RunState, deliverable: Deliverable) -> str:
+    """The narrative's own first heading, or the prompt's first line."""
+    for line in deliverable.narrative.splitlines():
+        if line.startswith("# "):
+            return clip(line[2:].strip(), TITLE_CHARACTERS)
+    first = state.given.prompt.strip().splitlines()
+    return clip(first[0] if first else "Report", TITLE_CHARACTERS)
+
+
+def _provenance(run_id: str, state: RunState) -> Provenance:
+    spec, usage = state.given, state.usage
+    created = datetime.fromtimestamp(state.now / 1000, UTC)
+    turns = f"{state.turn} turn{'' if state.turn == 1 else 's'}"
+    return Provenance(
+        run=run_id,
+        model=f"{spec.provider}/{spec.model}",
+        kind=spec.kind,
+        created=created.isoformat(timespec="seconds"),
+        digest=state.deliverable or "",
+        usage=f"{turns}, {usage.input_tokens} tokens in, {usage.output_tokens} out",
+    )

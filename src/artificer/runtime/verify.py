@@ -1,0 +1,99 @@
+"""Verifying a world: every record, every chain, every blob (invariant 12)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from artificer.core import events as ev
+from artificer.core.record import EventLine
+from artificer.errors import ArtificerError
+from artificer.ports import BlobStore, Journal, RunHead
+from artificer.runtime.load import Line, read_chain
+
+
+@runtime_checkable
+class Auditable(Protocol):
+    """A journal that can check what only it knows: its own tables, and the world's chain."""
+
+    async def audit(self) -> list[str]:
+        """Return what is wrong, one sentence each."""
+
+
+@dataclass
+class Verification:
+    """What was checked, and what is wrong. ``heads`` can be kept elsewhere as an anchor."""
+
+    runs: int = 0
+    records: int = 0
+    blobs: int = 0
+    heads: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+async def verify(journal: Journal, blobs: BlobStore) -> Verification:
+    """Check everything, and go on after a problem to find the others."""
+    result = Verification()
+    if isinstance(journal, Auditable):
+        result.problems += await journal.audit()
+    heads: list[RunHead] = []
+    try:
+        heads = await journal.runs()
+    except ArtificerError as error:
+        result.problems.append(error.message)
+    for head in heads:
+        await _check_run(journal, blobs, head, result)
+    await asyncio.to_thread(_check_blobs, blobs, result)
+    result.problems = list(dict.fromkeys(result.problems))
+    return result
+
+
+async def _check_run(
+    journal: Journal, blobs: BlobStore, head: RunHead, result: Verification
+) -> None:
+    result.runs += 1
+    result.heads[head.run] = head.head.hash
+    try:
+        records = await journal.read(head.run)
+        for line in read_chain(head.run, records, blobs):
+            result.records += 1
+            for digest in _cited(line):
+                if not blobs.has(digest):
+                    result.problems.append(
+                        f"Run {head.run}, record {line.seq} cites the blob {digest}, "
+                        "which is missing."
+                    )
+        last = (records[-1].seq, records[-1].hash) if records else (0, "")
+        if last != (head.head.seq, head.head.hash):
+            result.problems.append(f"Run {head.run} does not end where the journal says.")
+    except ArtificerError as error:
+        result.problems.append(error.message)
+
+
+def _check_blobs(blobs: BlobStore, result: Verification) -> None:
+    for digest in blobs.digests():
+        result.blobs += 1
+        try:
+            blobs.get(digest)
+        except ArtificerError as error:
+            result.problems.append(error.message)
+
+
+def _cited(line: Line) -> Iterator[str]:
+    """The blobs that a record cites besides those that hold its own strings."""
+    if not isinstance(line, EventLine):
+        return
+    match line.event:
+        case ev.ModelResponded(raw=str(digest)) | ev.ModelFailed(raw=str(digest)):
+            yield digest
+        case ev.ToolReturned(artifact=artifact) if artifact is not None:
+            yield artifact.payload
+        case ev.RunFinished(deliverable=digest):
+            yield digest

@@ -1,0 +1,220 @@
+"""The only file that knows every adapter: from configuration to a runtime that works."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from artificer.config import Config, ProviderConfig
+from artificer.contracts.definition import Toolset, toolset
+from artificer.core.spec import RunKind
+from artificer.errors import ConfigError, NotFoundError
+from artificer.journal.memory import MemoryJournal
+from artificer.journal.sqlite import SqliteJournal
+from artificer.loops.kinds import KINDS
+from artificer.ports import Approver, BlobStore, Executor, Journal, Provider
+from artificer.runtime.engine import Engine
+from artificer.runtime.observe import Observer
+from artificer.runtime.perform import Performer
+from artificer.store.disk import DiskStore
+from artificer.store.memory import MemoryStore
+from artificer.system import SystemClock
+from artificer.tools.artifact import ArtifactExecutor
+from artificer.tools.function import FunctionExecutor, FunctionTool
+
+BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
+"""Providers that need no ``[providers.NAME]`` section."""
+
+Tool = FunctionTool[..., Any] | Executor | str | Path
+"""A decorated function, an executor of your own, or a folder of manifests."""
+
+
+@dataclass
+class Storage:
+    """The two stores of a world."""
+
+    journal: Journal
+    blobs: BlobStore
+    close: Callable[[], Any] | None = None
+
+
+async def open_storage(config: Config) -> Storage:
+    """Open the project's journal and blobs on disk, making them when they are not there."""
+    folder = config.project_folder
+    folder.mkdir(parents=True, exist_ok=True)
+    journal = SqliteJournal(folder / "journal.db", config.durability)
+    await journal.open()
+    return Storage(journal, DiskStore(folder / "blobs", config.durability), journal.aclose)
+
+
+def memory_storage() -> Storage:
+    """A world that lives as long as the process."""
+    return Storage(MemoryJournal(), MemoryStore())
+
+
+@dataclass(frozen=True)
+class ToolBox:
+    """Tools with the executors that perform them."""
+
+    toolset: Toolset
+    executors: Mapping[str, Executor]
+    folders: tuple[str, ...]
+
+    def narrowed(self, names: Iterable[str] | None) -> ToolBox:
+        """Only the tools of these names, or all for None. Raises ConfigError for an unknown one."""
+        if names is None:
+            return self
+        wanted = list(names)
+        unknown = [name for name in wanted if self.toolset.get(name) is None]
+        if unknown:
+            known = ", ".join(self.toolset.names) or "none"
+            raise ConfigError(f"There is no tool called {unknown[0]!r}.", hint=f"Known: {known}.")
+        kept = tuple(tool for tool in self.toolset.tools if tool.name in wanted)
+        return replace(self, toolset=Toolset(tools=kept))
+
+    def must_match(self, recorded: Toolset) -> None:
+        """Raise ConfigError unless every tool of a recorded toolset is here, and still the same."""
+        for tool in recorded.tools:
+            here = self.toolset.get(tool.name)
+            if here != tool:
+                what = "is not here" if here is None else "has changed since the run began"
+                raise ConfigError(
+                    f"The tool {tool.name!r} {what}.",
+                    hint="Give the run its tools again, as they were: --tools FOLDER.",
+                )
+
+
+def build_tools(tools: Iterable[Tool], *, kind: RunKind, blobs: BlobStore) -> ToolBox:
+    """Collect the tools of a run.
+
+    Raises:
+        ManifestError: a manifest of a folder cannot be used.
+        ToolDefinitionError: two tools share a name.
+    """
+    functions: list[FunctionTool[..., Any]] = []
+    executors: list[Executor] = []
+    folders: list[str] = []
+    for item in tools:
+        if isinstance(item, FunctionTool):
+            functions.append(item)
+        elif isinstance(item, str | Path):
+            folder = Path(item).absolute()
+            if str(folder) not in folders:
+                folders.append(str(folder))
+                executors.append(_commands(folder))
+        else:
+            executors.append(item)
+    if functions:
+        executors.append(FunctionExecutor(functions))
+    if KINDS[kind].makes_artifacts:
+        executors.append(ArtifactExecutor(blobs))
+    definitions = toolset(tuple(tool for executor in executors for tool in executor.tools))
+    by_name = {tool.name: executor for executor in executors for tool in executor.tools}
+    return ToolBox(definitions, by_name, tuple(folders))
+
+
+def _commands(folder: Path) -> Executor:
+    from artificer.tools.command import CommandExecutor
+    from artificer.tools.loader import load_folder
+
+    if not folder.is_dir():
+        raise NotFoundError(f"There is no folder {str(folder)!r} with tools.")
+    return CommandExecutor(load_folder(folder))
+
+
+def split_model(model: str) -> tuple[str, str]:
+    """Split ``provider/model``; the model's own name may hold slashes. Raises ConfigError."""
+    provider, slash, name = model.partition("/")
+    if not slash or not name:
+        raise ConfigError(
+            f"{model!r} does not name a provider and a model.",
+            hint="Write it as provider/model, for example local/smollm2.",
+        )
+    return provider, name
+
+
+def build_provider(name: str, config: Config) -> Provider:
+    """Make the provider of that name. Its SDK is imported when it is first asked something.
+
+    Raises:
+        ConfigError: no provider has that name.
+    """
+    own = config.providers.get(name)
+    if own is not None:
+        return _configured(name, own)
+    match name:
+        case "anthropic":
+            from artificer.providers.anthropic import Anthropic
+
+            return Anthropic()
+        case "openai":
+            from artificer.providers.openai_responses import OpenAIResponses
+
+            return OpenAIResponses()
+        case "openai-chat":
+            from artificer.providers.openai_chat import OpenAIChat
+
+            return OpenAIChat(base_url=os.environ.get("OPENAI_BASE_URL"))
+        case "local":
+            from artificer.providers.local import Local
+
+            return Local(home=config.home, model_file=config.local_model)
+        case "scripted":
+            from artificer.providers.scripted import ScriptedProvider
+
+            return ScriptedProvider([])
+    known = ", ".join([*BUILT_IN, *config.providers])
+    raise ConfigError(
+        f"No provider is called {name!r}.",
+        hint=f"Known: {known}. Others go into [providers.{name}] of artificer.toml.",
+    )
+
+
+def _configured(name: str, own: ProviderConfig) -> Provider:
+    key = own.api_key_env or ""
+    match own.protocol:
+        case "anthropic":
+            from artificer.providers.anthropic import Anthropic
+
+            return Anthropic(name, base_url=own.base_url, key_variable=key)
+        case "openai":
+            from artificer.providers.openai_responses import OpenAIResponses
+
+            return OpenAIResponses(name, base_url=own.base_url, key_variable=key)
+        case "openai-chat":
+            from artificer.providers.openai_chat import OpenAIChat
+
+            return OpenAIChat(name, base_url=own.base_url, key_variable=key)
+
+
+def build_engine(
+    storage: Storage,
+    provider: Provider,
+    tools: ToolBox,
+    config: Config,
+    *,
+    approver: Approver | None = None,
+    observer: Observer | None = None,
+) -> Engine:
+    """Put a runtime together."""
+    performer = Performer(
+        provider=provider,
+        executors=tools.executors,
+        approver=approver,
+        blobs=storage.blobs,
+        clock=SystemClock(),
+        prices=config.price_table(),
+    )
+    return Engine(storage.journal, performer, observer or Observer())
+
+
+@lru_cache
+def system_prompt(kind: RunKind) -> str:
+    """The system prompt of a kind of run."""
+    prompts = resources.files("artificer.loops") / "prompts"
+    return (prompts / KINDS[kind].prompt).read_text(encoding="utf-8").strip()

@@ -1,0 +1,309 @@
+"""A world: one project's runs. The library's door opens here.
+
+>>> async with await World.open() as world:
+...     run = await world.run("Say hello.", model="local/smollm2")
+...     print(run.text)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self
+
+from artificer.artifacts.deliverable import Deliverable
+from artificer.config import Config, load_config
+from artificer.core.policy import Policy
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.spec import Limits, RunKind, RunSpec
+from artificer.core.state import Phase, RunState
+from artificer.errors import ConfigError, NotFoundError, OperatorError
+from artificer.loops.kinds import KINDS
+from artificer.ports import Approver, BlobStore, Provider
+from artificer.render.html import to_html
+from artificer.render.markdown import to_markdown
+from artificer.report import Views, make_report, write_views
+from artificer.runtime.load import first_spec, load
+from artificer.runtime.observe import Observer
+from artificer.runtime.replay import Replay, replay
+from artificer.runtime.verify import Verification, verify
+from artificer.system import SystemClock
+from artificer.values.model import ToolChoice, Usage
+from artificer.wiring import (
+    Storage,
+    Tool,
+    build_engine,
+    build_provider,
+    build_tools,
+    memory_storage,
+    open_storage,
+    split_model,
+    system_prompt,
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as it stands: finished, stalled, or still under way somewhere else."""
+
+    id: str
+    state: RunState
+    _blobs: BlobStore
+
+    @property
+    def status(self) -> str:
+        """``completed``, ``partial``, ``failed``, ``cancelled``; before its end ``stalled`` or ``open``."""
+        if self.state.status is not None:
+            return self.state.status
+        return "stalled" if self.state.phase is Phase.STALLED else "open"
+
+    @property
+    def deliverable(self) -> Deliverable | None:
+        """What the run delivered, once it is finished."""
+        if self.state.deliverable is None:
+            return None
+        return Deliverable.model_validate_json(self._blobs.get(self.state.deliverable))
+
+    @property
+    def text(self) -> str:
+        """The narrative, or the model's last text so far."""
+        return self.state.narrative or self.state.last_text
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all turns."""
+        return self.state.usage
+
+    @property
+    def html(self) -> str:
+        """The deliverable as one self-contained page. Raises OperatorError before the end."""
+        return to_html(make_report(self.id, self.state, self._finished(), self._blobs))
+
+    @property
+    def markdown(self) -> str:
+        """The deliverable as Markdown. Raises OperatorError before the end."""
+        return to_markdown(make_report(self.id, self.state, self._finished(), self._blobs))
+
+    def save(self, folder: str | Path) -> Views:
+        """Write page, Markdown and artifacts into a folder. Raises OperatorError before the end."""
+        return write_views(Path(folder), self.id, self.state, self._finished(), self._blobs)
+
+    def _finished(self) -> Deliverable:
+        deliverable = self.deliverable
+        if deliverable is None:
+            raise OperatorError(
+                f"Run {self.id} is {self.status}: it has delivered nothing yet.",
+                hint=f"artificer resume {self.id}",
+            )
+        return deliverable
+
+
+@dataclass(frozen=True)
+class History:
+    """A run with all its records, for whoever wants to see how it went."""
+
+    run: Run
+    lines: tuple[EventLine | IntentLine, ...]
+
+
+class World:
+    """One project's journal and blobs, and the runs in them."""
+
+    def __init__(self, config: Config, storage: Storage) -> None:
+        self.config = config
+        self._storage = storage
+
+    @classmethod
+    async def open(cls, config: Config | None = None) -> Self:
+        """Open the world of this project, as ``artificer.toml`` and the environment say."""
+        config = config or load_config()
+        return cls(config, await open_storage(config))
+
+    @classmethod
+    def in_memory(cls, config: Config | None = None) -> Self:
+        """A world that lives as long as the process."""
+        return cls(config or Config(), memory_storage())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the journal."""
+        if self._storage.close is not None:
+            await self._storage.close()
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        model: str | Provider | None = None,
+        kind: RunKind = "chat",
+        tools: Iterable[Tool] = (),
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        system: str | None = None,
+        choices: Sequence[ToolChoice] | None = None,
+        temperature: str | None = None,
+        offer: Iterable[str] | None = None,
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+        run_id: str | None = None,
+    ) -> Run:
+        """Run a prompt to its end. ``offer`` narrows the toolset to the tools it names.
+
+        A model that cannot be reached is not an exception: the run is then ``stalled``, and
+        :meth:`resume` goes on with it.
+
+        Raises:
+            ConfigError: no model was named, or its provider is unknown.
+            AuthorError: a tool cannot be used.
+            MissingExtraError: the provider's SDK is not installed.
+        """
+        provider, name = self._provider(model)
+        box = build_tools(
+            [*self.config.tools, *tools], kind=kind, blobs=self._storage.blobs
+        ).narrowed(offer)
+        spec = RunSpec(
+            kind=kind,
+            prompt=prompt,
+            system=system_prompt(kind) if system is None else system,
+            provider=provider.name,
+            model=name,
+            toolset=box.toolset.to_text(),
+            sources=box.folders,
+            policy=policy or self.config.policy,
+            limits=limits or Limits(turns=KINDS[kind].turns),
+            choices=tuple(choices or (ToolChoice(),)),
+            temperature=temperature,
+        )
+        engine = build_engine(
+            self._storage, provider, box, self.config, approver=approver, observer=observer
+        )
+        run_id = run_id or SystemClock().new_run_id()
+        try:
+            return self._run(run_id, await engine.start(run_id, spec))
+        finally:
+            await provider.aclose()
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        model: Provider | None = None,
+        tools: Iterable[Tool] = (),
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+    ) -> Run:
+        """Go on with a run where its journal ends. Folders of manifests are found again.
+
+        Raises:
+            NotFoundError: no such run.
+            ConfigError: a tool of the run is not here, or is no longer the same.
+        """
+        before = await load(self._storage.journal, self._storage.blobs, run_id)
+        if before.state.phase is Phase.FINISHED:
+            return self._run(run_id, before.state)
+        spec = before.state.given
+        provider = model or build_provider(spec.provider, self.config)
+        box = build_tools([*spec.sources, *tools], kind=spec.kind, blobs=self._storage.blobs)
+        box.must_match(spec.tools())
+        engine = build_engine(
+            self._storage, provider, box, self.config, approver=approver, observer=observer
+        )
+        try:
+            return self._run(run_id, await engine.resume(run_id))
+        finally:
+            await provider.aclose()
+
+    async def get(self, run_id: str) -> History:
+        """Read a run, with its records. Raises NotFoundError, TamperedError."""
+        loaded = await load(self._storage.journal, self._storage.blobs, run_id)
+        return History(self._run(run_id, loaded.state), loaded.lines)
+
+    async def runs(self) -> list[str]:
+        """The ids of all runs, oldest first."""
+        return [head.run for head in await self._storage.journal.runs()]
+
+    async def find(self, word: str) -> str:
+        """Return the id of the one run that ``word`` begins, or of the newest for ``last``.
+
+        Raises:
+            NotFoundError: none does, or several do.
+        """
+        runs = await self.runs()
+        if word == "last" and runs:
+            return runs[-1]
+        found = [run for run in runs if run == word] or [r for r in runs if r.startswith(word)]
+        if len(found) == 1:
+            return found[0]
+        which = f"{len(found)} runs begin with" if found else "There is no run"
+        raise NotFoundError(f"{which} {word!r}.", hint="`artificer runs` lists them.")
+
+    async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
+        """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
+        journal, blobs = self._storage.journal, self._storage.blobs
+        provider = model or await self._recorded_provider(run_id)
+        return await replay(journal, blobs, run_id, provider)
+
+    async def verify(self) -> Verification:
+        """Check every record and every blob of the world (invariant 12)."""
+        return await verify(self._storage.journal, self._storage.blobs)
+
+    async def _recorded_provider(self, run_id: str) -> Provider | None:
+        spec = await first_spec(self._storage.journal, self._storage.blobs, run_id)
+        try:
+            return build_provider(spec.provider, self.config) if spec else None
+        except ConfigError:
+            return None  # the replay says that requests were not recomputed
+
+    def _provider(self, model: str | Provider | None) -> tuple[Provider, str]:
+        if model is None:
+            model = self.config.model
+        if model is None:
+            raise ConfigError(
+                "No model was named.",
+                hint="Name one with --model provider/model, $ARTIFICER_MODEL or artificer.toml; "
+                "`artificer doctor` shows which answer here.",
+            )
+        if isinstance(model, str):
+            name, model_name = split_model(model)
+            return build_provider(name, self.config), model_name
+        return model, model.name
+
+    def _run(self, run_id: str, state: RunState) -> Run:
+        return Run(run_id, state, self._storage.blobs)
+
+
+P = ParamSpec("P")
+
+
+def _blocking(
+    method: Callable[Concatenate[World, P], Coroutine[Any, Any, Run]],
+) -> Callable[P, Run]:
+    """The same, for a program that has no event loop: in this project's world."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Run:
+        async def go() -> Run:
+            async with await World.open() as world:
+                return await method(world, *args, **kwargs)
+
+        return asyncio.run(go())
+
+    return call
+
+
+run = _blocking(World.run)
+resume = _blocking(World.resume)
