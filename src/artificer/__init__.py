@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from artificer.values.release import RELEASE
+
 if TYPE_CHECKING:
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from artificer.values.model import ToolChoice, Usage
     from artificer.world import Run, World, resume, run
 
-__version__ = "0.1.0"
+__version__ = RELEASE
 
 _HOMES = {
     "Answer": "ports",

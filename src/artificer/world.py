@@ -56,7 +56,7 @@ class Run:
 
     @property
     def status(self) -> str:
-        """``completed``, ``partial``, ``failed``, ``cancelled``; before its end ``stalled`` or ``open``."""
+        """Of the deliverable; before there is one, ``stalled`` or ``open``."""
         if self.state.status is not None:
             return self.state.status
         return "stalled" if self.state.phase is Phase.STALLED else "open"

@@ -9,6 +9,7 @@ from artificer.artifacts import chart, checklist, file, svg, table
 from artificer.artifacts import list as item_list
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
+from artificer.artifacts.fields import text
 from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.placeholder import placeholder
@@ -161,8 +162,8 @@ def _identity_problems(
 ) -> Iterator[Problem]:
     kind = kind_of(tool)
     same_kind = [ref for ref in made if ref.kind == kind]
-    name = payload.get(_id_member(tool))
-    known = [ref for ref in same_kind if isinstance(name, str) and ref.id.lower() == name.lower()]
+    name = text(payload, _id_member(tool))
+    known = [ref for ref in same_kind if name is not None and ref.id.lower() == name.lower()]
     prefix = f"/{_WRAPPED[tool]}" if tool in _WRAPPED else ""
     if known and known[0].id != name:
         yield Problem(

@@ -18,7 +18,7 @@ import re
 from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, JsonValue
 
-MAX_STRING = 120
+MAX_STRING = 60
 MAX_ITEMS = 8
 MAX_ID = 24
 MAX_DEPTH = 12
@@ -125,6 +125,7 @@ def _scalar(schema: JsonObject, kind: JsonValue) -> JsonObject:
 def _string(schema: JsonObject) -> JsonObject:
     """Bound a string: by its pattern where the converter takes it, else by its length."""
     pattern = schema.get("pattern")
+    if isinstance(pattern, str) and "[A-Za-z0-9_-]" in pattern: return {"type": "string", "pattern": "^[a-z][a-z0-9-]{1,15}$"}
     if isinstance(pattern, str) and _PLAIN_PATTERN.fullmatch(pattern):
         return {"type": "string", "pattern": _REPETITION.sub(_shorter, pattern)}
     least = max(1, _count(schema, "minLength", 1))

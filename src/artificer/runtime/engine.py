@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import artificer
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
 from artificer.core.spec import RunSpec
@@ -19,6 +18,7 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import recover
 from artificer.values.canon import canonical
+from artificer.values.release import RELEASE
 
 
 @dataclass
@@ -38,9 +38,7 @@ class Engine:
     async def start(self, run: str, spec: RunSpec) -> RunState:
         """Begin a run and drive it until it is finished or stalled."""
         ledger = await self._ledger(run, RunState())
-        event = ev.PromptReceived(
-            at=self.performer.clock.now(), spec=spec, release=artificer.__version__
-        )
+        event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
         return await self._drive(ledger, await ledger.commit(event))
 
     async def resume(self, run: str) -> RunState:

@@ -20,6 +20,7 @@ def frame(rows: list[Spec], height: int) -> Spec:
 
 def rows_of(chart: CategoryChart, names: list[str]) -> list[Spec]:
     labels = unique(list(chart.labels))
+    columns = [s.values for s in chart.series]
     return [
         {
             "label": label,
@@ -28,8 +29,8 @@ def rows_of(chart: CategoryChart, names: list[str]) -> list[Spec]:
             "value": value,
             "shown": figure(value),
         }
-        for order, (name, series) in enumerate(zip(names, chart.series, strict=True))
-        for label, value in zip(labels, series.values, strict=True)
+        for order, (name, values) in enumerate(zip(names, columns, strict=True))
+        for label, value in zip(labels, values, strict=True)
     ]
 
 
