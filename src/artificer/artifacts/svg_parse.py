@@ -1,0 +1,144 @@
+"""Reading SVG: hostile markup becomes a small tree, or a problem with its line.
+
+The parser is expat with every door closed: a document type, an entity declaration or a processing
+instruction ends the reading before anything is expanded. Names are expanded names, so that no
+prefix can disguise one. Budgets are held while reading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from artificer.values.base import Problem
+
+SVG = "http://www.w3.org/2000/svg"
+
+MAX_BYTES = 256_000
+"""Of UTF-8; the 64,000 characters of the tool's schema always fit."""
+
+MAX_ELEMENTS = 4_000
+MAX_DEPTH = 32
+MAX_ATTRIBUTES = 48
+"""Attributes of one element."""
+
+_SEPARATOR = " "
+"""Between namespace and local name; neither can hold a space."""
+
+
+@dataclass
+class Element:
+    """An element as written. ``namespace`` is "" where there is none."""
+
+    namespace: str
+    name: str
+    attributes: dict[tuple[str, str], str]
+    line: int
+    children: list[Element | str] = field(default_factory=list)
+
+
+class _Refused(Exception):
+    """Ends the parsing from within a handler of expat's."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+def problem(message: str, line: int) -> Problem:
+    """A problem of the drawing at a line of its markup."""
+    return Problem(pointer="/svg/content", message=f"line {line}: {message}")
+
+
+def parse(markup: str) -> Element | Problem:
+    """Return the root element, or why the markup is not read."""
+    try:
+        data = markup.encode()
+    except UnicodeEncodeError:
+        return Problem(pointer="/svg/content", message="holds a lone surrogate")
+    if len(data) > MAX_BYTES:
+        return Problem(
+            pointer="/svg/content",
+            message="has too many bytes in UTF-8",
+            limit=MAX_BYTES,
+            actual=len(data),
+        )
+    reader = _Reader()
+    try:
+        reader.parser.Parse(data, True)
+    except _Refused as refusal:
+        return problem(refusal.message, refusal.line)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        return problem(f"is not well-formed XML: {reason} (column {error.offset})", error.lineno)
+    return reader.root
+
+
+class _Reader:
+    def __init__(self) -> None:
+        # The encoding given here overrides whatever the document declares.
+        self.parser = expat.ParserCreate("UTF-8", _SEPARATOR)
+        self.parser.buffer_text = True
+        self.parser.XmlDeclHandler = self._declaration
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.EntityDeclHandler = self._entity
+        self.parser.ExternalEntityRefHandler = self._external
+        self.parser.ProcessingInstructionHandler = self._instruction
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.root = Element("", "", {}, 0)
+        self._open: list[Element] = []
+        self._count = 0
+
+    def _refuse(self, message: str) -> _Refused:
+        return _Refused(message, self.parser.CurrentLineNumber)
+
+    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding and encoding.lower() not in ("utf-8", "utf8"):
+            raise self._refuse(f"the encoding {encoding[:20]} is not accepted: send UTF-8")
+
+    def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
+        raise self._refuse("a <!DOCTYPE> is not accepted: leave it out")
+
+    def _entity(self, *declaration: object) -> None:
+        raise self._refuse("an entity declaration is not accepted")
+
+    def _external(self, *reference: object) -> int:
+        raise self._refuse("a reference to an external entity is not accepted")
+
+    def _instruction(self, target: str, data: str) -> None:
+        raise self._refuse("a processing instruction is not accepted")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > MAX_ELEMENTS:
+            raise self._refuse(f"more than {MAX_ELEMENTS} elements")
+        if len(self._open) >= MAX_DEPTH:
+            raise self._refuse(f"elements nested deeper than {MAX_DEPTH}")
+        if len(attributes) > MAX_ATTRIBUTES:
+            raise self._refuse(f"an element with more than {MAX_ATTRIBUTES} attributes")
+        namespace, local = _expanded(name)
+        element = Element(
+            namespace,
+            local,
+            {_expanded(key): value for key, value in attributes.items()},
+            self.parser.CurrentLineNumber,
+        )
+        if self._open:
+            self._open[-1].children.append(element)
+        else:
+            self.root = element
+        self._open.append(element)
+
+    def _end(self, name: str) -> None:
+        self._open.pop()
+
+    def _text(self, text: str) -> None:
+        self._open[-1].children.append(text)
+
+
+def _expanded(name: str) -> tuple[str, str]:
+    namespace, _, local = name.rpartition(_SEPARATOR)
+    return namespace, local
