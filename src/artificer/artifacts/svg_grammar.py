@@ -33,7 +33,7 @@ _COLOUR_FUNCTION_RE = re.compile(
 )
 _ID = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,159}"
 _ID_RE = re.compile(_ID)
-_HREF_RE = re.compile(rf"#({_ID})")
+_HREF_RE = re.compile(rf"#{_ID}")
 _URL_RE = re.compile(rf"""url\(\s*(["']?)#({_ID})\1\s*\)""")
 _TRANSFORM_RE = re.compile(r"\s*(matrix|translate|scale|rotate|skewX|skewY)\s*\(([^()]*)\)\s*,?")
 _TRANSFORM_COUNTS = {
@@ -125,13 +125,12 @@ def href(value: str) -> str | None:
     return value if _HREF_RE.fullmatch(value) else None
 
 
-def target(value: str) -> str | None:
-    """The id that a value of ``paint``, ``reference`` or ``href`` refers to, or None."""
+def target(attribute: str, value: str) -> str | None:
+    """The id that an accepted value refers to, or None. (``#abc`` is an id only in an ``href``.)"""
+    if attribute == "href":
+        return value[1:]
     match = _URL_RE.match(value)
-    if match:
-        return match.group(2)
-    local = _HREF_RE.fullmatch(value)
-    return local.group(1) if local else None
+    return match.group(2) if match else None
 
 
 def identifier(value: str) -> str | None:

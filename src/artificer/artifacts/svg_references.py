@@ -68,12 +68,11 @@ def drop_dangling(root: Shape, known: dict[str, Shape]) -> None:
     """
     for shape in walk(root):
         for name in REFERENCES:
-            value = shape.attributes.get(name, "")
-            wanted = grammar.target(value)
+            wanted = _target(shape, name)
             if wanted is None or wanted in known:
                 continue
             if name in ("fill", "stroke"):
-                shape.attributes[name] = value.partition(" ")[2] or "none"
+                shape.attributes[name] = shape.attributes[name].partition(" ")[2] or "none"
             else:
                 del shape.attributes[name]
 
@@ -84,9 +83,8 @@ def rename(root: Shape, prefix: str) -> None:
         if "id" in shape.attributes:
             shape.attributes["id"] = prefix + shape.attributes["id"]
         for name in REFERENCES:
-            value = shape.attributes.get(name, "")
-            if grammar.target(value):
-                shape.attributes[name] = value.replace("#", "#" + prefix, 1)
+            if _target(shape, name):
+                shape.attributes[name] = shape.attributes[name].replace("#", "#" + prefix, 1)
 
 
 def cost_problems(root: Shape, known: dict[str, Shape]) -> tuple[Problem, ...]:
@@ -106,6 +104,11 @@ def cost_problems(root: Shape, known: dict[str, Shape]) -> tuple[Problem, ...]:
             ),
         )
     return ()
+
+
+def _target(shape: Shape, name: str) -> str | None:
+    value = shape.attributes.get(name)
+    return None if value is None else grammar.target(name, value)
 
 
 class _Endless(Exception):
@@ -144,7 +147,7 @@ class _Counter:
             drawn, below = self.drawn(child, level)
             total, chain = total + drawn, max(chain, below)
         for name in REFERENCES:
-            wanted = grammar.target(shape.attributes.get(name, ""))
+            wanted = _target(shape, name)
             if wanted is None:
                 continue
             if level >= MAX_CHAIN:

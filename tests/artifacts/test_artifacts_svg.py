@@ -1,0 +1,268 @@
+"""Drawings: attacks are refused, drawings survive, and what comes out is canonical."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from artificer.artifacts import catalog, svg_parse, svg_references
+from artificer.artifacts.svg import Svg
+from artificer.artifacts.svg_allowed import ELEMENTS, PRESENTATION, grammar_of
+from artificer.artifacts.svg_rebuild import MAX_PROBLEMS, rebuild
+from artificer.values.base import Problem
+
+CASES = Path(__file__).parents[1] / "cases" / "artifacts"
+ATTACKS = json.loads((CASES / "svg_attacks.json").read_text())
+BENIGN = json.loads((CASES / "svg_benign.json").read_text())
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def messages(markup: str) -> list[str]:
+    result = rebuild(markup, "x-")
+    assert not isinstance(result, str), f"accepted: {result}"
+    assert {problem.pointer for problem in result} == {"/svg/content"}
+    return [problem.message for problem in result]
+
+
+def accepted(markup: str, prefix: str = "x-") -> str:
+    result = rebuild(markup, prefix)
+    assert isinstance(result, str), result
+    return result
+
+
+def assert_harmless(markup: str) -> None:
+    """Only allowed names, only local references, by an independent reading."""
+    root = ElementTree.fromstring(markup)
+    assert root.tag == NAMESPACE + "svg" and root.get("role") == "img"
+    for element in root.iter():
+        name = element.tag.removeprefix(NAMESPACE)
+        assert name in ELEMENTS
+        for key, value in element.attrib.items():
+            assert key == "role" or grammar_of(name, key)
+            assert not key.startswith("on") and key not in ("style", "src", "base")
+            if key != "aria-label":
+                assert "//" not in value and "\\" not in value and "@" not in value
+                assert re.sub(r"url\(#[\w.-]+\)", "", value).find("url") == -1
+            if key == "href":
+                assert value.startswith("#")
+
+
+@pytest.mark.req("svg-allow-list")
+@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case["name"])
+def test_an_attack_is_refused_and_named_with_its_line(case: dict[str, Any]) -> None:
+    found = messages(case["markup"])
+    assert any(case["says"] in message for message in found), found
+    assert all(re.match(r"line \d+: |draws too many", message) for message in found)
+
+
+@pytest.mark.req("svg-benign")
+@pytest.mark.parametrize("case", BENIGN, ids=lambda case: case["name"])
+def test_a_drawing_keeps_what_it_shows(case: dict[str, Any]) -> None:
+    result = accepted(case["markup"])
+    for part in case["shows"]:
+        assert part in result
+    assert_harmless(result)
+    assert rebuild(result, "") == result
+
+
+@pytest.mark.req("svg-all-problems")
+def test_everything_wrong_is_reported_at_once_with_its_line() -> None:
+    found = messages(
+        '<svg onload="a">\n<script>x</script>\n<rect fill="url(//x)"\n onclick="b"/>\n'
+        '<a href="javascript:c"/>\n<style/></svg>'
+    )
+    assert [message.split(":")[0] for message in found] == [
+        "line 1",
+        "line 2",
+        "line 3",
+        "line 3",
+        "line 5",
+        "line 6",
+    ]
+
+
+@pytest.mark.req("svg-all-problems")
+def test_the_report_is_bounded_and_does_not_repeat_what_was_written() -> None:
+    result = rebuild("<svg>" + f"<{'x' * 500}/>" * 100 + "</svg>", "")
+    assert isinstance(result, tuple) and len(result) == MAX_PROBLEMS
+    assert "51 more" in result[-1].message
+    assert all(len(problem.message) < 200 for problem in result)
+
+
+@pytest.mark.req("svg-ids")
+def test_ids_are_prefixed_so_that_two_drawings_on_a_page_never_collide() -> None:
+    arguments: dict[str, Any] = {
+        "svg": {
+            "id": "flow",
+            "content": '<svg><g id="a"/><use href="#a"/><rect fill="url(#a)"/></svg>',
+        }
+    }
+    drawing = catalog.load("create_svg", arguments)
+    assert isinstance(drawing, Svg)
+    assert 'id="flow-a"' in drawing.content
+    assert 'href="#flow-a"' in drawing.content and "url(#flow-a)" in drawing.content
+
+
+def uses(levels: int, each: int) -> str:
+    parts = ['<g id="l0"><rect width="1" height="1"/></g>']
+    parts += [
+        f'<g id="l{level}">' + f'<use href="#l{level - 1}"/>' * each + "</g>"
+        for level in range(1, levels + 1)
+    ]
+    return "<svg>" + "".join(parts) + "</svg>"
+
+
+@pytest.mark.req("svg-budgets")
+@pytest.mark.parametrize(
+    ("markup", "says"),
+    [
+        pytest.param(uses(8, 10), "draws too many", id="use bomb"),
+        pytest.param(uses(9, 1), "chain", id="long chain"),
+        pytest.param(uses(500, 1), "chain", id="very long chain"),
+        pytest.param(
+            '<svg><marker id="m">'
+            + "<rect/>" * 100
+            + '</marker><g marker-mid="url(#m)"><path d="M0 0'
+            + "L1 1" * 1000
+            + '"/></g></svg>',
+            "draws too many",
+            id="marker bomb",
+        ),
+        pytest.param("<svg>" + "<g/>" * svg_parse.MAX_ELEMENTS + "</svg>", "elements", id="nodes"),
+        pytest.param(
+            "<svg>" + "<g>" * svg_parse.MAX_DEPTH + "</g>" * svg_parse.MAX_DEPTH + "</svg>",
+            "deeper",
+            id="depth",
+        ),
+        pytest.param("<svg>" + "<g>" * 20_000, "deeper", id="hostile depth"),
+        pytest.param(
+            "<svg " + " ".join(f'a{i}=""' for i in range(svg_parse.MAX_ATTRIBUTES + 1)) + "/>",
+            "attributes",
+            id="attributes",
+        ),
+        pytest.param(
+            '<svg><path d="M0 0' + "L1 1" * 10_000 + '"/></svg>', "value of d", id="path length"
+        ),
+        pytest.param(
+            '<svg><polygon points="' + "1,1 " * 10_000 + '"/></svg>', "points", id="points"
+        ),
+        pytest.param("<svg>" + "é" * svg_parse.MAX_BYTES + "</svg>", "bytes", id="bytes"),
+        pytest.param("<svg>\ud800</svg>", "surrogate", id="lone surrogate"),
+    ],
+)
+def test_a_drawing_beyond_its_budget_is_refused(markup: str, says: str) -> None:
+    result = rebuild(markup, "x-")
+    assert isinstance(result, tuple) and says in result[0].message
+
+
+@pytest.mark.req("svg-budgets")
+def test_a_drawing_within_its_budgets_is_accepted() -> None:
+    assert svg_references.MAX_CHAIN == 8
+    assert accepted(uses(8, 1)) and accepted(uses(3, 10))
+    assert accepted("<svg>" + "<g/>" * (svg_parse.MAX_ELEMENTS - 1) + "</svg>")
+    depth = svg_parse.MAX_DEPTH - 1
+    assert accepted("<svg>" + "<g>" * depth + "</g>" * depth + "</svg>")
+
+
+@pytest.mark.req("svg-budgets")
+@pytest.mark.parametrize(
+    "value",
+    ["1" * 30_000 + "x", "rgb(1" + " " * 30_000 + "x", " " * 30_000 + "url(", "a " * 15_000 + "("],
+)
+@pytest.mark.parametrize("name", ["fill", "width", "points", "stroke-dasharray", "d", "transform"])
+def test_hostile_values_are_refused_without_backtracking(name: str, value: str) -> None:
+    element = {"width": "rect", "points": "polygon", "d": "path"}.get(name, "g")
+    assert messages(f'<svg><{element} {name}="{value}"/></svg>')
+
+
+NAMES = st.sampled_from([*ELEMENTS, "script", "a", "animate", "metadata", "foreignObject"])
+KEYS = st.sampled_from(
+    [*PRESENTATION, "id", "href", "d", "points", "x", "style", "onload", "class", "transform"]
+)
+VALUES = st.sampled_from(
+    [
+        "a",
+        "#a",
+        "url(#a)",
+        "url(#b) red",
+        "url(//x)",
+        "1",
+        "1 2",
+        "M0 0z",
+        "fill:red",
+        "stroke:url(#a)",
+        "scale(2)",
+        "&#13;",
+        "&quot;",
+        "none",
+    ]
+) | st.text(st.characters(codec="ascii", exclude_characters='<&"'), max_size=12)
+
+
+def element(name: str, attributes: dict[str, str], inner: list[str]) -> str:
+    written = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    return f"<{name}{written}>{''.join(inner)}</{name}>"
+
+
+TREES = st.recursive(
+    st.builds(element, NAMES, st.dictionaries(KEYS, VALUES, max_size=3), st.just([])),
+    lambda inner: st.builds(
+        element, NAMES, st.dictionaries(KEYS, VALUES, max_size=3), st.lists(inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.req("svg-allow-list", "svg-fixed-point")
+@settings(max_examples=400)
+@given(st.lists(TREES, max_size=4), st.sampled_from(["", "x-", "9_a-"]))
+def test_whatever_comes_out_is_harmless_and_stays_as_it_is(parts: list[str], prefix: str) -> None:
+    result = rebuild(f"<svg>{''.join(parts)}</svg>", prefix)
+    if isinstance(result, str):
+        assert_harmless(result)
+        assert rebuild(result, "") == result
+
+
+@pytest.mark.req("svg-allow-list")
+@given(st.text(alphabet="<>/&;#\"'= svgrectuseidhreffill:!-[]?()", max_size=120))
+def test_any_text_is_a_drawing_or_a_report(text: str) -> None:
+    result = rebuild(f"<svg>{text}</svg>", "x-")
+    if isinstance(result, str):
+        assert_harmless(result)
+    else:
+        assert result and all(isinstance(problem, Problem) for problem in result)
+
+
+KEPT = {
+    "rect": {"x": "1", "width": "50%", "fill": "#abc", "stroke": "url(#a) red"},
+    "path": {"d": "M 0 0 L 5 5 z", "stroke-width": "2px", "marker-end": "url(#a)"},
+    "text": {"font-size": "12", "text-anchor": "middle", "transform": "rotate(45)"},
+    "g": {"opacity": ".5", "id": "a"},
+}
+
+
+@pytest.mark.req("svg-benign")
+@given(st.lists(st.sampled_from(sorted(set(KEPT) - {"g"})), max_size=6), st.data())
+def test_accepted_attributes_are_all_kept(names: list[str], data: st.DataObject) -> None:
+    chosen = [
+        (
+            name,
+            {
+                key: KEPT[name][key]
+                for key in data.draw(st.sets(st.sampled_from(sorted(KEPT[name]))))
+            },
+        )
+        for name in names
+    ]
+    marker = '<marker id="a"/>'
+    markup = "<svg>" + marker + "".join(element(n, a, []) for n, a in chosen) + "</svg>"
+    root = ElementTree.fromstring(accepted(markup, ""))
+    kept = [(e.tag.removeprefix(NAMESPACE), e.attrib) for e in root][1:]
+    assert kept == chosen
