@@ -162,8 +162,9 @@ def build_provider(name: str, config: Config) -> Provider:
             return OpenAIChat(base_url=os.environ.get("OPENAI_BASE_URL"))
         case "local":
             from artificer.providers.local import Local
+            from artificer.providers.local_fetch import model_path
 
-            return Local(home=config.home, model_file=config.local_model)
+            return Local(config.local_model or model_path(config.home))
         case "scripted":
             from artificer.providers.scripted import ScriptedProvider
 

@@ -1,0 +1,53 @@
+# Needs Python 3.11 or newer, make and a package registry. Everything goes into .venv and .demo.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test check docs bench clean
+
+demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
+
+test: $(VENV)/.dev  ## install and pass every test and check
+	@ARTIFICER_HOME="$(CURDIR)/.demo" $(BIN)/artificer local fetch
+	@$(MAKE) --no-print-directory check
+	@ARTIFICER_HOME="$(CURDIR)/.demo" $(BIN)/python -m pytest
+
+check: $(VENV)/.dev  ## style, types, architecture
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+docs: $(VENV)/.dev  ## write the generated parts of docs/
+	@$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.bench  ## measure against the peers, in one run
+	@$(BIN)/python bench/startup.py
+	@$(BIN)/python bench/turns.py
+
+$(VENV)/bin/python:
+	@echo "Making $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: requirements/demo.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Installing what the demo needs …"
+	@$(PIP) install --require-hashes -r requirements/demo.lock
+	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Installing what the tests need …"
+	@$(PIP) install --require-hashes -r requirements/dev.lock
+	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+$(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
+	@echo "Installing the peers …"
+	@$(PIP) install --require-hashes -r requirements/bench.lock
+	@touch $@
+
+clean:  ## remove what was installed and made
+	rm -rf $(VENV) .demo
