@@ -1,0 +1,90 @@
+"""Evidence: the envelope that says what a command did (``research/toolclad.md`` section 1.5)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from artificer.contracts.output import Parsed
+from artificer.values.base import Digest, Value
+from artificer.values.canon import canonical
+from artificer.values.text import head_and_tail
+
+MAX_CONTENT = 32_000
+"""Characters of an outcome that a model is given."""
+
+MAX_EVIDENCE = 16_000
+"""Characters of each stream that an envelope holds."""
+
+EnvelopeStatus = Literal["success", "error", "timeout"]
+
+
+class Stream(Value):
+    """What came out of one stream: ``text`` is its head and tail, ``size`` all of its bytes."""
+
+    text: str = ""
+    size: int = 0
+    truncated: bool = False
+
+
+class Envelope(Value):
+    """What a command did.
+
+    ``output_hash`` is the digest of every byte of its standard output, also of those not kept.
+    ``exit_code`` is negative for a signal's number, and None when the program did not start or
+    did not end by itself. ``timestamp`` is when it was started, RFC 3339 in UTC. ``left_behind``
+    counts the processes it left running, which have been ended.
+    """
+
+    status: EnvelopeStatus
+    tool: str
+    command: tuple[str, ...]
+    exit_code: int | None = None
+    stdout: Stream = Stream()
+    stderr: Stream = Stream()
+    output_hash: Digest | None = None
+    duration_ms: int = 0
+    timestamp: str
+    left_behind: int = 0
+    fault: str | None = None
+
+    def to_text(self) -> str:
+        """The evidence of a receipt: canonical JSON, its streams shortened."""
+        shortened = {
+            name: stream.model_copy(
+                update={
+                    "text": head_and_tail(stream.text, MAX_EVIDENCE),
+                    "truncated": stream.truncated or len(stream.text) > MAX_EVIDENCE,
+                }
+            )
+            for name, stream in (("stdout", self.stdout), ("stderr", self.stderr))
+        }
+        return canonical(self.model_copy(update=shortened).model_dump(mode="json")).decode()
+
+
+def content_of(envelope: Envelope, parsed: Parsed | None) -> str:
+    """What a model reads of an envelope: JSON with what matters, at most MAX_CONTENT characters.
+
+    Results that are too long for that give way to the head and the tail of the output.
+    """
+    facts: dict[str, Any] = {"status": envelope.status, "exit_code": envelope.exit_code}
+    if envelope.fault:
+        facts["fault"] = envelope.fault
+    if envelope.stderr.text and envelope.status != "success":
+        facts["stderr"] = head_and_tail(envelope.stderr.text, MAX_CONTENT // 8)
+    if parsed is not None and parsed.fault is None:
+        text = _json({**facts, "results": parsed.results})
+        if len(text) <= MAX_CONTENT:
+            return text
+    kept = MAX_CONTENT
+    while True:
+        text = _json({**facts, "stdout": head_and_tail(envelope.stdout.text, kept)})
+        if len(text) <= MAX_CONTENT:
+            return text
+        kept = kept * 3 // 4  # escapes make JSON longer than its text
+
+
+def _json(value: Any) -> str:
+    # Not canonical: results may hold integers beyond 2**53, and are only read, never digested.
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,155 @@
+"""Running a program: no shell, nothing inherited, everything bounded, the whole tree ended."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from artificer.contracts.envelope import Stream
+from artificer.tools.pipes import PipeReader
+from artificer.tools.tree import MARK, ProcessTree, exit_of
+
+HEAD_BYTES = 1024 * 1024
+"""Bytes kept from the beginning of a stream."""
+
+TAIL_BYTES = 64 * 1024
+"""Bytes kept from its end, when it is longer."""
+
+DRAIN_GRACE = 0.2
+"""Seconds that output may still arrive after the program has ended, while others hold its pipe."""
+
+
+class Capture:
+    """Keeps the head and the tail of a stream, and the hash and the length of all of it."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def take(self, data: bytes) -> None:
+        """Take the next bytes."""
+        self.size += len(data)
+        self._hash.update(data)
+        room = HEAD_BYTES - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if data:
+            self._tail += data
+            if len(self._tail) > 2 * TAIL_BYTES:  # cut now and then, not at every piece
+                del self._tail[:-TAIL_BYTES]
+
+    @property
+    def digest(self) -> str:
+        """Digest of all bytes."""
+        return "sha256:" + self._hash.hexdigest()
+
+    def stream(self) -> Stream:
+        """What was kept, as text; bytes that are no UTF-8 become U+FFFD."""
+        tail = bytes(self._tail[-TAIL_BYTES:])
+        missing = self.size - len(self._head) - len(tail)
+        middle = f"\n… {missing} bytes left out …\n".encode() if missing else b""
+        text = (bytes(self._head) + middle + tail).decode("utf-8", "replace")
+        return Stream(text=text, size=self.size, truncated=bool(missing))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a program ended. ``exit_code`` is None when its time was up."""
+
+    exit_code: int | None
+    stdout: Stream
+    stderr: Stream
+    output_hash: str
+    duration_ms: int
+    left_behind: int
+
+
+async def run_process(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, seconds: float
+) -> Finished:
+    """Run a program to its end, or until its time is up.
+
+    It gets this environment and no other, an empty standard input and a session of its own. This
+    returns when the program has exited, even if something it left behind still holds its output;
+    that, and at a timeout or a cancellation the program with all its descendants, is ended first.
+
+    Raises OSError when the program cannot be started.
+    """
+    started = time.monotonic()
+    outputs = (Capture(), Capture())
+    mark = secrets.token_hex(8)
+    process, descriptors = _start(argv, {**env, MARK: mark}, cwd)
+    tree = ProcessTree(process.pid, mark)
+    readers = [PipeReader(d, out.take) for d, out in zip(descriptors, outputs, strict=True)]
+    timed_out, left_behind, whole = False, 0, False
+    try:
+        async with asyncio.timeout(seconds):
+            await exit_of(process.pid)
+            whole = True
+            await asyncio.wait([reader.ended for reader in readers], timeout=DRAIN_GRACE)
+    except TimeoutError:
+        timed_out = not whole
+    finally:
+        left_behind = await _end(tree, readers, exited=whole)
+        process.poll()
+    return Finished(
+        exit_code=None if timed_out else process.returncode,
+        stdout=outputs[0].stream(),
+        stderr=outputs[1].stream(),
+        output_hash=outputs[0].digest,
+        duration_ms=round((time.monotonic() - started) * 1000),
+        left_behind=left_behind,
+    )
+
+
+async def _end(tree: ProcessTree, readers: Sequence[PipeReader], *, exited: bool) -> int:
+    """End what is left of the tree, take its last words, and return how many were left."""
+    try:
+        left = tree.members() if not exited or tree.may_have_more() else set()
+        if left:
+            await tree.end()
+    finally:
+        for reader in readers:
+            reader.read_ready()
+            reader.close()
+    return len(left - {tree.root})
+
+
+def _start(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path
+) -> tuple[subprocess.Popen[bytes], tuple[int, int]]:
+    """Start the program; return it with the descriptors of its standard output and error.
+
+    ``subprocess`` uses vfork here, so that the cost does not grow with our memory: it must be
+    given neither a ``preexec_fn`` nor another user.
+    """
+    out_readable, out_writable = os.pipe()
+    err_readable, err_writable = os.pipe()
+    try:
+        process = subprocess.Popen(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=out_writable,
+            stderr=err_writable,
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        os.close(out_readable)
+        os.close(err_readable)
+        raise
+    finally:
+        os.close(out_writable)
+        os.close(err_writable)
+    return process, (out_readable, err_readable)
