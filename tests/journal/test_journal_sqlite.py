@@ -208,6 +208,36 @@ class TestGroupCommit:
             assert heads == {run: 0 if run == "run-7" else 2 for run in leases}
             assert await journal.audit() == []
 
+    async def test_a_cancelled_one_takes_no_neighbour_along(self, path: Path) -> None:
+        async with SqliteJournal(path, "process") as journal:
+            lease = await journal.acquire("one")
+            with sqlite3.connect(path, isolation_level=None) as other:
+                other.execute("BEGIN IMMEDIATE")
+                first = asyncio.ensure_future(
+                    journal.append("one", lease.epoch, Head(), records_after(Head(), "one", 1))
+                )
+                neighbours = [asyncio.ensure_future(journal.acquire(run)) for run in "abc"]
+                await asyncio.sleep(0.02)
+                first.cancel()
+                await asyncio.sleep(0)
+                other.execute("ROLLBACK")
+            other.close()
+            leases = await asyncio.wait_for(asyncio.gather(*neighbours), 10)
+            assert [lease.epoch for lease in leases] == [1, 1, 1]
+            assert first.cancelled()
+
+    async def test_a_damaged_run_stops_no_other(self, path: Path) -> None:
+        async with SqliteJournal(path, "process") as journal:
+            await fill(journal, "damaged", 1)
+            with sqlite3.connect(path) as db:
+                db.execute("INSERT INTO records VALUES (9, 'damaged', 2, '', x'', '')")
+            db.close()
+            results = await asyncio.gather(
+                *(fill(journal, run, 1) for run in ("a", "damaged", "b")), return_exceptions=True
+            )
+            assert [type(result) for result in results] == [Head, TamperedError, Head]
+            assert (await fill(journal, "a", 1)).seq == 2
+
     async def test_more_than_the_queue_holds(self, path: Path) -> None:
         async with SqliteJournal(path, "process") as journal:
             heads = await asyncio.gather(*(fill(journal, f"run-{n}", 1) for n in range(1500)))

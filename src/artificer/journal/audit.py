@@ -6,13 +6,11 @@ history that was recomputed whole. Both are consistent; only a hash kept elsewhe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
-from artificer.journal.chain import next_world, run_seal
+from artificer.journal.chain import next_world, place_named, run_seal
 from artificer.ports import Head
 from artificer.values.canon import digest_of
 
@@ -98,18 +96,8 @@ def _record_faults(record: StoredRecord, before: Head) -> Iterator[str]:
         yield f"follows record {before.seq}: there is a gap"
     if record.hash != digest_of(record.body):
         yield "has a body that does not match its hash"
-    elif (named := _members(record.body)) != (record.run, record.seq, before.hash):
+    elif (named := place_named(record.body)) != (record.run, record.seq, before.hash):
         yield f"names run, seq and prev as {named} in its body, which is not where it stands"
-
-
-def _members(body: bytes) -> tuple[Any, Any, Any] | None:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    return value.get("run"), value.get("seq"), value.get("prev")
 
 
 def _run_faults(runs: Iterable[StoredRun], ends: dict[str, Head]) -> Iterator[str]:

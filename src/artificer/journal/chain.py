@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import orjson
+
 from artificer.errors import Fenced, InvariantError
 from artificer.ports import Head, Record, RunHead
 from artificer.values.canon import canonical, digest, digest_of
@@ -44,16 +46,13 @@ def check_name(run: str) -> None:
 def verify_link(run: str, head: Head, records: Sequence[Record]) -> Head:
     """Check that the records continue the run's chain from ``head``, and return the new head.
 
-    The members of a body are looked for as canonical bytes, not parsed: parsing costs ten times
-    what the hash does. Quotes inside a JSON string are escaped, so a text cannot pass for a
-    member; a member of a nested object could, but these are our own caller's records, and
-    ``audit`` parses them all.
+    Every body is parsed, which costs about 3 µs of a commit's 100: cheaper checks would have to
+    guess where a member begins.
 
     Raises:
         InvariantError: a record names another run, leaves a gap, does not name the hash before
             it, or its hash is not its body's.
     """
-    names_run = b'"run":' + canonical(run)
     seq, prev = head.seq, head.hash
     for record in records:
         seq += 1
@@ -61,11 +60,22 @@ def verify_link(run: str, head: Head, records: Sequence[Record]) -> Head:
             raise _broken(run, seq, f"is numbered {record.seq} of run {record.run}")
         if record.hash != digest_of(record.body):
             raise _broken(run, seq, "has a hash that is not its body's")
-        for member in (names_run, b'"seq":%d' % seq, b'"prev":"%b"' % prev.encode()):
-            if member + b"," not in record.body and member + b"}" not in record.body:
-                raise _broken(run, seq, f"lacks {member.decode()} in its body")
+        if (named := place_named(record.body)) != (run, seq, prev):
+            raise _broken(run, seq, f"names run, seq and prev as {named} in its body")
         prev = record.hash
     return Head(seq=seq, hash=prev)
+
+
+def place_named(body: bytes) -> tuple[str, int, str] | None:
+    """Return the run, the seq and the hash before, as a body names them; None when it does not."""
+    try:
+        value = orjson.loads(body)
+        run, seq, prev = value["run"], value["seq"], value["prev"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if type(run) is not str or type(seq) is not int or type(prev) is not str:
+        return None
+    return run, seq, prev
 
 
 def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:

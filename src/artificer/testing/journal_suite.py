@@ -143,9 +143,12 @@ class JournalSuite:
             "order": [good[1], good[0]],
             "start": good[1:],
             "run": records_after(Head(), "b", 1),
+            "record's seq": [Record("a", 2, good[0].hash, good[0].body)],
+            "record's run": [Record("b", 1, good[0].hash, good[0].body)],
             "body's run": [Record("a", 1, *_sealed("b", 1, ""))],
             "body's seq": [Record("a", 1, *_sealed("a", 2, ""))],
             "body's longer seq": [Record("a", 1, *_sealed("a", 10, ""))],
+            "body's kind of seq": [Record("a", 1, *_sealed("a", True, ""))],
             "body's prev": [good[0], Record("a", 2, *_sealed("a", 2, good[2].hash))],
             "hash": [good[0], forged],
         }
