@@ -173,4 +173,4 @@ def test_a_deliverable_is_stored_and_read_back() -> None:
         findings=(Finding(code="missing", subject="list:x", message="m", start=1, end=2),),
         note="n",
     )
-    assert Deliverable.model_validate_json(deliverable.to_bytes()) == deliverable
+    assert Deliverable.model_validate_json(deliverable.canonical()) == deliverable

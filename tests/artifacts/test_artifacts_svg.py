@@ -72,6 +72,18 @@ def test_a_drawing_keeps_what_it_shows(case: dict[str, Any]) -> None:
     assert rebuild(result, "") == result
 
 
+@pytest.mark.req("svg-benign")
+@pytest.mark.parametrize("case", BENIGN[-3:], ids=lambda case: case["name"])
+def test_a_rebuilt_drawing_looks_the_same_to_the_last_pixel(case: dict[str, Any]) -> None:
+    vl_convert = pytest.importorskip("vl_convert")
+    before = vl_convert.svg_to_png(case["markup"], scale=2)
+    blank = vl_convert.svg_to_png(
+        re.sub(r"(<svg[^>]*>).*", r"\1</svg>", case["markup"], flags=re.DOTALL)
+    )
+    assert vl_convert.svg_to_png(accepted(case["markup"]), scale=2) == before
+    assert len(before) > 2 * len(blank)
+
+
 @pytest.mark.req("svg-all-problems")
 def test_everything_wrong_is_reported_at_once_with_its_line() -> None:
     found = messages(

@@ -20,7 +20,6 @@ from artificer.artifacts.ref import (
     FindingCode,
 )
 from artificer.values.base import Value
-from artificer.values.canon import canonical
 
 MAX_NARRATIVE = 24_000
 """Longest narrative, in code points (seed 002)."""
@@ -49,10 +48,6 @@ class Deliverable(Value):
     artifacts: tuple[ArtifactRef, ...] = ()
     findings: tuple[Finding, ...] = ()
     note: str = ""
-
-    def to_bytes(self) -> bytes:
-        """Canonical JSON: the stored form."""
-        return canonical(self.model_dump(mode="json"))
 
 
 @dataclass(frozen=True)

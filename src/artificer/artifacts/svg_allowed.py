@@ -215,6 +215,15 @@ DROPPED_PROPERTIES = frozenset(
         "will-change",
     }
 )
+HINTS = {
+    "background": "draw a <rect> behind everything instead",
+    "background-color": "draw a <rect> behind everything instead",
+    "filter": "leave such effects out",
+    "font": "write font-size, font-family and font-weight instead",
+    "style": "write attributes such as fill instead",
+}
+"""What to do instead, for the elements, attributes and properties that models often write."""
+
 EDITORS = frozenset(
     {
         "http://www.inkscape.org/namespaces/inkscape",

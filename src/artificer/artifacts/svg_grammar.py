@@ -26,7 +26,7 @@ _LENGTH_RE = re.compile(rf"({_NUMBER})(?:px|pt|pc|em|ex|rem|ch|mm|cm|in|%)?")
 _ANGLE_RE = re.compile(rf"({_NUMBER})(?:deg|rad|grad|turn)?")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 _WORDS_RE = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,31}(?: [A-Za-z][A-Za-z0-9-]{0,31}){0,3}")
-_FONTS_RE = re.compile(r"""[A-Za-z0-9 ,'"_-]{1,200}""")
+_FONTS_RE = re.compile(r"""[\w ,'"-]{1,200}""")
 _HEX_RE = re.compile(r"#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})")
 _COLOUR_FUNCTION_RE = re.compile(
     rf"(?:rgb|hsl)a?\(\s*{_NUMBER}(?:%|deg)?(?:(?:\s*+[,/]\s*+|\s++){_NUMBER}%?){{2,3}}\s*\)"

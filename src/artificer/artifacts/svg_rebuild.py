@@ -83,11 +83,14 @@ class _Translation:
     def _refuse(self, message: str, line: int) -> None:
         self.problems.append(problem(message, line))
 
+    def _refuse_name(self, shown: str, fault: str, element: Element) -> None:
+        hint = allowed.HINTS.get(shown.strip("<>"))
+        self._refuse(f"{shown} {fault}" + (f": {hint}" if hint else ""), element.line)
+
     def _refuse_element(self, child: Element, parent: Element) -> None:
         known = child.namespace in ("", SVG) and child.name in allowed.ELEMENTS
         where = f" inside <{parent.name}>" if known else ""
-        hint = ": use attributes instead" if child.name == "style" else ""
-        self._refuse(f"<{child.name[:40]}> is not accepted{where}{hint}", child.line)
+        self._refuse_name(f"<{child.name[:40]}>", f"is not accepted{where}", child)
 
     def _text(self, shape: Shape, text: str, element: Element) -> None:
         if element.name in allowed.WITH_TEXT:
@@ -115,9 +118,7 @@ class _Translation:
     ) -> None:
         grammar = allowed.grammar_of(element.name, name) if accepted else None
         if grammar is None:
-            self._refuse(
-                f"the attribute {name[:40]} is not accepted on <{element.name}>", element.line
-            )
+            self._refuse_name(name[:40], f"is not accepted on <{element.name}>", element)
             return
         spelled = grammar(value.strip())
         if spelled is None:
@@ -141,11 +142,8 @@ class _Translation:
             grammar = allowed.PRESENTATION.get(name)
             spelled = grammar(tinycss2.serialize(node.value).strip()) if grammar else None
             if spelled is None:
-                self._refuse(
-                    f"the declaration of {name[:40]} in the style of <{element.name}> is not"
-                    " accepted",
-                    element.line,
-                )
+                where = f"in the style of <{element.name}> is not accepted"
+                self._refuse_name(name[:40], where, element)
             else:
                 kept[name] = spelled
 
