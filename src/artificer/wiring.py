@@ -65,6 +65,11 @@ class ToolBox:
     executors: Mapping[str, Executor]
     folders: tuple[str, ...]
 
+    @classmethod
+    def empty(cls) -> ToolBox:
+        """No tools."""
+        return cls(Toolset(), {}, ())
+
     def narrowed(self, names: Iterable[str] | None) -> ToolBox:
         """Only the tools of these names, or all for None. Raises ConfigError for an unknown one."""
         if names is None:

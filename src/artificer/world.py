@@ -23,19 +23,21 @@ from artificer.core.spec import Limits, RunKind, RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import ConfigError, NotFoundError, OperatorError
 from artificer.loops.kinds import KINDS
-from artificer.ports import Approver, BlobStore, Provider
+from artificer.ports import Approver, BlobStore, Provider, RunHead
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
 from artificer.report import Views, make_report, write_views
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.observe import Observer
 from artificer.runtime.replay import Replay, replay
+from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
 from artificer.values.model import ToolChoice, Usage
 from artificer.wiring import (
     Storage,
     Tool,
+    ToolBox,
     build_engine,
     build_provider,
     build_tools,
@@ -227,6 +229,15 @@ class World:
         finally:
             await provider.aclose()
 
+    async def cancel(self, run_id: str, reason: str = "") -> Run:
+        """End a run that is interrupted or stalled; it delivers what exists so far.
+
+        A process that still drives the run is fenced and stops. Raises NotFoundError.
+        """
+        nobody = build_provider("scripted", self.config)  # cancelling asks no model anything
+        engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
+        return self._run(run_id, await engine.cancel(run_id, reason))
+
     async def get(self, run_id: str) -> History:
         """Read a run, with its records. Raises NotFoundError, TamperedError."""
         loaded = await load(self._storage.journal, self._storage.blobs, run_id)
@@ -234,7 +245,14 @@ class World:
 
     async def runs(self) -> list[str]:
         """The ids of all runs, oldest first."""
-        return [head.run for head in await self._storage.journal.runs()]
+        return [head.run for head in await self._heads()]
+
+    async def summaries(self, limit: int | None = None) -> list[Summary]:
+        """The newest ``limit`` runs (all for None), oldest first, from two records each."""
+        heads = await self._heads()
+        journal, blobs = self._storage.journal, self._storage.blobs
+        newest = heads if limit is None else heads[max(0, len(heads) - limit) :]
+        return [await summarise(journal, blobs, head) for head in newest]
 
     async def find(self, word: str) -> str:
         """Return the id of the one run that ``word`` begins, or of the newest for ``last``.
@@ -260,6 +278,10 @@ class World:
     async def verify(self) -> Verification:
         """Check every record and every blob of the world (invariant 12)."""
         return await verify(self._storage.journal, self._storage.blobs)
+
+    async def _heads(self) -> list[RunHead]:
+        """Every run with a record; one that was acquired and died before it wrote has none."""
+        return [head for head in await self._storage.journal.runs() if head.head.seq]
 
     async def _recorded_provider(self, run_id: str) -> Provider | None:
         spec = await first_spec(self._storage.journal, self._storage.blobs, run_id)

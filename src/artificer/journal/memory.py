@@ -59,10 +59,11 @@ class MemoryJournal:
         self._by_run.setdefault(run, []).extend(records)
         return new_head
 
-    async def read(self, run: str, after: int = 0) -> list[Record]:
-        """Return the run's records with ``seq > after``, in order; empty for an unknown run."""
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        """Return the first ``limit`` records with ``seq > after``; empty for an unknown run."""
         check_name(run)
-        return self._by_run.get(run, [])[max(0, after) :]
+        start = max(0, after)
+        return self._by_run.get(run, [])[start : None if limit is None else start + limit]
 
     async def runs(self) -> list[RunHead]:
         """Return every run, oldest first."""

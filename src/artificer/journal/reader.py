@@ -49,15 +49,17 @@ class Reader:
         self._db.close()
 
 
-def read_records(db: sqlite3.Connection, run: str, after: int) -> list[Record]:
-    """Return the run's records with ``seq > after``, each checked against its hash.
+def read_records(
+    db: sqlite3.Connection, run: str, after: int, limit: int | None = None
+) -> list[Record]:
+    """Return the first ``limit`` records with ``seq > after``, each checked against its hash.
 
     Raises:
         TamperedError: a record is missing, or its body is not what was written.
     """
     rows = db.execute(
-        "SELECT run, seq, hash, body FROM records WHERE run = ? AND seq > ? ORDER BY seq",
-        (run, after),
+        "SELECT run, seq, hash, body FROM records WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (run, after, -1 if limit is None else limit),
     ).fetchall()
     for expected, (_, seq, hash_, body) in enumerate(rows, start=max(0, after) + 1):
         if seq != expected:

@@ -106,14 +106,14 @@ class SqliteJournal:
             lambda transaction: transaction.append(run, epoch, head, records, new_head)
         )
 
-    async def read(self, run: str, after: int = 0) -> list[Record]:
-        """Return the run's records with ``seq > after``, in order; empty for an unknown run.
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        """Return the first ``limit`` records with ``seq > after``; empty for an unknown run.
 
         Raises:
             TamperedError: a record is not what was written.
         """
         check_name(run)
-        return await self._opened(self._reader).ask(lambda db: read_records(db, run, after))
+        return await self._opened(self._reader).ask(lambda db: read_records(db, run, after, limit))
 
     async def runs(self) -> list[RunHead]:
         """Return every run, oldest first."""

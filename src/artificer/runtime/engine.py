@@ -10,10 +10,10 @@ from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
-from artificer.errors import InvariantError
+from artificer.errors import Fenced, InvariantError
 from artificer.ports import Journal
 from artificer.runtime.ledger import Ledger
-from artificer.runtime.load import load
+from artificer.runtime.load import Loaded, load
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import recover
@@ -37,7 +37,7 @@ class Engine:
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
         """Begin a run and drive it until it is finished or stalled."""
-        ledger = await self._ledger(run, RunState())
+        ledger = await self._ledger(run, None)
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
         return await self._drive(ledger, await ledger.commit(event))
 
@@ -51,26 +51,49 @@ class Engine:
         before = await load(self.journal, self.performer.blobs, run)
         if before.state.phase is Phase.FINISHED:
             return before.state
-        ledger = await self._ledger(run, before.state)
+        ledger = await self._ledger(run, before)
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
         receipts, again = recover(before.open, now)
         following = await ledger.commit(resumed, *receipts)
         return await self._drive(ledger, (*again, *following))
 
+    async def cancel(self, run: str, reason: str) -> RunState:
+        """End a run that nobody drives. A finished run is returned as it is.
+
+        A process that does drive it is fenced: it can record nothing any more, and stops.
+
+        Raises:
+            NotFoundError: no such run.
+            TamperedError: its journal is not what was written.
+        """
+        before = await load(self.journal, self.performer.blobs, run)
+        if before.state.phase is Phase.FINISHED:
+            return before.state
+        ledger = await self._ledger(run, before)
+        self._reasons[run] = reason
+        await ledger.commit(self._cancelled(run))
+        return ledger.state
+
     def stop(self, run: str, reason: str) -> None:
         """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
         self._reasons[run] = reason
         self._stops.setdefault(run, asyncio.Event()).set()
 
-    async def _ledger(self, run: str, state: RunState) -> Ledger:
+    async def _ledger(self, run: str, before: Loaded | None) -> Ledger:
+        """Take the run over. ``before`` is the run as it was read, or None for a new one."""
         lease = await self.journal.acquire(run)
-        if state.phase is Phase.NEW and lease.head.seq:
+        if before is None and lease.head.seq:
             raise InvariantError(f"The run id {run!r} is taken.")
+        if before is not None and lease.head != before.head:
+            raise Fenced(
+                f"Run {run} went on while it was being read: somebody else drives it.",
+                hint="Try again when it has stopped.",
+            )
         return Ledger(
             run,
             lease,
-            state,
+            before.state if before else RunState(),
             journal=self.journal,
             blobs=self.performer.blobs,
             provider=self.performer.provider,

@@ -68,6 +68,7 @@ class JournalSuite:
         assert await journal.read("a") == records
         for after in range(6):
             assert await journal.read("a", after) == records[after:]
+            assert await journal.read("a", after, limit=2) == records[after : after + 2]
 
     async def test_unknown_run_is_empty(self, journal: Journal) -> None:
         """Reading a run that nobody acquired is no error and does not make it."""
