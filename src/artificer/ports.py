@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ModelRequest, ToolDefinition
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import JsonObject, Text, Value
 from artificer.values.blocks import CallStatus, Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -132,8 +132,8 @@ class Receipt(Value):
     """
 
     status: CallStatus
-    content: str
-    evidence: str | None = None
+    content: Text
+    evidence: Text | None = None
     artifact: ArtifactRef | None = None
 
 
@@ -208,8 +208,11 @@ class Journal(Protocol):
             Fenced: somebody else acquired the run, or its head is not ``head``.
         """
 
-    async def read(self, run: str, after: int = 0) -> list[Record]:
-        """Return the run's records with ``seq > after``, in order; empty for an unknown run."""
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        """Return the run's records with ``seq > after``, in order; empty for an unknown run.
+
+        ``limit`` is the most that are returned, from the first on.
+        """
 
     async def runs(self) -> list[RunHead]:
         """Return every run, oldest first."""

@@ -23,6 +23,7 @@ from artificer.contracts.schema import compile_schema
 from artificer.errors import ToolDefinitionError
 from artificer.ports import Call, Receipt
 from artificer.tools.function import FunctionExecutor, FunctionTool, tool
+from tools_support import WRITER, appears, stays
 
 
 class Colour(enum.Enum):
@@ -45,22 +46,6 @@ def call_of(function_tool: FunctionTool[..., Any], **arguments: Any) -> Call:
 
 async def perform(function_tool: FunctionTool[..., Any], **arguments: Any) -> Receipt:
     return await FunctionExecutor([function_tool]).execute(call_of(function_tool, **arguments))
-
-
-async def stays(path: Path, seconds: float = 0.3) -> bool:
-    """Whether a file that something appends to has stopped growing."""
-    before = path.stat().st_size
-    await asyncio.sleep(seconds)
-    return path.stat().st_size == before
-
-
-async def appears(path: Path) -> None:
-    async with asyncio.timeout(10):
-        while not (path.exists() and path.stat().st_size):
-            await asyncio.sleep(0.01)
-
-
-WRITER = "import sys,time\nwhile True: open(sys.argv[1],'a').write('x'); time.sleep(0.02)"
 
 
 @pytest.mark.req("function-schema")
@@ -435,7 +420,7 @@ class TestTimeout:
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 if os.fork() == 0:
                     while True:
-                        with open(path, "a") as file:
+                        with Path(path).open("a") as file:
                             file.write("x")
                         time.sleep(0.02)
                 os._exit(0)
@@ -451,7 +436,7 @@ class TestTimeout:
         def go_on(path: str) -> None:
             """Go on."""
             while True:
-                with open(path, "a") as file:
+                with Path(path).open("a") as file:
                     file.write("x")
                 time.sleep(0.02)
 
@@ -480,23 +465,23 @@ class TestTimeout:
 
     async def test_cancelling_reaches_an_async_def(self) -> None:
         steps: list[str] = []
+        began = asyncio.Event()
 
         @tool
         async def slow() -> None:
             """Be slow."""
             try:
-                steps.append("began")
+                began.set()
                 await asyncio.sleep(60)
             finally:
                 steps.append("ended")
 
         task = asyncio.create_task(perform(slow))
-        while not steps:
-            await asyncio.sleep(0)
+        await began.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert steps == ["began", "ended"]
+        assert steps == ["ended"]
 
     async def test_swallowed_cancellation_is_reported(
         self, caplog: pytest.LogCaptureFixture

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Annotated, Any
+from unicodedata import category
 
 from pydantic import Field, JsonValue
 
@@ -17,6 +18,9 @@ from artificer.values.base import JsonObject, Problem
 
 MAX_ID = 64
 MAX_TITLE = 200
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+"""Unicode's categories of control and format characters, spaces and line ends."""
 
 Id = Annotated[
     str,
@@ -53,8 +57,8 @@ def number(value: JsonValue) -> float | None:
 
 
 def blank(value: JsonValue, pointer: str) -> Iterator[Problem]:
-    """A text that holds only white space. (The schema reports the empty one.)"""
-    if isinstance(value, str) and value and not value.strip():
+    """A text without a visible character. (The schema reports the empty one.)"""
+    if isinstance(value, str) and value and all(category(c) in _INVISIBLE for c in value):
         yield Problem(pointer=pointer, message="is blank: it needs a visible character")
 
 

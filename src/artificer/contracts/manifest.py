@@ -75,12 +75,9 @@ def parse_manifest(text: str, file: str) -> Manifest:
     manifest = _assemble(keys, faults) if keys else None
     if faults or manifest is None:
         lines = key_lines(text)
-        raise ManifestError("\n".join(sorted({_line(fault, file, lines) for fault in faults})))
+        told = sorted({(line_of(lines, f.path), ".".join(f.path), f.message) for f in faults})
+        raise ManifestError("\n".join(f"{file}:{n}: {key}: {what}" for n, key, what in told))
     return manifest
-
-
-def _line(fault: Fault, file: str, lines: dict[Path, int]) -> str:
-    return f"{file}:{line_of(lines, fault.path)}: {'.'.join(fault.path)}: {fault.message}"
 
 
 class _Section(NamedTuple):
@@ -166,7 +163,7 @@ def _assemble(keys: ManifestKeys, faults: list[Fault]) -> Manifest | None:
         try:
             compile_schema(keys.output.result)
         except ToolDefinitionError as error:
-            faults.append(Fault(("output", "schema"), str(error)))
+            faults.append(Fault(("output", "schema"), str(error).splitlines()[0]))
     if faults:
         return None
     return Manifest(

@@ -14,7 +14,7 @@ from pydantic import Field
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.core.gate import Verdict
 from artificer.core.spec import RunSpec
-from artificer.values.base import Digest, Value
+from artificer.values.base import Digest, Text, Value
 from artificer.values.blocks import Block, CallStatus
 from artificer.values.model import FailureCode, StopReason, Usage
 
@@ -73,13 +73,13 @@ class ApprovalAnswered(_Event):
     type: Literal["ApprovalAnswered"] = "ApprovalAnswered"
     intent: int
     approved: bool
-    by: str
-    reason: str
-    content: str
+    by: Text
+    reason: Text
+    content: Text
 
 
 class ToolReturned(_Event):
-    """What a tool call came to."""
+    """What a tool call came to. ``whole`` is the blob of a result too long for ``content``."""
 
     type: Literal["ToolReturned"] = "ToolReturned"
     intent: int
@@ -88,13 +88,14 @@ class ToolReturned(_Event):
     duration_ms: int
     evidence: str | None = None
     artifact: ArtifactRef | None = None
+    whole: Digest | None = None
 
 
 class ReplyChecked(_Event):
     """What a reply without calls is worth.
 
-    ``narrative`` is the text now kept for delivery. ``request`` is what the model is told when it
-    should try again; None accepts the reply.
+    ``narrative`` is the text now kept for delivery, ``revised`` whether it is this reply's.
+    ``request`` is what the model is told when it should try again; None accepts the reply.
     """
 
     type: Literal["ReplyChecked"] = "ReplyChecked"
@@ -103,6 +104,7 @@ class ReplyChecked(_Event):
     findings: tuple[Finding, ...] = ()
     request: str | None = None
     rejected: str | None = None
+    revised: bool = False
 
 
 class RunResumed(_Event):

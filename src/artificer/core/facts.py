@@ -77,16 +77,15 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
     """
     last = state.history[-1]
     text = last.text if last.role == "assistant" else ""
-    kept, rejected = state.narrative, None
-    if not kept:
-        kept = text
-    elif text and text != kept:
+    kept, rejected = state.narrative or "", None
+    if kept and text and text != kept:
         rejected = keeps(kept, text, state.artifacts)
-        kept = kept if rejected else text
+    revised = bool(text) and rejected is None
+    kept = text if revised else kept
     if not kept.strip() and not state.artifacts:
         return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=_EMPTY)
     if state.given.kind == "chat":
-        return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept)
+        return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, revised=revised)
     examined = examine(kept, state.artifacts)
     faults = blocking(examined.findings)
     return ev.ReplyChecked(
@@ -96,6 +95,7 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
         findings=examined.findings,
         request=repair_request(faults) if faults else None,
         rejected=rejected,
+        revised=revised,
     )
 
 

@@ -65,7 +65,7 @@ def next_turn(state: RunState) -> Step:
         history=state.history_digest,
         messages=len(state.history),
     )
-    state = state.model_copy(update={"phase": Phase.GENERATING, "turn": turn, "calls": ()})
+    state = state.model_copy(update={"phase": Phase.GENERATING, "turn": turn})
     return _emit(state, intent)
 
 
@@ -90,7 +90,7 @@ def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
         calls = tuple(
             c if c.status else _answered(c, "cancelled", event.content) for c in state.calls
         )
-        state = with_message(state.model_copy(update={"calls": ()}), results_of(calls))
+        state = _with_results(state.model_copy(update={"calls": calls}))
     return finish(state, "cancelled")
 
 
@@ -149,10 +149,14 @@ def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
 def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     """Accept the text, or send it back with what is wrong while there are rounds left."""
     state = _settle(state, event.intent).model_copy(
-        update={"narrative": event.narrative, "findings": event.findings}
+        update={
+            "narrative": event.narrative,
+            "narrative_cut": state.cut if event.revised else state.narrative_cut,
+            "findings": event.findings,
+        }
     )
     if event.request is None:
-        return finish(state, "output_limit" if state.cut else "done")
+        return finish(state, "output_limit" if state.narrative_cut else "done")
     if state.repairs >= state.given.limits.repairs:
         return finish(state, "repair_limit" if state.last_text else "empty_reply")
     state = state.model_copy(update={"repairs": state.repairs + 1})
@@ -167,7 +171,10 @@ def _with_unique_ids(blocks: tuple[Block, ...], state: RunState) -> tuple[Block,
         if isinstance(block, ToolUseBlock):
             usable = 0 < len(block.id) <= 64 and _ID_CHARACTERS.issuperset(block.id)
             if not usable or block.id in used:
-                block = block.model_copy(update={"id": f"call_{state.turn}_{number}"})
+                ours = f"call_{state.turn}_{number}"
+                while ours in used:  # a model may write ids that look like ours
+                    ours += "_"
+                block = block.model_copy(update={"id": ours})
             used.add(block.id)
         result.append(block)
     return tuple(result)
@@ -212,17 +219,25 @@ def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
 def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     """When the last call of the turn is answered, the model reads all answers."""
     call = _answered(_call_of(state, event.intent), event.status, event.content)
-    state = _with_call(_settle(state, event.intent), call)
-    if event.artifact is not None and event.status == "ok":
-        made = with_artifact(state.artifacts, event.artifact)
-        state = state.model_copy(update={"artifacts": made})
-    return _if_settled(state)
+    if event.status == "ok":
+        call = call.model_copy(update={"artifact": event.artifact})
+    return _if_settled(_with_call(_settle(state, event.intent), call))
 
 
 def _if_settled(state: RunState) -> Step:
     if any(call.status is None for call in state.calls):
         return state, ()
-    return next_turn(with_message(state, results_of(state.calls)))
+    return next_turn(_with_results(state))
+
+
+def _with_results(state: RunState) -> RunState:
+    """Close the turn: its answers and artifacts count in call order, whichever came first."""
+    made = state.artifacts
+    for call in state.calls:
+        if call.artifact is not None:
+            made = with_artifact(made, call.artifact)
+    state = with_message(state, results_of(state.calls))
+    return state.model_copy(update={"artifacts": made, "calls": ()})
 
 
 def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:

@@ -55,8 +55,8 @@ class RunSpec(Value):
     sources: tuple[str, ...] = ()
     policy: Policy = Policy()
     limits: Limits = Limits()
-    choices: tuple[ToolChoice, ...] = (ToolChoice(),)
-    temperature: str | None = None
+    choices: Annotated[tuple[ToolChoice, ...], Field(min_length=1)] = (ToolChoice(),)
+    temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""

@@ -48,6 +48,7 @@ class CallState(Value):
     verdict: Verdict | None = None
     status: CallStatus | None = None
     content: str = ""
+    artifact: ArtifactRef | None = None
 
 
 class RunState(Value):
@@ -55,6 +56,8 @@ class RunState(Value):
 
     ``history`` is the whole conversation and ``spec`` what was asked for; their digests stand for
     them in the state's own digest, so that it costs the same at turn 1,000 as at turn 10.
+    ``cut`` says that the last reply ended at its output limit, ``narrative_cut`` that the kept one
+    did.
     """
 
     phase: Phase = Phase.NEW
@@ -75,6 +78,7 @@ class RunState(Value):
     artifacts: tuple[ArtifactRef, ...] = ()
     repairs: int = 0
     cut: bool = False
+    narrative_cut: bool = False
     usage: Usage = Usage()
     cost_micros: int | None = None
     failure: FailureCode | None = None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
-from artificer.errors import Fenced, InvariantError
-from artificer.ports import Journal
+from artificer.errors import Fenced, InvariantError, OperatorError
+from artificer.ports import Head, Journal
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.observe import Observer
@@ -36,7 +37,13 @@ class Engine:
     _reasons: dict[str, str] = field(default_factory=dict)
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
-        """Begin a run and drive it until it is finished or stalled."""
+        """Begin a run and drive it until it is finished or stalled.
+
+        Raises:
+            OperatorError: there is a run of that id.
+        """
+        if await self.journal.read(run):  # acquiring it would fence whoever drives it
+            raise OperatorError(f"There is a run {run!r} already.", hint="Choose another id.")
         ledger = await self._ledger(run, None)
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
         return await self._drive(ledger, await ledger.commit(event))
@@ -47,6 +54,7 @@ class Engine:
         Raises:
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
+            Fenced: another process took it up at the same time.
         """
         before = await load(self.journal, self.performer.blobs, run)
         if before.state.phase is Phase.FINISHED:
@@ -71,8 +79,7 @@ class Engine:
         if before.state.phase is Phase.FINISHED:
             return before.state
         ledger = await self._ledger(run, before)
-        self._reasons[run] = reason
-        await ledger.commit(self._cancelled(run))
+        await ledger.commit(self._cancelled(reason))
         return ledger.state
 
     def stop(self, run: str, reason: str) -> None:
@@ -83,9 +90,7 @@ class Engine:
     async def _ledger(self, run: str, before: Loaded | None) -> Ledger:
         """Take the run over. ``before`` is the run as it was read, or None for a new one."""
         lease = await self.journal.acquire(run)
-        if before is None and lease.head.seq:
-            raise InvariantError(f"The run id {run!r} is taken.")
-        if before is not None and lease.head != before.head:
+        if lease.head != (before.head if before else Head()):
             raise Fenced(
                 f"Run {run} went on while it was being read: somebody else drives it.",
                 hint="Try again when it has stopped.",
@@ -115,26 +120,29 @@ class Engine:
                 await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 if stop.is_set():
                     await _end(tasks)
-                    tasks.clear()
-                    intents = await ledger.commit(self._cancelled(ledger.run))
-                    continue
                 done = [task for task in tasks if task.done()]
+                intents = await ledger.commit(*_results(done))
                 tasks = [task for task in tasks if task not in done]
-                intents = await ledger.commit(*(task.result() for task in done))
+                if stop.is_set():
+                    if ledger.state.phase not in (Phase.FINISHED, Phase.STALLED):
+                        reason = self._reasons.get(ledger.run, "")
+                        await ledger.commit(self._cancelled(reason))
+                    break
+                for task in done:
+                    task.result()  # raises what broke, now that what its siblings did is recorded
             return ledger.state
         except asyncio.CancelledError:
             await _end(tasks)
-            known = [task.result() for task in tasks if _succeeded(task)]
-            if known:
-                await ledger.commit(*known)
+            with suppress(OperatorError):  # the run is then as if they had not ended yet
+                await ledger.commit(*_results(tasks))
             raise
         finally:
             stopping.cancel()
             await _end(tasks)
             self._stops.pop(ledger.run, None)
+            self._reasons.pop(ledger.run, None)
 
-    def _cancelled(self, run: str) -> ev.CancelRequested:
-        reason = self._reasons.pop(run, "")
+    def _cancelled(self, reason: str) -> ev.CancelRequested:
         content = canonical(
             {"ok": False, "status": "cancelled", "detail": "The run was cancelled."}
         ).decode()
@@ -161,8 +169,13 @@ class Engine:
                 raise InvariantError(f"{intent.type} is not performed in the world.")
 
 
-def _succeeded(task: asyncio.Task[ev.Event]) -> bool:
-    return task.done() and not task.cancelled() and task.exception() is None
+def _results(tasks: Sequence[asyncio.Task[ev.Event]]) -> list[ev.Event]:
+    """What has come of the tasks that ended well, in their order."""
+    return [
+        task.result()
+        for task in tasks
+        if task.done() and not task.cancelled() and task.exception() is None
+    ]
 
 
 async def _end(tasks: Sequence[asyncio.Task[ev.Event]]) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from typing import Any
 
 from artificer.core.events import Event
 from artificer.core.facts import establish
@@ -124,7 +126,8 @@ class Ledger:
     async def commit(self, *events: Event) -> Sequence[Intent]:
         """Record events and all that follows from them; return the intents to be performed.
 
-        Nothing has changed when this raises.
+        Nothing has changed when this raises an error of ours. When the waiting task is cancelled,
+        the commit comes to its end first: it is never in doubt whether something was recorded.
 
         Raises:
             Fenced: another process took the run over.
@@ -141,14 +144,29 @@ class Ledger:
                 if blob is not None:
                     batch.blobs.append(blob)
             waiting.extendleft(reversed(facts))
+        await _to_the_end(self._append(batch))
+        return batch.external
+
+    async def _append(self, batch: _Batch) -> None:
         if batch.blobs:
             await asyncio.to_thread(self._store, batch.blobs)
         self._head = await self._journal.append(self.run, self._epoch, self._head, batch.records)
         self.state = batch.state
         for line in batch.lines:
             self._observer.recorded(self.run, line)
-        return batch.external
 
     def _store(self, blobs: list[bytes]) -> None:
         for blob in blobs:
             self._blobs.put(blob)
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that a cancellation of the waiting task must not tear apart."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):  # of an impatient operator
+                await asyncio.wait((task,))
+        raise

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -105,7 +106,7 @@ class Performer:
         """Perform a tool call, within its time; whatever goes wrong is a result."""
         started = time.monotonic()
         receipt = await self._execute(run, intent)
-        content = receipt.content
+        content, whole = receipt.content, None
         if len(content) > result_chars:
             whole = await asyncio.to_thread(self.blobs.put, content.encode())
             content = f"{head_and_tail(content, result_chars)}\n(the whole result is {whole})"
@@ -128,6 +129,7 @@ class Performer:
             duration_ms=duration,
             evidence=receipt.evidence,
             artifact=receipt.artifact,
+            whole=whole,
         )
 
     async def _execute(self, run: str, intent: CallTool) -> Receipt:
@@ -142,15 +144,20 @@ class Performer:
             arguments=json.loads(intent.arguments),
             key=idempotency_key(run, intent),
         )
+        limit = asyncio.timeout(definition.timeout_ms / 1000 + GRACE_S)
         try:
-            async with asyncio.timeout(definition.timeout_ms / 1000 + GRACE_S):
-                return await executor.execute(call)
-        except TimeoutError:
-            return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
+            async with limit:
+                return Receipt.model_validate(await executor.execute(call))
         except ArtificerError as error:
             return _failed("error", intent, error.message)
-        except Exception:  # boundary: one broken tool must not end a run
-            log.exception("tool %s raised", intent.tool)
+        except (Exception, asyncio.CancelledError) as error:  # one broken tool must not end a run
+            if limit.expired():
+                return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
+            if _asked_to_end(error):
+                raise
+            # Its message may hold what the model wrote, so the log gets only the places.
+            places = "".join(traceback.format_tb(error.__traceback__))
+            log.error("tool %s raised %s\n%s", intent.tool, type(error).__name__, places)
             return _failed("error", intent, "The tool broke; its author can see why in the log.")
 
     async def ask(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:
@@ -190,6 +197,12 @@ def _failed(status: str, intent: CallTool, detail: str) -> Receipt:
         raise InvariantError(f"{status!r} is no failure of an executor.")
     content = canonical({"ok": False, "status": status, "detail": f"{intent.tool}: {detail}"})
     return Receipt(status="timeout" if status == "timeout" else "error", content=content.decode())
+
+
+def _asked_to_end(error: BaseException) -> bool:
+    """Whether it is this task that is being cancelled, not something inside the tool."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _ms_since(started: float) -> int:

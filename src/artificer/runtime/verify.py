@@ -93,7 +93,7 @@ def _cited(line: Line) -> Iterator[str]:
     match line.event:
         case ev.ModelResponded(raw=str(digest)) | ev.ModelFailed(raw=str(digest)):
             yield digest
-        case ev.ToolReturned(artifact=artifact) if artifact is not None:
-            yield artifact.payload
+        case ev.ToolReturned(artifact=artifact, whole=whole):
+            yield from (d for d in (artifact and artifact.payload, whole) if d)
         case ev.RunFinished(deliverable=digest):
             yield digest

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from artificer.values.canon import canonical_typed
+from artificer.values.text import well_formed
 
-__all__ = ["Digest", "JsonObject", "JsonValue", "Plain", "Problem", "Value"]
+__all__ = ["Digest", "JsonObject", "JsonValue", "Plain", "Problem", "Text", "Value"]
 
 JsonObject = dict[str, JsonValue]
 
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 """``sha256:`` and 64 lower-case hexadecimal digits."""
 
+Text = Annotated[str, AfterValidator(well_formed)]
+"""Text from outside. A lone surrogate, which no UTF-8 can hold, becomes U+FFFD."""
 
 Plain = str | int | bool | None
 

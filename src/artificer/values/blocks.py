@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from artificer.values.base import Value
+from artificer.values.base import Text, Value
 
 CallStatus = Literal[
     "ok",
@@ -26,16 +26,16 @@ class TextBlock(Value):
     """Text that the user or the model wrote."""
 
     type: Literal["text"] = "text"
-    text: str
+    text: Text
 
 
 class ToolUseBlock(Value):
     """A tool call as the model wrote it: ``arguments`` is its raw text, valid JSON or not."""
 
     type: Literal["tool_use"] = "tool_use"
-    id: str
-    name: str
-    arguments: str
+    id: Text
+    name: Text
+    arguments: Text
 
 
 class ToolResultBlock(Value):
@@ -44,7 +44,7 @@ class ToolResultBlock(Value):
     type: Literal["tool_result"] = "tool_result"
     tool_use_id: str
     status: CallStatus
-    content: str
+    content: Text
 
     @property
     def is_error(self) -> bool:
@@ -61,8 +61,8 @@ class ReasoningBlock(Value):
 
     type: Literal["reasoning"] = "reasoning"
     provider: str
-    data: str
-    summary: str = ""
+    data: Text
+    summary: Text = ""
 
 
 Block = Annotated[

@@ -36,8 +36,15 @@ orders of UTF-8 and UTF-16 part. Digits in a text may match too; that costs time
 
 
 def canonical_typed(value: Any) -> bytes:
-    """Return the RFC 8785 bytes of a value known to hold no float and only ASCII member names."""
-    return orjson.dumps(value, option=_OPTIONS)
+    """Return the RFC 8785 bytes of a value known to hold no float and only ASCII member names.
+
+    Raises:
+        CanonicalError: an integer beyond 2**53, a lone surrogate.
+    """
+    try:
+        return orjson.dumps(value, option=_OPTIONS)
+    except orjson.JSONEncodeError as error:
+        raise CanonicalError(f"This value has no canonical JSON: {error}.") from error
 
 
 def canonical(value: Any) -> bytes:
@@ -93,6 +100,7 @@ class ListDigest:
 
     def __init__(self) -> None:
         self._rest: Mapping[str, Any] | None = None
+        self._key = ""
         self._head = self._tail = b""
         self._known = 0
         self._last: Any = None
@@ -106,14 +114,15 @@ class ListDigest:
         it is the same object. Otherwise all is hashed anew, with the same result.
         """
         before = self._head
-        if rest is not self._rest:
+        if rest is not self._rest or key != self._key:
             self._head, self._tail = _split(rest, key)
-            self._rest = rest
+            self._rest, self._key = rest, key
         known = self._known
         grown = known and len(items) >= known and items[known - 1] is self._last
         if before != self._head or not grown:
             known = 0
             self._hash = hashlib.sha256(self._head)
+        self._known = 0  # until all is well: an item may have no canonical form
         for number in range(known, len(items)):
             self._hash.update((b"," if number else b"") + canonical(items[number]))
         self._known, self._last = len(items), items[-1] if items else None

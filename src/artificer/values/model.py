@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from artificer.values.base import Value
+from artificer.values.base import Text, Value
 from artificer.values.blocks import Block
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal"]
@@ -72,8 +72,8 @@ class ModelReply(Value):
     blocks: tuple[Block, ...]
     stop: StopReason
     usage: Usage = Usage()
-    model: str = ""
-    response_id: str = ""
+    model: Text = ""
+    response_id: Text = ""
     attempts: int = 1
     raw: bytes | None = Field(default=None, repr=False)
 
@@ -82,7 +82,7 @@ class ModelFailure(Value):
     """No reply, and why. ``message`` is the provider's own words, without secrets."""
 
     code: FailureCode
-    message: str
+    message: Text
     attempts: int = 1
     raw: bytes | None = Field(default=None, repr=False)
 

@@ -11,9 +11,14 @@ from typing import Any
 
 from artificer.values.base import JsonObject, Problem
 from artificer.values.canon import MAX_SAFE_INTEGER
+from artificer.values.text import clip
 
 MAX_DEPTH = 64
 """Deepest nesting of arrays and objects that is read."""
+
+_FIRST_EXPONENT = 1e21
+"""From here on canonical JSON writes a number with an exponent. Below it, a whole number is written
+as an integer, and one beyond 2**53 - 1 could not be read back."""
 
 
 class _Refused(ValueError):
@@ -56,11 +61,11 @@ def parse_object(text: str) -> JsonObject | tuple[Problem, ...]:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = sorted({n for n in names if names.count(n) > 1})
-        raise _Refused(f"member {repeated[0]!r} appears more than once")
+    result: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in result:
+            raise _Refused(f"member {clip(name, 40)!r} appears more than once")
+        result[name] = value
     return result
 
 
@@ -72,6 +77,8 @@ def _finite(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise _Refused(f"the number {text[:40]} is too large")
+    if value.is_integer() and MAX_SAFE_INTEGER < abs(value) < _FIRST_EXPONENT:
+        raise _Refused(f"the number {text[:40]} is beyond 2**53 - 1; send it as a string")
     return value
 
 

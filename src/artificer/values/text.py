@@ -10,6 +10,15 @@ def clip(text: str, limit: int, *, mark: str = "…") -> str:
     return text[: max(0, limit - len(mark))] + mark
 
 
+def well_formed(text: str) -> str:
+    """Return the text with each lone surrogate, which UTF-8 cannot hold, replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def head_and_tail(text: str, limit: int) -> str:
     """Keep the beginning and the end of a long text, and say how much is missing between."""
     if len(text) <= limit:
