@@ -18,12 +18,12 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator, BaseModel, Field
+from tools_support import WRITER, appears, stays
 
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ToolDefinitionError
 from artificer.ports import Call, Receipt
 from artificer.tools.function import FunctionExecutor, FunctionTool, tool
-from tools_support import WRITER, appears, stays
 
 
 class Colour(enum.Enum):

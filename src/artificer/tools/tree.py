@@ -85,17 +85,26 @@ class ProcessTree:
     async def end(self, grace: float = TERM_GRACE) -> bool:
         """Ask all members to end, then make them; return whether they are all gone.
 
-        If the waiting is itself cancelled, the members are killed at once.
+        Takes at most ``grace`` and KILL_PATIENCE, and is not cut short: a cancellation meanwhile
+        is raised when it is done.
         """
-        try:
-            self.signal(signal.SIGTERM)
-            if not await self._gone_within(grace):
-                self.signal(signal.SIGKILL)
-                return await self._gone_within(KILL_PATIENCE, again=signal.SIGKILL)
-        except asyncio.CancelledError:
-            self.signal(signal.SIGKILL)
-            raise
-        return True
+        ending = asyncio.create_task(self._end(grace))
+        cancelled: asyncio.CancelledError | None = None
+        while not ending.done():
+            try:
+                await asyncio.shield(ending)
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+        return ending.result()
+
+    async def _end(self, grace: float) -> bool:
+        self.signal(signal.SIGTERM)
+        if await self._gone_within(grace):
+            return True
+        self.signal(signal.SIGKILL)
+        return await self._gone_within(KILL_PATIENCE, again=signal.SIGKILL)
 
     async def _gone_within(self, seconds: float, again: Signals | None = None) -> bool:
         loop = asyncio.get_running_loop()

@@ -1,0 +1,111 @@
+"""From values to an argument vector: a value never leaves its own argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from artificer.contracts.manifest import Manifest, parse_manifest
+
+
+def manifest_of(arguments: str, command: str) -> Manifest:
+    tool = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
+    return parse_manifest(f"{tool}{arguments}\n[command]\n{command}\n", "t.clad.toml")
+
+
+STRINGS = "[args.a]\nrequired = true\n[args.b]\nrequired = true\n"
+FORMS = {
+    "template": manifest_of(STRINGS, "template = \"prog -v '{a}' --b={b} {a}{b} -- {b}\""),
+    "exec": manifest_of(STRINGS, 'exec = ["prog", "-v", "{a}", "--b={b}", "{a}{b}", "--", "{b}"]'),
+}
+texts = st.one_of(
+    st.text(),
+    st.text("-'\"\\ {}ab$`;|&=\n\0"),
+    st.sampled_from(["--version", "-", "--", "a' --evil 'b", "{b}", "{{a}}", "a\\b", "x y  z"]),
+)
+
+
+@pytest.mark.req("argv-injection")
+@pytest.mark.parametrize("form", FORMS)
+@given(a=texts, b=texts)
+def test_no_text_changes_the_number_of_items_or_begins_an_option(form: str, a: str, b: str) -> None:
+    built = FORMS[form].argv({"a": a, "b": b})
+    if built.problems:
+        assert built.argv == ()
+        return
+    assert built.argv == ("prog", "-v", a, f"--b={b}", a + b, "--", b)
+    assert not built.argv[2].startswith("-")
+    assert not built.argv[4].startswith("-")
+
+
+@pytest.mark.req("argv-injection")
+@given(a=st.text(st.characters(exclude_categories=["Cc", "Cs"])))
+def test_ordinary_text_arrives_as_it_is(a: str) -> None:
+    built = FORMS["template"].argv({"a": "x" + a, "b": a})
+    assert built.argv == ("prog", "-v", "x" + a, f"--b={a}", "x" + a + a, "--", a)
+
+
+@pytest.mark.req("argv-injection")
+@pytest.mark.parametrize("value", ["--version", "-rf", "-", "-1"])
+def test_a_leading_dash_needs_the_manifests_leave(value: str) -> None:
+    plain = manifest_of("[args.x]", 'exec = ["ls", ["{x}"]]')
+    assert [p.pointer for p in plain.argv({"x": value}).problems] == ["/x"]
+    opted = manifest_of("[args.x]\nallow_dash = true", 'exec = ["ls", ["{x}"]]')
+    assert opted.argv({"x": value}).argv == ("ls", value)
+    ended = manifest_of("[args.x]", 'exec = ["ls", "--", ["{x}"]]')
+    assert ended.argv({"x": value}).argv == ("ls", "--", value)
+
+
+@pytest.mark.req("argv-injection")
+def test_numbers_are_held_to_the_same_rule() -> None:
+    manifest = manifest_of('[args.n]\ntype = "integer"', 'exec = ["head", ["{n}"]]')
+    assert manifest.argv({"n": -5}).problems
+    assert manifest.argv({"n": 5}).argv == ("head", "5")
+
+
+@pytest.mark.req("argv-optional")
+def test_what_is_not_given_takes_its_group_with_it() -> None:
+    manifest = manifest_of(
+        '[args.n]\ntype = "integer"\n[args.path]\ntype = "path"\n[args.word]\ndefault = "w"',
+        'exec = ["git", "log", ["-n", "{n}"], "{word}", ["--", "{path}"]]',
+    )
+    assert manifest.argv({}).argv == ("git", "log", "w")
+    assert manifest.argv({"n": 3}).argv == ("git", "log", "-n", "3", "w")
+    assert manifest.argv({"path": "a b"}).argv == ("git", "log", "w", "--", "a b")
+
+
+@pytest.mark.req("argv-optional")
+def test_a_templates_item_is_left_out_with_its_argument() -> None:
+    manifest = manifest_of("[args.x]\n[args.y]", 'template = "prog --x={x} {y}"')
+    assert manifest.argv({}).argv == ("prog",)
+    assert manifest.argv({"x": "", "y": "2"}).argv == ("prog", "--x=", "2")
+
+
+@pytest.mark.req("argv-optional")
+@pytest.mark.parametrize(
+    ("value", "text"), [(5.0, "5"), (0.1, "0.1"), (1e21, "1e+21"), (True, "true"), (-0.0, "0")]
+)
+def test_values_are_written_as_json_writes_them(value: Any, text: str) -> None:
+    kind = "boolean" if value is True else "number"
+    manifest = manifest_of(f'[args.x]\ntype = "{kind}"', 'exec = ["p", ["--x={x}"]]')
+    assert manifest.argv({"x": value}).argv == ("p", f"--x={text}")
+
+
+@pytest.mark.req("argv-optional")
+def test_doubled_braces_and_constants() -> None:
+    manifest = manifest_of(
+        "",
+        "template = \"curl -w '%{{http_code}}' --retry {n} 'awk {print $1}'\"\n"
+        "[command.defaults]\nn = 3",
+    )
+    assert manifest.argv({}).argv == (
+        "curl",
+        "-w",
+        "%{http_code}",
+        "--retry",
+        "3",
+        "awk {print $1}",
+    )

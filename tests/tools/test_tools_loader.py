@@ -1,0 +1,100 @@
+"""Loading folders of manifests, and the examples we ship."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artificer.errors import ManifestError
+from artificer.ports import Call
+from artificer.tools.command import CommandExecutor, child_environment
+from artificer.tools.loader import load_folder
+from artificer.tools.process import run_process
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
+
+GOOD = '[tool]\nname = "{}"\nversion = "1"\ndescription = "A."\n[command]\nexec = ["true"]\n'
+
+
+@pytest.mark.req("manifest-folder")
+def test_a_folder_is_loaded_in_the_order_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "b.clad.toml").write_text(GOOD.format("first"))
+    (tmp_path / "a.clad.toml").write_text(GOOD.format("second"))
+    (tmp_path / "notes.toml").write_text("no manifest")
+    assert [tool.definition.name for tool in load_folder(tmp_path)] == ["second", "first"]
+
+
+@pytest.mark.req("manifest-folder")
+def test_the_faults_of_all_files_are_told_together(tmp_path: Path) -> None:
+    (tmp_path / "a.clad.toml").write_text("[tool")
+    (tmp_path / "b.clad.toml").write_text(GOOD.format("same").replace("version", "verzion"))
+    (tmp_path / "c.clad.toml").write_bytes(b"\xff")
+    (tmp_path / "d.clad.toml").write_text("#" * 300_000)
+    (tmp_path / "e.clad.toml").mkdir()
+    (tmp_path / "f.clad.toml").write_text(GOOD.format("same"))
+    (tmp_path / "g.clad.toml").write_text(GOOD.format("same"))
+    with pytest.raises(ManifestError) as caught:
+        load_folder(tmp_path)
+    told = caught.value.message
+    for words in (
+        "a.clad.toml: not valid TOML",
+        "b.clad.toml:3: tool.verzion: is not a known key; did you mean 'version'?",
+        "b.clad.toml:1: tool.version: is missing",
+        "c.clad.toml: is not UTF-8",
+        "d.clad.toml: has 300000 bytes",
+        "e.clad.toml: cannot be read",
+        "g.clad.toml: the name 'same' is already taken by",
+    ):
+        assert words in told
+    assert len(told.splitlines()) == 7
+
+
+@pytest.mark.req("manifest-folder")
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match="is not a folder"):
+        load_folder(tmp_path / "nowhere")
+
+
+RUNS: list[tuple[str, dict[str, Any], str]] = [
+    ("word_count", {"file": "notes.md"}, "2 "),
+    ("list_files", {"name": "*.md"}, "./notes.md"),
+    ("python_version", {}, "Python 3"),
+    ("search_text", {"text": "--two", "files": "*.md"}, "notes.md:2:"),
+    ("search_text", {"text": "nowhere to be found"}, '"exit_code":1'),
+    ("json_tool", {"file": "data.json"}, '"results":{"a":[1]}'),
+    ("git_log", {"count": 1}, "a first commit"),
+    ("git_log", {"author": "nobody at all", "path": "notes.md"}, '"stdout":""'),
+]
+
+
+@pytest.mark.req("manifest-examples")
+@pytest.mark.parametrize(("name", "given", "words"), RUNS)
+async def test_the_examples_do_what_they_say(
+    name: str, given: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("one\n--two\n")
+    (tmp_path / "data.json").write_text(json.dumps({"a": [1]}))
+    tools = load_folder(EXAMPLES)
+    executor = CommandExecutor(tools, cwd=tmp_path)
+    manifest = next(tool.manifest for tool in tools if tool.definition.name == name)
+    if not shutil.which(manifest.tool.binary):
+        pytest.skip(f"{manifest.tool.binary} is not installed")
+    if name == "git_log":
+        await _commit(tmp_path)
+    receipt = await executor.execute(Call("r", "c", manifest.definition, given, "k"))
+    assert receipt.status == "ok", receipt.content
+    assert words in receipt.content
+
+
+async def _commit(folder: Path) -> None:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "a first commit"]):
+        finished = await run_process(
+            ["git", *command], env=child_environment(os.environ), cwd=folder, seconds=30
+        )
+        assert finished.exit_code == 0, finished.stderr.text
