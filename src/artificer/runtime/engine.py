@@ -121,8 +121,8 @@ class Engine:
                 if stop.is_set():
                     await _end(tasks)
                 done = [task for task in tasks if task.done()]
-                intents = await ledger.commit(*_results(done))
                 tasks = [task for task in tasks if task not in done]
+                intents = await ledger.commit(*_results(done))
                 if stop.is_set():
                     if ledger.state.phase not in (Phase.FINISHED, Phase.STALLED):
                         reason = self._reasons.get(ledger.run, "")

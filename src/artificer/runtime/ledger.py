@@ -133,6 +133,8 @@ class Ledger:
             Fenced: another process took the run over.
             TransitionError: an event has no place in the run's phase.
         """
+        if not events:
+            return ()
         batch = _Batch(self.run, self._head, self.state, self.requests)
         waiting: deque[Event] = deque(events)
         while waiting:
@@ -167,6 +169,7 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
         await asyncio.shield(task)
     except asyncio.CancelledError:
         while not task.done():
-            with suppress(asyncio.CancelledError):  # of an impatient operator
+            with suppress(asyncio.CancelledError):  # from an impatient operator
                 await asyncio.wait((task,))
+        task.exception()  # seen: the cancellation goes before it
         raise

@@ -1,0 +1,179 @@
+"""A rig for tests of whole runs: everything in it is real but the model, the tools and the clock.
+
+>>> rig = Rig()
+>>> rig.tools.add("echo", echo)
+>>> state = await rig.run([reply(call("echo", text="hi")), say("Done.")])
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from artificer.artifacts.deliverable import Deliverable
+from artificer.contracts.definition import ToolDefinition, toolset
+from artificer.core.events import Event
+from artificer.core.record import EventLine
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
+from artificer.errors import InvariantError
+from artificer.journal.memory import MemoryJournal
+from artificer.ports import (
+    Approver,
+    BlobStore,
+    Call,
+    Executor,
+    Journal,
+    Provider,
+    Receipt,
+)
+from artificer.providers.scripted import Answer, ScriptedProvider
+from artificer.runtime.engine import Engine
+from artificer.runtime.load import load
+from artificer.runtime.observe import Observer
+from artificer.runtime.perform import Performer
+from artificer.runtime.replay import Replay, replay
+from artificer.store.memory import MemoryStore
+from artificer.tools.artifact import ArtifactExecutor
+from artificer.values.base import JsonObject
+from artificer.values.blocks import Message
+
+Work = Callable[[Call], Awaitable[Receipt | str]]
+
+ANYTHING: JsonObject = {"type": "object"}
+"""A schema that takes any arguments."""
+
+
+class SteppingClock:
+    """A clock that moves by ``step`` milliseconds whenever somebody looks at it."""
+
+    def __init__(self, start: int = 1_700_000_000_000, step: int = 1) -> None:
+        self.time = start
+        self.step = step
+
+    def now(self) -> int:
+        """The next moment."""
+        self.time += self.step
+        return self.time
+
+    def new_run_id(self) -> str:
+        """An id made of the time."""
+        return f"run-{self.now()}"
+
+
+class HandMade:
+    """An executor of plain coroutine functions that keeps every call it was given."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, tuple[ToolDefinition, Work]] = {}
+        self.calls: list[Call] = []
+
+    def add(
+        self, name: str, work: Work, *, schema: JsonObject | None = None, **facts: Any
+    ) -> ToolDefinition:
+        """Offer a tool. ``facts`` are further fields of its definition, such as ``effect``."""
+        facts = {"effect": "pure", "description": f"The tool {name}.", **facts}
+        tool = ToolDefinition(name=name, input_schema=schema or ANYTHING, **facts)
+        self._tools[name] = (tool, work)
+        return tool
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definitions, in the order in which they were added."""
+        return tuple(tool for tool, _ in self._tools.values())
+
+    async def execute(self, call: Call) -> Receipt:
+        """Perform a call; text is a receipt that all went well."""
+        self.calls.append(call)
+        result = await self._tools[call.definition.name][1](call)
+        return Receipt(status="ok", content=result) if isinstance(result, str) else result
+
+
+@dataclass
+class Rig:
+    """Stores, tools and a clock from which runs, resumptions and replays are made."""
+
+    journal: Journal = field(default_factory=MemoryJournal)
+    blobs: BlobStore = field(default_factory=MemoryStore)
+    tools: HandMade = field(default_factory=HandMade)
+    clock: SteppingClock = field(default_factory=SteppingClock)
+    approver: Approver | None = None
+    observer: Observer = field(default_factory=Observer)
+
+    def executors(self) -> list[Executor]:
+        """The hand-made tools and the ``create_*`` tools."""
+        return [self.tools, ArtifactExecutor(self.blobs)]
+
+    def engine(self, provider: Provider) -> Engine:
+        """An engine over the rig's parts."""
+        by_name = {tool.name: e for e in self.executors() for tool in e.tools}
+        performer = Performer(provider, by_name, self.approver, self.blobs, self.clock)
+        return Engine(self.journal, performer, self.observer)
+
+    def spec(self, **facts: Any) -> RunSpec:
+        """A spec that offers the hand-made tools, and for ``deliver`` the ``create_*`` ones."""
+        facts = {"kind": "chat", "prompt": "Go.", "model": "m", "provider": "scripted", **facts}
+        executors = self.executors() if facts["kind"] == "deliver" else [self.tools]
+        tools = toolset(tuple(tool for e in executors for tool in e.tools))
+        return RunSpec(toolset=tools.to_text(), **facts)
+
+    async def run(
+        self, script: list[Answer] | Provider, *, run: str = "run", **facts: Any
+    ) -> RunState:
+        """Start a run and drive it as far as it goes. ``facts`` are fields of its spec."""
+        return await self.engine(as_provider(script)).start(run, self.spec(**facts))
+
+    async def resume(self, script: list[Answer] | Provider, *, run: str = "run") -> RunState:
+        """Take a run up again."""
+        return await self.engine(as_provider(script)).resume(run)
+
+    async def replay(self, *, run: str = "run") -> Replay:
+        """Replay a run, requests included."""
+        return await replay(self.journal, self.blobs, run, ScriptedProvider([]))
+
+    async def events(self, *, run: str = "run") -> list[Event]:
+        """The events of a run."""
+        loaded = await load(self.journal, self.blobs, run)
+        return [line.event for line in loaded.lines if isinstance(line, EventLine)]
+
+    def deliverable(self, state: RunState) -> Deliverable:
+        """What a finished run delivered. Raises InvariantError when it is not finished."""
+        if state.deliverable is None:
+            raise InvariantError("The run has delivered nothing.")
+        return Deliverable.model_validate_json(self.blobs.get(state.deliverable))
+
+
+def as_provider(script: list[Answer] | Provider) -> Provider:
+    """A provider as it is, or one that gives these answers in order."""
+    return ScriptedProvider(script) if isinstance(script, list) else script
+
+
+def messages_of(body: JsonObject) -> tuple[Message, ...]:
+    """The conversation in a request that :class:`ScriptedProvider` was sent."""
+    items: Any = body["messages"]
+    return tuple(Message.model_validate_json(json.dumps(item)) for item in items)
+
+
+def unpaired(messages: Sequence[Message]) -> list[str]:
+    """What is wrong with a conversation by invariant 1; empty when nothing is.
+
+    Every call is answered once, in the next message, in the order of the calls; no id is used
+    twice; nothing else is answered.
+    """
+    faults: list[str] = []
+    seen: set[str] = set()
+    open_calls: list[str] = []
+    for number, message in enumerate(messages):
+        answers = [b.tool_use_id for b in message.blocks if b.type == "tool_result"]
+        if answers != open_calls:
+            faults.append(f"message {number} answers {answers}, not {open_calls}")
+        open_calls = [call.id for call in message.calls]
+        faults += [f"message {number} reuses the id {i}" for i in open_calls if i in seen]
+        seen.update(open_calls)
+        if open_calls and message.role != "assistant":
+            faults.append(f"message {number} calls tools as {message.role}")
+    if open_calls:
+        faults.append(f"{open_calls} are never answered")
+    return faults
