@@ -91,19 +91,24 @@ async def run_process(
     process, descriptors = _start(argv, {**env, MARK: mark}, cwd)
     tree = ProcessTree(process.pid, mark)
     readers = [PipeReader(d, out.take) for d, out in zip(descriptors, outputs, strict=True)]
-    timed_out, left_behind, whole = False, 0, False
+    exited, left_behind = False, 0
     try:
         async with asyncio.timeout(seconds):
             await exit_of(process.pid)
-            whole = True
+            exited = True
             await asyncio.wait([reader.ended for reader in readers], timeout=DRAIN_GRACE)
     except TimeoutError:
-        timed_out = not whole
+        pass  # if the program has exited, only its last output was awaited
     finally:
-        left_behind = await _end(tree, readers, exited=whole)
-        process.poll()
+        try:
+            left_behind = await _end(tree)
+        finally:
+            process.poll()
+            for reader in readers:
+                reader.read_ready()
+                reader.close()
     return Finished(
-        exit_code=None if timed_out else process.returncode,
+        exit_code=process.returncode if exited else None,
         stdout=outputs[0].stream(),
         stderr=outputs[1].stream(),
         output_hash=outputs[0].digest,
@@ -112,16 +117,11 @@ async def run_process(
     )
 
 
-async def _end(tree: ProcessTree, readers: Sequence[PipeReader], *, exited: bool) -> int:
-    """End what is left of the tree, take its last words, and return how many were left."""
-    try:
-        left = tree.members() if not exited or tree.may_have_more() else set()
-        if left:
-            await tree.end()
-    finally:
-        for reader in readers:
-            reader.read_ready()
-            reader.close()
+async def _end(tree: ProcessTree) -> int:
+    """End what is left of the tree, and return how many processes beside the root that was."""
+    left = tree.members()
+    if left:
+        await tree.end()
     return len(left - {tree.root})
 
 

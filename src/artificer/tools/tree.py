@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 from dataclasses import dataclass, field
-from pathlib import Path
 from signal import Signals
 from typing import NamedTuple
 
@@ -24,8 +23,6 @@ TERM_GRACE = 1.0
 
 KILL_PATIENCE = 2.0
 """Seconds that killed processes get to disappear: one in an uninterruptible wait may not."""
-
-_PROC = Path("/proc")
 
 
 class _Process(NamedTuple):
@@ -47,10 +44,17 @@ class ProcessTree:
     root: int
     mark: str
     _seen: set[tuple[int, int]] = field(default_factory=set)
+    _began: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        root = _read_process(str(self.root), zombies=True)
+        self._began = root.started if root else 0
 
     def members(self) -> set[int]:
         """The processes of the tree that are alive, the root among them."""
-        processes = _living()
+        if self._is_alone():
+            return {self.root} if _read_process(str(self.root)) else set()
+        processes = [p for p in _living() if p.started >= self._began]
         found = {
             p.pid
             for p in processes
@@ -64,14 +68,6 @@ class ProcessTree:
             grown = bool(children)
         self._seen |= {(p.pid, p.started) for p in processes if p.pid in found}
         return found
-
-    def may_have_more(self) -> bool:
-        """Whether any process was created after the root: if not, there is no tree to look for."""
-        try:
-            newest = int((_PROC / "loadavg").read_text().split()[-1])
-        except (OSError, ValueError, IndexError):
-            return True
-        return newest != self.root
 
     def signal(self, number: Signals) -> None:
         """Send a signal to every member; those that are gone already are no error."""
@@ -118,9 +114,17 @@ class ProcessTree:
             pause = min(2 * pause, 0.05)
         return True
 
+    def _is_alone(self) -> bool:
+        """Whether no process at all was created after the root: then there is nothing to find."""
+        try:
+            newest = int(_read("/proc/loadavg").split()[-1])
+        except (OSError, ValueError, IndexError):
+            return False
+        return newest == self.root
+
     def _is_marked(self, pid: int) -> bool:
         try:
-            environment = (_PROC / str(pid) / "environ").read_bytes()
+            environment = _read(f"/proc/{pid}/environ")
         except OSError:  # gone, or somebody else's
             return False
         return f"{MARK}={self.mark}".encode() in environment.split(b"\0")
@@ -151,16 +155,30 @@ def _set(future: asyncio.Future[None]) -> None:
 def _living() -> list[_Process]:
     """Every process of this machine that is not a zombie; empty without ``/proc``."""
     try:
-        names = [entry.name for entry in os.scandir(_PROC)]
+        names = [entry.name for entry in os.scandir("/proc")]
     except OSError:
         return []
-    found = []
-    for name in names:
-        if name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                # proc(5): pid (comm) state ppid pgrp session …; comm may hold any character.
-                stat = (_PROC / name / "stat").read_text(errors="replace")
-                facts = stat.rpartition(")")[2].split()
-                if facts[0] not in "ZX":
-                    found.append(_Process(int(name), int(facts[1]), int(facts[3]), int(facts[19])))
-    return found
+    return [p for name in names if name.isdigit() and (p := _read_process(name))]
+
+
+def _read_process(pid: str, *, zombies: bool = False) -> _Process | None:
+    try:
+        # proc(5): pid (comm) state ppid pgrp session …; comm may hold any character.
+        facts = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    except OSError:
+        return None
+    if facts[0] in b"ZX" and not zombies:
+        return None
+    return _Process(int(pid), int(facts[1]), int(facts[3]), int(facts[19]))
+
+
+def _read(path: str) -> bytes:
+    """A file of ``/proc``, without the cost of a file object: there are hundreds to read."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        pieces = []
+        while piece := os.read(descriptor, 1 << 16):
+            pieces.append(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)
