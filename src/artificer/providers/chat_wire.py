@@ -17,12 +17,12 @@ from artificer.ports import Memo, Payload
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.failures import failure
 from artificer.providers.mapping import (
-    EMPTY_TURN,
     NewId,
     arguments_text,
     call_block,
     clean,
     count_of,
+    filled,
     fresh_id,
     raw_arguments,
     result_text,
@@ -146,18 +146,22 @@ def _user_items(message: Message) -> list[JsonObject]:
         {
             "role": "tool",
             "tool_call_id": wire_id(block.tool_use_id),
-            "content": clean(result_text(block)),
+            "content": result_text(block),
         }
         for block in message.blocks
         if isinstance(block, ToolResultBlock)
     ]
     if message.text.strip() or not items:
-        items.append({"role": "user", "content": clean(message.text).strip() or EMPTY_TURN})
+        items.append({"role": "user", "content": filled(message.text)})
     return items
 
 
 def _assistant_item(message: Message, tools: WireTools, dialect: ChatDialect) -> JsonObject:
-    item: JsonObject = {"role": "assistant", "content": clean(message.text) or None}
+    says_something = bool(message.text.strip()) or not message.calls
+    item: JsonObject = {
+        "role": "assistant",
+        "content": filled(message.text) if says_something else None,
+    }
     calls: list[JsonValue] = [
         {
             "id": wire_id(call.id),
@@ -171,8 +175,6 @@ def _assistant_item(message: Message, tools: WireTools, dialect: ChatDialect) ->
     ]
     if calls:
         item["tool_calls"] = calls
-    elif not message.text.strip():
-        item["content"] = EMPTY_TURN
     if dialect.returns_reasoning:
         for block in message.blocks:
             if isinstance(block, ReasoningBlock) and block.provider == dialect.tag:

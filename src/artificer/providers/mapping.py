@@ -13,7 +13,7 @@ from artificer.values.blocks import ToolResultBlock, ToolUseBlock
 from artificer.values.strict_json import parse_object
 
 EMPTY_TURN = "(empty)"
-"""Stands for a message without anything to send: every provider refuses an empty one."""
+"""Stands for a message or a result without a word: providers refuse empty ones."""
 
 UNPARSABLE = "unparsable_arguments"
 """The one member under which arguments that are no JSON object travel back to the model."""
@@ -47,6 +47,11 @@ def clean(text: str) -> str:
     return text
 
 
+def filled(text: str) -> str:
+    """Return a text that may be sent: clean, and not blank."""
+    return clean(text) if text.strip() else EMPTY_TURN
+
+
 def arguments_object(raw: str) -> JsonObject:
     """Return raw arguments as an object, whatever the model wrote.
 
@@ -66,7 +71,7 @@ def arguments_text(raw: str) -> str:
 
 def result_text(block: ToolResultBlock) -> str:
     """Return a tool result's text for protocols that have no error flag: the status leads."""
-    return f"[{block.status}] {block.content}" if block.is_error else block.content
+    return f"[{block.status}] {clean(block.content)}" if block.is_error else filled(block.content)
 
 
 def call_block(

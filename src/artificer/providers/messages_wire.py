@@ -22,6 +22,7 @@ from artificer.providers.mapping import (
     call_block,
     clean,
     count_of,
+    filled,
     fresh_id,
     raw_arguments,
     text_of,
@@ -137,7 +138,7 @@ def _user_content(message: Message) -> list[JsonValue]:
             "type": "tool_result",
             "tool_use_id": wire_id(block.tool_use_id),
             # An empty error result is refused ("content cannot be empty if is_error is true").
-            "content": clean(block.content) if block.content.strip() else EMPTY_TURN,
+            "content": filled(block.content),
             "is_error": block.is_error,
         }
         for block in message.blocks

@@ -17,12 +17,12 @@ from artificer.ports import Memo, Payload
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.failures import classify, failure
 from artificer.providers.mapping import (
-    EMPTY_TURN,
     NewId,
     arguments_text,
     call_block,
     clean,
     count_of,
+    filled,
     fresh_id,
     raw_arguments,
     result_text,
@@ -142,7 +142,7 @@ def _user_items(message: Message) -> list[JsonObject]:
         {
             "type": "function_call_output",
             "call_id": wire_id(block.tool_use_id),
-            "output": clean(result_text(block)) or EMPTY_TURN,
+            "output": result_text(block),
         }
         for block in message.blocks
         if isinstance(block, ToolResultBlock)
@@ -182,7 +182,7 @@ def _call(block: ToolUseBlock, tools: WireTools) -> JsonObject:
 
 
 def _message(role: str, kind: str, text: str) -> JsonObject:
-    content: JsonObject = {"type": kind, "text": clean(text) if text.strip() else EMPTY_TURN}
+    content: JsonObject = {"type": kind, "text": filled(text)}
     return {"type": "message", "role": role, "content": [content]}
 
 

@@ -1,0 +1,82 @@
+"""What the provider tests share: one conversation, and the three adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from artificer.contracts.definition import ModelRequest, ToolDefinition, open_object
+from artificer.ports import Memo, Payload, Provider
+from artificer.providers.anthropic import Anthropic
+from artificer.providers.attempts import Limits
+from artificer.providers.openai_chat import OpenAIChat
+from artificer.providers.openai_responses import OpenAIResponses
+from artificer.testing.strict_rules import Protocol
+from artificer.values.blocks import Message, ToolResultBlock, user
+from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
+
+KEY = "sk-test-0123456789abcdef"
+QUICK = Limits(first_delay=0.05, max_delay=0.4, drain=1.0, jitter=lambda: 0.5)
+
+ADD = ToolDefinition(
+    name="math.add",
+    description="Add two integers.",
+    input_schema=open_object(a={"type": "integer"}, b={"type": "integer"}),
+    effect="pure",
+)
+FIND = ToolDefinition(
+    name="find",
+    description="Find files.",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "minLength": 1},
+            "limit": {"type": "integer", "minimum": 1},
+        },
+        "required": ["pattern"],
+    },
+)
+TOOLS = (ADD, FIND)
+
+PROVIDERS: dict[Protocol, Callable[..., Provider]] = {
+    "chat": OpenAIChat,
+    "messages": Anthropic,
+    "responses": OpenAIResponses,
+}
+
+
+def a_request(**changes: object) -> ModelRequest:
+    """A request with two tools; ``changes`` replace members."""
+    whole: dict[str, object] = {
+        "model": "m",
+        "system": "Be brief.",
+        "tools": TOOLS,
+        "tool_choice": ToolChoice(),
+        "max_tokens": 200,
+    }
+    return ModelRequest.model_validate({**whole, **changes})
+
+
+async def ask(
+    provider: Provider,
+    messages: Sequence[Message] = (user("What is 1 + 2?"),),
+    on_delta: Callable[[Delta], None] = lambda _: None,
+    **changes: object,
+) -> ModelReply | ModelFailure:
+    """Prepare and generate once."""
+    payload: Payload = provider.prepare(a_request(**changes), messages, Memo())
+    return await provider.generate(payload, on_delta)
+
+
+def reply(outcome: ModelReply | ModelFailure) -> ModelReply:
+    """The outcome, which must be a reply."""
+    assert isinstance(outcome, ModelReply), outcome
+    return outcome
+
+
+def with_results(messages: Sequence[Message], answer: ModelReply, content: str) -> list[Message]:
+    """The conversation after every call of a reply has been answered."""
+    said = Message(role="assistant", blocks=answer.blocks)
+    results = tuple(
+        ToolResultBlock(tool_use_id=call.id, status="ok", content=content) for call in said.calls
+    )
+    return [*messages, said, Message(role="user", blocks=results)]

@@ -1,0 +1,208 @@
+"""Retries, timeouts and the naming of what breaks, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from provider_kit import ask
+
+from artificer.providers.anthropic import Anthropic
+from artificer.providers.attempts import Limits, OpenStream, broken_by, generate_with_attempts
+from artificer.providers.chat_wire import ChatDialect, ChatStream
+from artificer.providers.failures import classify, failure
+from artificer.providers.messages_wire import MessagesDialect, MessagesStream
+from artificer.providers.openai_responses import OpenAIResponses
+from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
+from artificer.values.model import ModelFailure, ModelReply
+
+QUICK = Limits(first_delay=0.001, max_delay=0.002, idle=0.2, drain=0.05, request=5)
+DONE = {"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]}
+
+
+class _StatusError(Exception):
+    """Looks like an SDK's error for a status."""
+
+    def __init__(self, status: int, message: str = "no", retry_after: str | None = None) -> None:
+        super().__init__(message)
+        self.status_code = status
+        self.response = self
+        self.body = None
+        self.headers = {} if retry_after is None else {"retry-after": retry_after}
+
+
+def streams(*outcomes: object) -> OpenStream:
+    """Each request plays the next outcome: an error to raise, or events (which may be errors)."""
+    remaining: Iterator[object] = iter(outcomes)
+
+    async def events(items: list[object]) -> AsyncIterator[object]:
+        for item in items:
+            if isinstance(item, Exception):
+                raise item
+            if isinstance(item, float):
+                await asyncio.sleep(item)
+            else:
+                yield item
+
+    @asynccontextmanager
+    async def opened(items: list[object]) -> AsyncIterator[AsyncIterator[object]]:
+        yield events(items)
+
+    async def open_stream() -> object:
+        outcome = next(remaining)
+        if isinstance(outcome, Exception):
+            raise outcome
+        assert isinstance(outcome, list)
+        return opened(outcome)
+
+    return open_stream  # type: ignore[return-value]
+
+
+async def run(*outcomes: object, limits: Limits = QUICK) -> ModelReply | ModelFailure:
+    return await generate_with_attempts(
+        streams(*outcomes), lambda: ChatStream(ChatDialect("x"), ()), lambda _: None, limits
+    )
+
+
+@pytest.mark.req("provider-retries")
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        ConnectionResetError("gone"),
+        _StatusError(500),
+        _StatusError(529),
+        _StatusError(429, retry_after="0"),
+        [json.JSONDecodeError("bad", "{", 0)],
+        [{"choices": []}],
+        [{"error": {"message": "Overloaded", "code": 503}}],
+        [1.0],
+    ],
+    ids=lambda outcome: str(outcome)[:30],
+)
+async def test_what_may_pass_is_asked_again(outcome: object) -> None:
+    answer = await run(outcome, [DONE])
+    assert isinstance(answer, ModelReply)
+    assert answer.attempts == 2
+
+
+@pytest.mark.req("provider-retries")
+async def test_attempts_are_bounded() -> None:
+    failed = await run(*[ConnectionResetError("gone")] * 9)
+    assert isinstance(failed, ModelFailure)
+    assert (failed.code, failed.attempts) == ("unavailable", QUICK.attempts)
+
+
+@pytest.mark.req("provider-retries")
+async def test_a_complete_reply_survives_the_death_of_its_connection() -> None:
+    for after in (ConnectionResetError("gone"), 9.0):
+        answer = await run([DONE, after])
+        assert isinstance(answer, ModelReply)
+        assert answer.attempts == 1
+
+
+@pytest.mark.req("provider-retries")
+async def test_an_endless_stream_meets_the_request_timeout() -> None:
+    trickle = [{"choices": []}, 0.05] * 1000
+    limits = Limits(attempts=1, request=0.3, idle=0.2)
+    failed = await run(trickle, limits=limits)
+    assert isinstance(failed, ModelFailure)
+    assert failed.code == "timeout"
+
+
+@pytest.mark.req("provider-retries")
+@pytest.mark.parametrize("header", ["3600", "date"])
+async def test_a_retry_after_beyond_the_cap_ends_the_attempts(header: str) -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    failed = await run(_StatusError(429, retry_after=later if header == "date" else header), [DONE])
+    assert isinstance(failed, ModelFailure)
+    assert (failed.code, failed.attempts) == ("rate_limited", 1)
+
+
+@pytest.mark.req("provider-classified-failures")
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (400, "the request exceeds: exceed_context_size_error", "context_overflow"),
+        (400, "context_length_exceeded", "context_overflow"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", "context_overflow"),
+        (413, "request_too_large", "context_overflow"),
+        (400, "tools.0: bad schema", "bad_request"),
+        (422, "no", "bad_request"),
+        (401, "no", "auth"),
+        (403, "no", "auth"),
+        (404, "no model of that name", "not_found"),
+        (408, "no", "timeout"),
+        (429, "no", "rate_limited"),
+        (500, "no", "unavailable"),
+        (500, "output that does not match the expected peg-native format", "malformed_response"),
+        (529, "no", "overloaded"),
+        (None, "overloaded_error: Overloaded", "overloaded"),
+        (None, "rate_limit_exceeded", "rate_limited"),
+        (None, "invalid_request_error: no", "bad_request"),
+        (None, "something else", "unavailable"),
+    ],
+)
+def test_failures_are_named_by_status_and_message(
+    status: int | None, message: str, code: str
+) -> None:
+    assert classify(status, message) == code
+
+
+@pytest.mark.req("provider-secrets")
+def test_a_failure_holds_no_key() -> None:
+    key = "very-private-key-of-mine"
+    said = failure("auth", f"Key {key} refused; Bearer {key}; sk-ant-api03-{'x' * 30}", secret=key)
+    assert key not in said.message
+    assert "xxxx" not in said.message
+    assert "gpt-4o-2024-08-06" in failure("not_found", "no model gpt-4o-2024-08-06").message
+    wrapped = broken_by(_StatusError(401, f"bad key {key}"), started=False, secret=key)
+    assert key not in wrapped.outcome.message
+
+
+@pytest.mark.req("provider-classified-failures")
+@pytest.mark.parametrize(
+    ("make", "variable"),
+    [(Anthropic, "NO_SUCH_KEY_A"), (OpenAIResponses, "NO_SUCH_KEY_B")],
+)
+async def test_no_key_is_a_failure_that_says_which(make: type[Anthropic], variable: str) -> None:
+    failed = await ask(make(key_variable=variable))
+    assert isinstance(failed, ModelFailure)
+    assert failed.code == "auth"
+    assert variable in failed.message
+
+
+KEYS = """type delta message content content_block index choices tool_calls function arguments
+name id item item_id response output status error usage finish_reason stop_reason text"""
+KINDS = """message_start content_block_start content_block_delta message_delta response.completed
+response.failed response.output_item.added response.output_item.done error
+response.function_call_arguments.delta"""
+keys = st.sampled_from(KEYS.split())
+kinds = st.sampled_from(KINDS.split())
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=8,
+)
+events = st.dictionaries(keys, json_values, max_size=5).flatmap(
+    lambda event: kinds.map(lambda kind: {**event, "type": kind})
+)
+
+
+@pytest.mark.req("provider-hostile-stream")
+@given(st.lists(events | json_values, max_size=6))
+def test_no_event_ever_raises(hostile: list[object]) -> None:
+    for stream in (
+        ChatStream(ChatDialect("x"), ()),
+        MessagesStream(MessagesDialect("x"), ()),
+        ResponsesStream(ResponsesDialect("x"), (), 100),
+    ):
+        for event in hostile:
+            stream.feed(event)
+        assert isinstance(stream.finish(), ModelReply | ModelFailure)

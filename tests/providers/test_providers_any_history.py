@@ -1,0 +1,188 @@
+"""Any history that the core can build is accepted by what a real provider would check."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from provider_kit import TOOLS, a_request
+
+from artificer.contracts.strict_schema import ANTHROPIC_STRICT, OPENAI_STRICT
+from artificer.ports import Memo, Payload
+from artificer.providers import chat_wire, messages_wire, responses_wire
+from artificer.testing.strict_rules import Protocol, check_request
+from artificer.values.blocks import (
+    Block,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user,
+)
+from artificer.values.canon import canonical
+from artificer.values.model import ToolChoice
+from artificer.values.strict_json import parse_object
+
+CHAT = chat_wire.ChatDialect("a", strict=OPENAI_STRICT)
+MESSAGES = messages_wire.MessagesDialect("a", strict=ANTHROPIC_STRICT)
+RESPONSES = responses_wire.ResponsesDialect("a", strict=OPENAI_STRICT)
+
+THINKING = {
+    "a/chat": {"reasoning_content": "Hm."},
+    "a/messages": {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+    "a/responses": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+    "b/messages": {"type": "thinking", "thinking": "Hm.", "signature": "other"},
+}
+
+words = st.sampled_from(["", " ", "\n", "Hello.", "ünï ∑ 🎈", '{"a": 1}'])
+arguments = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(
+        [
+            "",
+            "{}",
+            '{"a": 1, "a": 2}',
+            '{"a": NaN}',
+            '{"a": 123456789012345678901}',
+            '{"a": "\\ud800"}',
+            "[1]",
+            "null",
+            '{"a": 1',
+            "[" * 100,
+            '{"a": 1.5}',
+        ]
+    ),
+)
+names = st.one_of(st.sampled_from(["math.add", "find", "math_add", ""]), st.text(max_size=70))
+ids = st.one_of(st.sampled_from(["toolu_01", "call_1", "x" * 64, "a b", "é"]), st.text(max_size=5))
+texts = st.builds(TextBlock, text=words)
+reasoning = st.sampled_from(sorted(THINKING)).map(
+    lambda tag: ReasoningBlock(provider=tag, data=json.dumps(THINKING[tag]))
+)
+statuses = st.sampled_from(["ok", "error", "invalid", "unknown_tool", "denied", "ambiguous"])
+
+
+@st.composite
+def turns(draw: st.DrawFn, number: int) -> list[Message]:
+    """One reply with any blocks, and a user message with exactly one result per call."""
+    calls = draw(st.lists(st.tuples(ids, names, arguments), max_size=3, unique_by=lambda c: c[0]))
+    blocks: list[Block] = [
+        ToolUseBlock(id=f"{call_id}{number}", name=name, arguments=raw)
+        for call_id, name, raw in calls
+    ]
+    blocks = draw(st.lists(reasoning | texts, max_size=3)) + blocks + draw(st.lists(texts))
+    results: list[Block] = [
+        ToolResultBlock(tool_use_id=block.id, status=draw(statuses), content=draw(words))
+        for block in blocks
+        if isinstance(block, ToolUseBlock)
+    ]
+    after = draw(st.lists(texts, max_size=1)) if results else [TextBlock(text=draw(words))]
+    return [
+        Message(role="assistant", blocks=tuple(draw(st.permutations(blocks)))),
+        Message(role="user", blocks=tuple(results + after)),
+    ]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Message]:
+    history = [user(draw(words))]
+    for number in range(draw(st.integers(0, 3))):
+        history += draw(turns(number))
+    return history
+
+
+def payloads(history: list[Message], **changes: object) -> dict[Protocol, Payload]:
+    request = a_request(**changes)
+    return {
+        "chat": chat_wire.to_payload(request, history, Memo(), CHAT),
+        "messages": messages_wire.to_payload(request, history, Memo(), MESSAGES),
+        "responses": responses_wire.to_payload(request, history, Memo(), RESPONSES),
+    }
+
+
+@pytest.mark.req("provider-any-history")
+@given(histories())
+def test_every_paired_history_is_accepted(history: list[Message]) -> None:
+    for protocol, payload in payloads(history).items():
+        check_request(protocol, payload.body)
+        assert json.loads(canonical(payload.body)) == payload.body
+
+
+@pytest.mark.req("provider-any-history")
+@given(histories(), st.sampled_from([(), TOOLS]))
+def test_requests_with_and_without_tools_are_accepted(
+    history: list[Message], tools: tuple[object, ...]
+) -> None:
+    for mode in ("auto", "none", "required"):
+        changes = {"tools": tools, "tool_choice": ToolChoice(mode=mode), "system": " "}
+        for protocol, payload in payloads(history, **changes).items():
+            check_request(protocol, payload.body)
+
+
+@pytest.mark.req("provider-any-history", "provider-raw-arguments")
+@given(arguments)
+def test_any_text_as_arguments_becomes_an_object_that_says_what_it_was(raw: str) -> None:
+    call = ToolUseBlock(id="c", name="find", arguments=raw)
+    result = ToolResultBlock(tool_use_id="c", status="invalid", content="no")
+    history = [
+        user("Hi"),
+        Message(role="assistant", blocks=(call,)),
+        Message(role="user", blocks=(result,)),
+    ]
+    bodies = payloads(history)
+    sent = [
+        json.loads(bodies["chat"].items[2]["tool_calls"][0]["function"]["arguments"]),
+        bodies["messages"].items[1]["content"][0]["input"],
+        json.loads(bodies["responses"].items[1]["arguments"]),
+    ]
+    parsed = parse_object(raw)
+    expected = parsed if isinstance(parsed, dict) else {"unparsable_arguments": raw}
+    assert sent == [expected] * 3
+
+
+@pytest.mark.req("provider-reasoning")
+@given(histories())
+def test_reasoning_of_others_is_never_sent(history: list[Message]) -> None:
+    sent = {protocol: json.dumps(payload.body) for protocol, payload in payloads(history).items()}
+    assert "Hm." not in sent["chat"]
+    assert '"signature": "other"' not in sent["messages"]
+    assert "reasoning_content" not in sent["messages"]
+    assert '"signature"' not in sent["responses"]
+
+
+@pytest.mark.req("provider-reasoning")
+def test_own_reasoning_goes_back_in_its_place() -> None:
+    def thinking(tag: str) -> ReasoningBlock:
+        return ReasoningBlock(provider=tag, data=json.dumps(THINKING[tag]))
+
+    def history(tag: str) -> list[Message]:
+        blocks = (
+            thinking(tag),
+            TextBlock(text="One."),
+            thinking(tag),
+            ToolUseBlock(id="c", name="find", arguments="{}"),
+        )
+        result = ToolResultBlock(tool_use_id="c", status="ok", content="x")
+        return [
+            user("Hi"),
+            Message(role="assistant", blocks=blocks),
+            Message(role="user", blocks=(result,)),
+        ]
+
+    content = payloads(history("a/messages"))["messages"].items[1]["content"]
+    assert [block["type"] for block in content] == ["thinking", "text", "thinking", "tool_use"]
+    assert content[0] == THINKING["a/messages"]
+    items = payloads(history("a/responses"))["responses"].items[1:5]
+    assert [item["type"] for item in items] == [
+        "reasoning",
+        "message",
+        "reasoning",
+        "function_call",
+    ]
+    assert items[0] == THINKING["a/responses"]
+    dialect = chat_wire.ChatDialect("a", returns_reasoning=True)
+    back = chat_wire.to_payload(a_request(), history("a/chat"), Memo(), dialect).items[2]
+    assert back["reasoning_content"] == "Hm."
