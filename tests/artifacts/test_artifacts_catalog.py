@@ -254,6 +254,13 @@ def test_charts_share_one_namespace_and_the_other_kinds_have_their_own() -> None
     assert pointers("create_list", MINIMAL["create_list"], (ref("checklist", "a"),)) == []
 
 
+def with_id(tool: str, artifact_id: str) -> dict[str, Any]:
+    arguments = copy.deepcopy(MINIMAL[tool])
+    inner = next((v for v in arguments.values() if isinstance(v, dict)), arguments)
+    inner["name" if tool == "create_file" else "id"] = artifact_id
+    return arguments
+
+
 @pytest.mark.req("artifact-counts")
 @pytest.mark.parametrize(
     ("tool", "count"),
@@ -271,6 +278,8 @@ def test_a_run_makes_at_most_so_many_of_a_kind(tool: str, count: int) -> None:
     kind = catalog.kind_of(tool)
     made = tuple(ref(kind, f"n{i}.md" if kind == "file" else f"n{i}") for i in range(count))
     assert problems(tool, MINIMAL[tool], made[1:]) == ()
+    replacing = with_id(tool, made[0].id)
+    assert problems(tool, {**replacing, "replace": True}, made) == ()
     (problem,) = problems(tool, MINIMAL[tool], made)
     assert (problem.pointer, problem.limit, problem.actual) == ("", count, count + 1)
 

@@ -110,6 +110,12 @@ def test_findings_are_bounded_and_say_how_many_there_are() -> None:
 
 
 @pytest.mark.req("deliverable-findings")
+def test_a_fault_is_not_lost_behind_many_harmless_findings() -> None:
+    narrative = "{{artifact:chart:revenue}} " * 500 + "{{artifact:pie:x}}"
+    assert [f.code for f in blocking(examine(narrative, MADE).findings)] == ["unknown_kind"]
+
+
+@pytest.mark.req("deliverable-findings")
 @given(st.text(alphabet="{}:`|\n-1. artifcREVenuhb", max_size=200))
 def test_examining_twice_changes_nothing_more(text: str) -> None:
     once = examine(text + "{{artifact:chart:revenue}}", MADE)
@@ -141,6 +147,7 @@ def test_a_repair_that_corrects_is_accepted() -> None:
     assert keeps(GOOD, GOOD + " More.", MADE) is None
     assert keeps(GOOD, GOOD.replace("Revenue", "revenue"), MADE) is None
     assert keeps(GOOD + " {{artifact:pie:x}}", GOOD + " {{artifact:chart:x}}", MADE) is None
+    assert keeps("See {{artifact:list:Todo}}.", "See {{artifact:list:todo}}!", MADE) is None
     table = "Words.\n\n" + "| a | b |\n|---|---|\n" + "| some cell | other cell |\n" * 40
     assert keeps(table, "Words. {{artifact:table:costs}}", MADE) is None
     endless = GOOD + "x" * 5 * MAX_NARRATIVE

@@ -39,6 +39,16 @@ def test_what_is_written_is_found_at_its_code_points(before: str, kind: Any, nam
     assert text[item.start : item.end] == token
 
 
+@pytest.mark.req("placeholder-faults")
+def test_a_file_name_is_at_most_as_long_as_one_may_be() -> None:
+    name = "/".join(["f" * 48, "g" * 48, "h" * 40, "l" * 18 + ".md"])
+    assert len(name) == 160
+    assert [item.id for item in find(placeholder("file", name))] == [name]
+    assert [f.code for f in scan(placeholder("file", "l" + name))[1]] == ["malformed"]
+    longer = name.replace("l.md", "ll.md")
+    assert [f.code for f in scan(placeholder("file", longer))[1]] == ["malformed"]
+
+
 @pytest.mark.req("placeholder-grammar")
 @given(st.text(st.characters(exclude_characters="{")))
 def test_text_without_braces_has_no_placeholders(text: str) -> None:

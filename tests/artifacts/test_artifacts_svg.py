@@ -139,6 +139,13 @@ def uses(levels: int, each: int) -> str:
         pytest.param(uses(9, 1), "chain", id="long chain"),
         pytest.param(uses(500, 1), "chain", id="very long chain"),
         pytest.param(
+            "<svg>"
+            + "".join(f'<use id="u{i}" href="#u{i + 1}"/>' for i in range(2_000))
+            + '<g id="u2000"/></svg>',
+            "chain",
+            id="very long chain forward",
+        ),
+        pytest.param(
             '<svg><marker id="m">'
             + "<rect/>" * 100
             + '</marker><g marker-mid="url(#m)"><path d="M0 0'

@@ -219,9 +219,7 @@ def path(value: str) -> str | None:
 
 
 def _complete(command: str, wanted: int, have: int) -> bool:
-    if not wanted:
-        return not have
-    return have > 0 and have % wanted == 0
+    return not wanted or (have > 0 and have % wanted == 0)
 
 
 def _numbers(value: str) -> list[str] | None:
