@@ -12,12 +12,13 @@ from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg import Svg
 from artificer.artifacts.table import Table
-from artificer.errors import MissingExtraError
+from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import to_svg
 from artificer.render.charts.words import Grid, grid, summary
 from artificer.render.report import Name
 from artificer.render.tables import csv_link, table_html
-from artificer.render.text import clean, escape
+from artificer.render.text import clean, escape, one_line
+from artificer.values.text import clip
 
 _WIDE_TABLE = 5
 """A table with this many columns may be wider than the text."""
@@ -26,7 +27,8 @@ _WIDE_TABLE = 5
 def artifact_html(artifact: Artifact, name: Name) -> str:
     """Return the artifact as one block element whose id is ``name.anchor``.
 
-    A chart that cannot be drawn, because the extra ``charts`` is not installed, shows its data.
+    A chart that cannot be drawn, such as when the extra ``charts`` is not installed, shows its
+    data and says why.
     """
     match artifact:
         case Table():
@@ -73,9 +75,10 @@ def _chart(chart: Chart, name: Name) -> str:
     rows = table_html(data, caption, f"Data of {name.short}")
     try:
         drawing, opened, note = to_svg(chart), "", ""
-    except MissingExtraError as error:
+    except (MissingExtraError, InvariantError) as error:
         drawing, opened = "", " open"
-        note = f'<p class="note">Shown as data. {escape(f"{error} {error.hint}")}</p>'
+        words = clip(one_line(f"{error} {error.hint or ''}"), 300)
+        note = f'<p class="note">Shown as data. {escape(words)}</p>'
     if drawing:
         drawing = (
             f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(name.short)}">'

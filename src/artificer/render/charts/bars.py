@@ -5,10 +5,11 @@ from __future__ import annotations
 from artificer.artifacts.chart import BarChart, StackedBarChart
 from artificer.render.charts.encoding import (
     category_axis,
+    category_labels,
     frame,
     rows_of,
     series_encoding,
-    unique,
+    series_names,
     value_axis,
     values_of,
 )
@@ -20,10 +21,11 @@ def bars(chart: BarChart | StackedBarChart) -> Spec:
     stacked = isinstance(chart, StackedBarChart)
     upright = chart.orientation == "vertical"
     several = len(chart.series) > 1
-    names = unique([s.name for s in chart.series])
+    names = series_names(chart.series)
+    labels = category_labels(chart.labels, upright=upright)
     along, across = ("x", "y") if upright else ("y", "x")
     encoding: Spec = {
-        along: category_axis(chart.labels, upright=upright),
+        along: category_axis(labels, upright=upright),
         across: value_axis(values_of(chart), title="" if several else chart.series[0].name),
         **series_encoding(names),
     }
@@ -35,19 +37,19 @@ def bars(chart: BarChart | StackedBarChart) -> Spec:
         encoding[along + "Offset"] = {"field": "series", "type": "nominal", "sort": names}
     lanes = len(chart.labels) * (1 if stacked else len(chart.series))
     height = HEIGHT if upright else min(900, max(120, 14 * len(chart.labels) + 16 * lanes))
-    bars: Spec = {"mark": mark, "encoding": encoding}
-    if several or len(chart.labels) > 12:
-        return {**frame(rows_of(chart, names), height), **bars}
-    return {**frame(rows_of(chart, names), height), **_with_values(bars, along, across)}
+    drawn: Spec = {"mark": mark, "encoding": encoding}
+    if not several and len(labels) <= 12:
+        drawn = _with_values(drawn, along, across)
+    return {**frame(rows_of(chart, names, labels), height), **drawn}
 
 
-def _with_values(bars: Spec, along: str, across: str) -> Spec:
+def _with_values(drawn: Spec, along: str, across: str) -> Spec:
     """Few bars: the value stands at the end of each."""
     upright = along == "x"
     place: Spec = {"type": "text"} | ({"dy": -8} if upright else {"dx": 6, "align": "left"})
     encoding = {
-        along: bars["encoding"][along],
-        across: bars["encoding"][across],
+        along: drawn["encoding"][along],
+        across: drawn["encoding"][across],
         "text": {"field": "shown", "type": "nominal"},
     }
-    return {"layer": [bars, {"mark": place, "encoding": encoding}]}
+    return {"layer": [drawn, {"mark": place, "encoding": encoding}]}

@@ -5,21 +5,38 @@ What a model wrote enters only as a value here: in a row, in a scale's domain, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from artificer.artifacts.chart import StackedBarChart
+from artificer.artifacts.chart import PointSeries, Series, StackedBarChart, StackedSeries
+from artificer.render.charts.measure import fitted, width
 from artificer.render.charts.style import PALETTE, WIDTH, Spec
 from artificer.render.charts.words import CategoryChart
 from artificer.render.text import figure, one_line
 
+_SLANTED = 130
+"""How long a slanted label may be, in pixels."""
+
 
 def frame(rows: list[Spec], height: int) -> Spec:
+    """Data and size: the whole drawing, axes included, is WIDTH wide."""
     fit = {"type": "fit-x", "contains": "padding"}
     return {"data": {"values": rows}, "width": WIDTH, "height": height, "autosize": fit}
 
 
-def rows_of(chart: CategoryChart, names: list[str]) -> list[Spec]:
-    labels = unique(list(chart.labels))
+def series_names(series: Sequence[Series | StackedSeries | PointSeries]) -> list[str]:
+    """The names of the series, as they stand in the legend; no two are the same."""
+    return _unique([fitted(one_line(s.name), 200) for s in series])
+
+
+def category_labels(labels: Sequence[str], *, upright: bool) -> list[str]:
+    """The labels, as they stand at the axis; no two are the same."""
+    room = max(_SLANTED, _column(len(labels))) if upright else 240
+    return _unique([fitted(one_line(label), room) for label in labels])
+
+
+def rows_of(chart: CategoryChart, names: list[str], labels: list[str]) -> list[Spec]:
+    """A row of data for each value."""
     columns = [s.values for s in chart.series]
     return [
         {
@@ -35,6 +52,7 @@ def rows_of(chart: CategoryChart, names: list[str]) -> list[Spec]:
 
 
 def values_of(chart: CategoryChart) -> list[float]:
+    """What the axis of values must reach: of stacks, their sums."""
     if isinstance(chart, StackedBarChart):
         return [sum(column) for column in zip(*(s.values for s in chart.series), strict=True)]
     return [value for s in chart.series for value in s.values]
@@ -44,67 +62,60 @@ def series_encoding(names: list[str]) -> Spec:
     """Colour by series, with a legend where there is more than one."""
     if len(names) == 1:
         return {"color": {"value": PALETTE[0]}}
-    widest = max(len(name) for name in names)
-    columns = max(1, min(len(names), (WIDTH - 60) // (min(widest, 28) * 7 + 34)))
-    return {
-        "color": scale("series", names, PALETTE)
-        | {
-            "legend": {
-                "title": None,
-                "columns": columns,
-                "symbolOpacity": 1,
-                "symbolStrokeWidth": 0,
-            }
-        }
-    }
+    columns = int((WIDTH - 60) // (max(map(width, names)) + 34))
+    legend = {"title": None, "columns": max(1, min(len(names), columns)), "symbolStrokeWidth": 0}
+    return {"color": {**scale("series", names, PALETTE), "legend": legend}}
 
 
 def scale(field: str, domain: list[str], ranged: tuple[Any, ...]) -> Spec:
-    scale = {"domain": domain, "range": list(ranged[: len(domain)])}
-    return {"field": field, "type": "nominal", "scale": scale}
+    """A channel that gives each name of ``domain`` its own of ``ranged``."""
+    mapping = {"domain": domain, "range": list(ranged[: len(domain)])}
+    return {"field": field, "type": "nominal", "scale": mapping}
 
 
-def category_axis(labels: tuple[str, ...], *, upright: bool, line: bool = False) -> Spec:
+def category_axis(labels: list[str], *, upright: bool, line: bool = False) -> Spec:
     """The axis of labels, in the order given; labels that would collide are slanted."""
     axis: Spec = {"title": None, "labelOverlap": False, "grid": False}
-    room = (WIDTH - 60) / len(labels)
-    longest = max(len(one_line(label)) for label in labels)
-    if not upright:
-        axis["labelLimit"] = 240
-    elif longest * 6.5 > room:
-        axis |= {
-            "labelAngle": -40,
-            "labelAlign": "right",
-            "labelBaseline": "top",
-            "labelLimit": 130,
-        }
-    else:
+    if upright and max(map(width, labels)) > _column(len(labels)):
+        axis |= {"labelAngle": -40, "labelAlign": "right", "labelBaseline": "top"}
+    elif upright:
         axis["labelAngle"] = 0
-    scale = (
-        {"type": "point", "padding": 0.35} if line else {"paddingInner": 0.36, "paddingOuter": 0.18}
-    )
-    return {"field": "label", "type": "nominal", "sort": None, "axis": axis, "scale": scale}
+    bands = {"paddingInner": 0.36, "paddingOuter": 0.18}
+    points = {"type": "point", "padding": 0.35}
+    return {
+        "field": "label",
+        "type": "nominal",
+        "sort": None,
+        "axis": axis,
+        "scale": points if line else bands,
+    }
 
 
 def value_axis(
-    values: list[float], *, field: str = "value", title: str = "", from_zero: bool | None = None
+    values: list[float], *, field: str = "value", title: str = "", from_zero: bool = True
 ) -> Spec:
-    """A linear axis. A line may leave zero out where it would press the data flat."""
+    """A linear axis, titled where there is a title."""
     largest = max(abs(v) for v in values)
-    axis: Spec = {"title": one_line(title) or None}
+    axis: Spec = {"title": fitted(one_line(title), 260) or None}
     if largest >= 1e15:
         axis["format"] = ".2~e"
     elif largest >= 1e5:
         axis["format"] = "~s"
-    scale: Spec = {"nice": True} if from_zero is None else {"nice": True, "zero": from_zero}
-    return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
+    mapping: Spec = {"nice": True, "zero": from_zero}
+    return {"field": field, "type": "quantitative", "axis": axis, "scale": mapping}
 
 
-def unique(names: list[str]) -> list[str]:
+def _column(count: int) -> float:
+    """The width that each of ``count`` columns has."""
+    return (WIDTH - 60) / count
+
+
+def _unique(names: list[str]) -> list[str]:
     """The names as keys of a scale: a repeated one gets invisible characters at its end."""
     taken: dict[str, None] = {}
-    for name in map(one_line, names):
-        while name in taken:
-            name += "\u200b"  # until it differs
-        taken[name] = None
+    for name in names:
+        key = name
+        while key in taken:
+            key += "\u200b"
+        taken[key] = None
     return list(taken)

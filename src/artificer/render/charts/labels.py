@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from artificer.render.charts.measure import width
+
 CORNERS = {
     "right_above": (8, -8),
     "right_below": (8, 9),
@@ -12,8 +14,8 @@ CORNERS = {
 }
 """The four places beside a point, with their offsets in pixels."""
 
-_CHARACTER, _LINE = 6.4, 13
-"""Rough size of a character in pixels, at the size of the labels."""
+_LINE = 13
+"""Height of a label in pixels."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +30,15 @@ class Spot:
 Box = tuple[float, float, float, float]
 
 
-def corners(spots: list[Spot], width: float) -> list[str]:
+def corners(spots: list[Spot], room: float) -> list[str]:
     """Return a key of CORNERS for each spot, or "" where its label would hide another.
 
-    Greedy, in the given order; a label keeps inside ``width`` and off all points.
+    Greedy, in the given order; a label keeps inside ``room`` and off all points.
     """
     taken: list[Box] = [(spot.x - 5, spot.y - 5, spot.x + 5, spot.y + 5) for spot in spots]
     chosen = []
     for spot in spots:
-        free = (c for c in CORNERS if spot.label and _fits(_box(spot, c), taken, width))
+        free = (c for c in CORNERS if spot.label and _fits(_box(spot, c), taken, room))
         corner = next(free, "")
         if corner:
             taken.append(_box(spot, corner))
@@ -46,13 +48,13 @@ def corners(spots: list[Spot], width: float) -> list[str]:
 
 def _box(spot: Spot, corner: str) -> Box:
     dx, dy = CORNERS[corner]
-    length = _CHARACTER * min(len(spot.label), 24)
+    length = width(spot.label)
     left = spot.x + dx - (length if dx < 0 else 0)
     return left, spot.y + dy - _LINE / 2, left + length, spot.y + dy + _LINE / 2
 
 
-def _fits(box: Box, taken: list[Box], width: float) -> bool:
-    inside = box[0] >= 0 and box[2] <= width
+def _fits(box: Box, taken: list[Box], room: float) -> bool:
+    inside = box[0] >= 0 and box[2] <= room
     return inside and not any(
         box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
         for other in taken

@@ -5,11 +5,12 @@ from __future__ import annotations
 from artificer.artifacts.chart import AreaChart, LineChart
 from artificer.render.charts.encoding import (
     category_axis,
+    category_labels,
     frame,
     rows_of,
     scale,
     series_encoding,
-    unique,
+    series_names,
     value_axis,
     values_of,
 )
@@ -17,12 +18,17 @@ from artificer.render.charts.style import DASHES, HEIGHT, SHAPES, Spec
 
 
 def lines(chart: LineChart | AreaChart) -> Spec:
-    """A line for each series, with points; in an area chart the area below it is tinted."""
-    names = unique([s.name for s in chart.series])
+    """A line for each series, with points; in an area chart the area below it is tinted.
+
+    A line may leave zero out where it would press the data flat; an area may not.
+    """
+    names = series_names(chart.series)
+    labels = category_labels(chart.labels, upright=True)
     filled = isinstance(chart, AreaChart)
     title = "" if len(names) > 1 else chart.series[0].name
-    y = value_axis(values_of(chart), title=title, from_zero=filled)
-    position: Spec = {"x": category_axis(chart.labels, upright=True, line=True), "y": y}
+    values = values_of(chart)
+    y = value_axis(values, title=title, from_zero=filled or min(values) < max(values) / 2)
+    position: Spec = {"x": category_axis(labels, upright=True, line=True), "y": y}
     colour = series_encoding(names)
     shape = scale("series", names, SHAPES) | {"legend": colour["color"].get("legend")}
     dash = scale("series", names, DASHES) | {"legend": None}
@@ -41,4 +47,4 @@ def lines(chart: LineChart | AreaChart) -> Spec:
             "encoding": {**position, "y": {**y, "stack": None}, **colour},
         }
         layers.insert(0, area)
-    return {**frame(rows_of(chart, names), HEIGHT), "layer": layers}
+    return {**frame(rows_of(chart, names, labels), HEIGHT), "layer": layers}

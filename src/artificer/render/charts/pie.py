@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from artificer.artifacts.chart import PieChart
+from artificer.render.charts.measure import fitted
 from artificer.render.charts.style import PALETTE, PAPER, Spec
 from artificer.render.text import one_line, percent
 
 _SHADES = (1.0, 0.62, 0.34)
 """A pie may have more segments than there are colours: each further round of them is paler."""
+
+_SIZE = 250
+"""Pixels across the disc."""
 
 
 def pie(chart: PieChart) -> Spec:
@@ -17,52 +21,55 @@ def pie(chart: PieChart) -> Spec:
         {
             "order": index,
             "value": s.value,
-            "label": one_line(s.label),
+            "label": fitted(one_line(s.label), 290),
             "shown": percent(s.value, whole),
             "colour": PALETTE[index % len(PALETTE)],
             "shade": _SHADES[index // len(PALETTE)],
         }
         for index, s in enumerate(chart.segments)
     ]
-    paint: Spec = {
-        "color": {"field": "colour", "type": "nominal", "scale": None},
-        "fillOpacity": {"field": "shade", "type": "quantitative", "scale": None},
-    }
-    order = {"field": "order", "type": "quantitative"}
-    pie = {
-        "width": 250,
-        "height": 250,
+    both = {"hconcat": [_disc(), _key(len(rows))], "spacing": 36, "align": "none"}
+    return {"data": {"values": rows}, **both}
+
+
+_PAINT: Spec = {
+    "color": {"field": "colour", "type": "nominal", "scale": None},
+    "fillOpacity": {"field": "shade", "type": "quantitative", "scale": None},
+}
+
+
+def _disc() -> Spec:
+    return {
+        "width": _SIZE,
+        "height": _SIZE,
         "mark": {"type": "arc", "outerRadius": 124, "stroke": PAPER, "strokeWidth": 1.5},
         "encoding": {
             "theta": {"field": "value", "type": "quantitative", "stack": True},
-            "order": order,
-            **paint,
+            "order": {"field": "order", "type": "quantitative"},
+            **_PAINT,
         },
     }
-    step = 25 if len(rows) <= 10 else 21
-    slots = max(250 / step, len(rows))
-    ends = [(len(rows) - 1 - slots) / 2, (len(rows) - 1 + slots) / 2]
-    centred = {"domain": ends, "nice": False, "zero": False, "reverse": True}
-    y = {"field": "order", "type": "quantitative", "scale": centred, "axis": None}
 
-    def column(x: int, field: str, mark: Spec) -> Spec:
-        text = {"field": field, "type": "nominal"}
-        return {
-            "mark": {"type": "text", **mark},
-            "encoding": {"y": y, "x": {"value": x}, "text": text},
-        }
 
-    swatches = {
-        "mark": {"type": "point", "shape": "square", "filled": True, "size": 150, "opacity": 1},
-        "encoding": {"y": y, "x": {"value": 8}, **paint},
-    }
-    key = {
+def _key(count: int) -> Spec:
+    """One line for each segment, centred beside the disc: swatch, share, label."""
+    step = 25 if count <= 10 else 21
+    slots = max(_SIZE / step, count)
+    ends = [(count - 1 - slots) / 2, (count - 1 + slots) / 2]
+    lines = {"domain": ends, "nice": False, "zero": False, "reverse": True}
+    y = {"field": "order", "type": "quantitative", "scale": lines, "axis": None}
+
+    def text(x: int, field: str, mark: Spec) -> Spec:
+        encoding = {"y": y, "x": {"value": x}, "text": {"field": field, "type": "nominal"}}
+        return {"mark": {"type": "text", "fontSize": 13, **mark}, "encoding": encoding}
+
+    swatch = {"type": "point", "shape": "square", "filled": True, "size": 150, "opacity": 1}
+    return {
         "width": 400,
         "height": step * slots,
         "layer": [
-            swatches,
-            column(68, "shown", {"align": "right", "fontWeight": 600, "fontSize": 13}),
-            column(80, "label", {"align": "left", "limit": 320, "fontSize": 13}),
+            {"mark": swatch, "encoding": {"y": y, "x": {"value": 8}, **_PAINT}},
+            text(68, "shown", {"align": "right", "fontWeight": 600}),
+            text(80, "label", {"align": "left"}),
         ],
     }
-    return {"data": {"values": rows}, "hconcat": [pie, key], "spacing": 36, "align": "none"}

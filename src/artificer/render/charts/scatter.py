@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from artificer.artifacts.chart import ScatterChart
-from artificer.render.charts.encoding import frame, scale, series_encoding, unique, value_axis
+from artificer.render.charts.encoding import frame, scale, series_encoding, series_names, value_axis
 from artificer.render.charts.labels import CORNERS, Spot, corners
+from artificer.render.charts.measure import fitted
 from artificer.render.charts.style import SHAPES, SOFT, WIDTH, Spec
 from artificer.render.text import one_line
 
@@ -13,9 +14,9 @@ _HEIGHT = 340
 
 def scatter(chart: ScatterChart) -> Spec:
     """Points by two measures, with labels as far as there is room for them."""
-    names = unique([s.name for s in chart.series])
+    names = series_names(chart.series)
     rows: list[Spec] = [
-        {"series": name, "x": p.x, "y": p.y, "label": one_line(p.label)}
+        {"series": name, "x": p.x, "y": p.y, "label": fitted(one_line(p.label), 155)}
         for name, s in zip(names, chart.series, strict=True)
         for p in s.points
     ]
@@ -34,7 +35,7 @@ def scatter(chart: ScatterChart) -> Spec:
         row |= {place: row["label"] if place == corner else "" for place in CORNERS}
     for place, (dx, dy) in CORNERS.items():
         align = "left" if dx > 0 else "right"
-        mark = {"type": "text", "align": align, "dx": dx, "dy": dy, "limit": 155, "color": SOFT}
+        mark = {"type": "text", "align": align, "dx": dx, "dy": dy, "color": SOFT}
         text = {"field": place, "type": "nominal"}
         if any(row[place] for row in rows):
             layers.append({"mark": mark, "encoding": {**axes, "text": text}})

@@ -11,7 +11,7 @@ from artificer.artifacts.chart import (
     ScatterChart,
     StackedBarChart,
 )
-from artificer.errors import MissingExtraError
+from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts.bars import bars
 from artificer.render.charts.lines import lines
 from artificer.render.charts.pie import pie
@@ -30,14 +30,17 @@ def to_svg(chart: Chart) -> str:
 
     Raises:
         MissingExtraError: the extra ``charts`` is not installed.
+        InvariantError: the renderer refused the specification.
     """
     try:
         import vl_convert
     except ImportError as error:
         raise MissingExtraError("charts", needed_for="Drawing charts") from error
-    drawn = vl_convert.vegalite_to_svg(
-        vega_lite(chart), vl_version=_VEGA_LITE, allowed_base_urls=[]
-    )
+    spec = vega_lite(chart)
+    try:
+        drawn = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE, allowed_base_urls=[])
+    except ValueError as error:
+        raise InvariantError(f"Chart {chart.id!r} cannot be drawn: {error}.") from error
     title = one_line(chart.title) or kind_name(chart)
     return accessible(drawn, anchor("chart", chart.id), title, summary(chart))
 

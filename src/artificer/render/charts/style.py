@@ -24,12 +24,21 @@ PALETTE = (
 lighter twin of each for the dark. Series differ in shape and dashes too, never in hue alone."""
 
 INK, SOFT, PAPER, LINE, STRONG_LINE = "#1b2026", "#5a6470", "#ffffff", "#dfe3e8", "#aeb6c0"
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "wedge")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+)
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 4), (1, 3), (6, 2, 2, 2, 2, 2))
 
 WIDTH = 720
 HEIGHT = 300
-
+"""Pixels. A page scales the drawing to its own width."""
 
 _AXIS = {
     "domainColor": STRONG_LINE,
@@ -37,14 +46,14 @@ _AXIS = {
     "labelColor": SOFT,
     "labelFlush": False,
     "labelFontSize": 12,
-    "labelLimit": 190,
+    "labelLimit": 0,
     "labelPadding": 6,
     "tickColor": STRONG_LINE,
     "ticks": False,
     "titleColor": SOFT,
     "titleFontSize": 12,
     "titleFontWeight": "normal",
-    "titleLimit": 260,
+    "titleLimit": 0,
     "titlePadding": 10,
 }
 CONFIG: Spec = {
@@ -56,7 +65,7 @@ CONFIG: Spec = {
     "legend": {
         "labelColor": INK,
         "labelFontSize": 12,
-        "labelLimit": 200,
+        "labelLimit": 0,
         "offset": 14,
         "orient": "top",
         "symbolOpacity": 1,

@@ -1,0 +1,124 @@
+"""The page in a real browser: what people will see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from render_browser import CHROMIUM, Browser, browser
+from render_sample import report
+from test_render_hostile import HOSTILE, calls
+
+from artificer.render.html import to_html
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.req("html-in-a-browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="install chromium (apt-get install chromium)"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    folder = tmp_path_factory.mktemp("browser")
+    (folder / "report.html").write_text(to_html(report()), "utf-8")
+    with browser(folder / "profile") as opened:
+        opened.open(folder / "report.html")
+        yield opened
+
+
+def colours(page: Browser) -> dict[str, str]:
+    """The computed colours of the paper, of the words and of a chart's first series."""
+    script = """(() => {
+        const style = (selector) => getComputedStyle(document.querySelector(selector));
+        return {
+            paper: style('body').backgroundColor,
+            words: style('main > p').color,
+            bar: style('#chart-cost path[fill="#0072b2"]').fill,
+            axis: style('#chart-cost text').fill,
+        };
+    })()"""
+    found: dict[str, str] = page.value(script)
+    return found
+
+
+def assert_quiet(page: Browser) -> None:
+    """No complaint in the console, no broken policy, and no request but for the file itself."""
+    complaints = page.reported(
+        "Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Audits.issueAdded"
+    )
+    assert complaints == []
+    asked = [e["request"]["url"] for e in page.reported("Network.requestWillBeSent")]
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert any(url.startswith("file:") for url in asked)
+
+
+def test_it_breaks_no_rule_of_its_own_and_asks_for_nothing(page: Browser) -> None:
+    assert_quiet(page)
+
+
+def test_its_words_are_seen(page: Browser) -> None:
+    seen = page.value("document.body.innerText")
+    for words in ("Checkout latency, third quarter", "Figure 1", "2 of 4 done", "Save as CSV"):
+        assert words in seen
+    assert "W38" in page.value("document.querySelector('#chart-latency svg').textContent")
+    hidden = "getComputedStyle(document.querySelector('figure caption')).position"
+    assert page.value(hidden) == "absolute"
+
+
+def test_every_figure_has_its_size(page: Browser) -> None:
+    script = """[...document.querySelectorAll('figure svg, figure img')]
+        .map((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height])"""
+    sizes = page.value(script)
+    assert len(sizes) == 7
+    assert all(width > 500 and height > 100 for width, height in sizes)
+
+
+def test_light_and_dark_differ_in_every_colour(page: Browser) -> None:
+    page.emulate(prefers_color_scheme="light")
+    light = colours(page)
+    page.emulate(prefers_color_scheme="dark")
+    dark = colours(page)
+    page.emulate()
+    assert light["paper"] == "rgb(255, 255, 255)"
+    assert all(light[name] != dark[name] for name in light)
+
+
+def test_print_is_light_and_opens_the_details(page: Browser) -> None:
+    page.emulate("print", prefers_color_scheme="dark")
+    height = "document.querySelector('#chart-cost details').getBoundingClientRect().height"
+    printed, paper = page.value(height), colours(page)["paper"]
+    page.emulate()
+    assert paper == "rgb(255, 255, 255)"
+    assert printed > page.value(height) + 50
+
+
+def test_a_phone_shows_it_without_scrolling_the_page_sideways(page: Browser) -> None:
+    page.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=360,
+        height=740,
+        deviceScaleFactor=1,
+        mobile=True,
+    )
+    width = page.value("document.documentElement.scrollWidth")
+    page.call("Emulation.clearDeviceMetricsOverride")
+    assert width <= 360
+
+
+def test_an_in_page_link_leads_to_its_figure(page: Browser) -> None:
+    broken = """[...document.querySelectorAll('a[href^="#"]')]
+        .filter((a) => !document.getElementById(a.hash.slice(1))).length"""
+    assert page.value(broken) == 0
+
+
+def test_hostile_reports_stay_quiet_in_the_browser(tmp_path: Path) -> None:
+    narrative = "\n\n".join(HOSTILE) + "\n\n<script>alert(1)</script><img src=https://x.example>"
+    (tmp_path / "hostile.html").write_text(
+        to_html(report(narrative, calls(" ".join(HOSTILE[:2])[:60]), title=HOSTILE[0])), "utf-8"
+    )
+    with browser(tmp_path / "profile") as page:
+        page.open(tmp_path / "hostile.html")
+        assert_quiet(page)
+        assert page.value("document.scripts.length") == 0

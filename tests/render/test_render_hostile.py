@@ -1,0 +1,159 @@
+"""What a model writes may be hostile: on the page it is words and numbers, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from render_page import Element, parse
+from render_sample import report
+
+from artificer.artifacts.catalog import load
+from artificer.artifacts.chart import BarChart, Series
+from artificer.render.charts import to_svg, vega_lite
+from artificer.render.html import to_html
+from artificer.render.markdown import to_markdown
+
+HOSTILE = [
+    "</title></svg></style><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "datum.x",
+    "a.b[c]",
+    "signal",
+    "{{artifact:chart:other}}",
+    "[x](javascript:alert(1)) ![y](https://tracker.example/p.png)",
+    "&lt;b&gt; &amp; <!-- --> ]]>",
+    "\u202egnp.exe\u202c and שלום",
+    "line\nbreak\ttab\x0b",
+    "x" * 60,
+    "🧪" * 60,
+]
+
+PROSE = {"h1", "h2", "h3", "p", "span", "strong", "em", "code", "pre", "a", "bdi", "blockquote"}
+PARTS = {"aside", "div", "figure", "figcaption", "details", "summary", "footer", "mark", "br", "hr"}
+LISTS = {"ul", "ol", "li", "dl", "dt", "dd", "label", "input", "img", "s"}
+TABLE = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+DRAWN = {"svg", "title", "desc", "g", "path", "line", "rect", "text"}
+TAGS = {"html", "head", "meta", "style", "body", "main"} | PROSE | PARTS | LISTS | TABLE | DRAWN
+
+
+def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """One artifact of each family with ``text`` wherever a model may write freely."""
+    series = [{"name": text, "values": [1, 2]}, {"name": text, "values": [3, 4]}]
+    shape = {"title": text, "labels": [text, text], "series": series}
+    points = [{"x": 1, "y": 2, "label": text}, {"x": 3, "y": 3}]
+    items = [{"id": "i", "label": text, "checked": True}]
+    return [
+        ("create_bar_chart", {"id": "a", **shape}),
+        ("create_bar_chart", {"id": "b", "orientation": "horizontal", **shape}),
+        ("create_line_chart", {"id": "c", **shape}),
+        ("create_stacked_bar_chart", {"id": "d", **shape}),
+        ("create_pie_chart", {"id": "e", "segments": [{"label": text, "value": 1}] * 2}),
+        ("create_scatter_chart", {"id": "f", "series": [{"name": text, "points": points}]}),
+        (
+            "create_table",
+            {"table": {"kind": "table", "id": "t", "columns": [text], "rows": [[text], [None]]}},
+        ),
+        ("create_list", {"list": {"kind": "list", "id": "l", "items": [text]}}),
+        ("create_checklist", {"checklist": {"kind": "checklist", "id": "k", "items": items}}),
+        ("create_file", {"name": "f.md", "content": text}),
+    ]
+
+
+def assert_inert(page: Element) -> None:
+    for element in page.descendants():
+        assert element.tag in TAGS, element
+        for name, value in element.attributes.items():
+            assert not name.startswith("on"), element
+            assert name not in ("style", "srcset", "formaction", "action", "xlink:href"), element
+            if name in ("href", "src"):
+                assert re.match(r"(#|https?://|mailto:|data:(text|image/svg\+xml))", value), element
+            elif name not in ("content", "xmlns"):
+                assert "://" not in value or name in ("aria-label", "alt"), element
+    assert not [i for i in page.all("img") if not i.attributes["src"].startswith("data:")]
+
+
+@pytest.mark.req("render-hostile")
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_in_every_field_is_shown_and_stays_inert(text: str) -> None:
+    page = parse(to_html(report("Words.", calls(text), title=text)))
+    assert_inert(page)
+    shown = "".join(text.replace("\x0b", "\ufffd").split())
+    for place in (page.one(id="list-l"), page.one(id="table-t"), page.one(id="checklist-k")):
+        assert shown in "".join(place.text.split())
+
+
+@pytest.mark.req("render-hostile")
+@pytest.mark.parametrize(
+    "narrative",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)> <svg onload=alert(1)>",
+        "[x](javascript:alert(1)) [y](data:text/html,hi) [z](vbscript:x) [w](//evil.example)",
+        "![track](https://tracker.example/pixel.png) ![d](data:image/png;base64,AAAA)",
+        "<https://ok.example> [t](https://ok.example 'onmouseover=alert(1)')",
+        "[a]: javascript:alert(1)\n\n[a] [a][a]",
+        "| a<script> |\n|---|\n| <b onclick=x> |",
+        "```html\n</code></pre><script>alert(1)</script>\n```",
+        "[![x](https://a.example/i.png)](https://b.example)",
+        "# <script>x</script>\n\n</main></body></html>",
+        "text\x00with\x1bcontrols\ufffe",
+    ],
+)
+def test_a_hostile_narrative_is_inert(narrative: str) -> None:
+    page = parse(to_html(report(narrative, [])))
+    assert_inert(page)
+    assert {a.attributes["href"] for a in page.all("a")} <= {
+        "https://ok.example",
+        "https://tracker.example/pixel.png",
+        "https://b.example",
+    }
+
+
+@pytest.mark.req("render-hostile")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(max_size=120))
+def test_any_narrative_is_inert_and_renders_twice_the_same(narrative: str) -> None:
+    made = report(narrative, [])
+    assert_inert(parse(to_html(made)))
+    assert to_markdown(made) == to_markdown(report(narrative, []))
+
+
+@pytest.mark.req("chart-spec-ours")
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_label_enters_a_specification_only_as_a_value(text: str) -> None:
+    """Fields, expressions and formats are the same whatever the labels are."""
+
+    def skeleton(node: Any) -> Any:
+        if isinstance(node, dict):
+            kept = {k: v for k, v in node.items() if k not in ("values", "domain", "title", "sort")}
+            return {k: skeleton(v) for k, v in kept.items() if k not in ("labelAngle", "columns")}
+        return [skeleton(n) for n in node] if isinstance(node, list) else node
+
+    def spec(label: str) -> str:
+        drawn = [load(*call) for call in calls(label)[:6]]
+        return json.dumps([skeleton(vega_lite(c)) for c in drawn], ensure_ascii=False)  # type: ignore[arg-type]
+
+    assert "expr" not in spec(text)
+    assert "datum" not in spec(text)
+    assert sorted(re.findall(r'"field": "\w+"', spec(text))) == sorted(
+        re.findall(r'"field": "\w+"', spec("plain"))
+    )
+    assert text.strip() not in ("datum.x", "a.b[c]") or text not in spec(text)
+
+
+@pytest.mark.req("chart-svg")
+def test_equal_labels_stay_apart() -> None:
+    series = (Series(name="s", values=(1.0, 2.0, 3.0)), Series(name="s", values=(4.0, 5.0, 6.0)))
+    drawn = to_svg(BarChart(id="x", labels=("a", "a", "b"), series=series))
+    root = parse(drawn)
+    words = [t.text for t in root.all("text")]
+    assert [w.rstrip("\u200b") for w in words if w.startswith("a")] == ["a", "a"]
+    bars = [p for p in root.all("path") if p.attributes.get("fill") in ("#0072b2", "#d55e00")]
+    assert len(bars) == 6 + 2
