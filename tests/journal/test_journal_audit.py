@@ -24,7 +24,7 @@ RUNS = ("one", "two", "three")
 
 
 async def write_journal(path: Path) -> None:
-    """Three runs of four records each, interleaved, and one that was only acquired."""
+    """Three runs of four records each, interleaved, and two that were only acquired."""
     async with SqliteJournal(path, "process") as journal:
         leases = {run: await journal.acquire(run) for run in RUNS}
         heads = dict.fromkeys(RUNS, Head())
@@ -33,6 +33,7 @@ async def write_journal(path: Path) -> None:
                 records = records_after(heads[run], run, {"turn": turn, "text": "word " * 40})
                 heads[run] = await journal.append(run, leases[run].epoch, heads[run], records)
         await journal.acquire("empty")
+        await journal.acquire("later")
 
 
 Contents = tuple[list[RunHead], dict[str, list[Record]]]
@@ -98,6 +99,7 @@ CHANGES = {
     "run's name": "UPDATE runs SET run = 'owt' WHERE run = 'two'",
     "empty run's name": "UPDATE runs SET run = 'full' WHERE run = 'empty'",
     "run's number": "UPDATE runs SET number = 9 WHERE run = 'empty'",
+    "run without records": "DELETE FROM runs WHERE run = 'empty'",
     "seal": "UPDATE runs SET seal = upper(seal) WHERE run = 'two'",
     "run without its records": "DELETE FROM runs WHERE run = 'two'",
     "tip's position": "UPDATE tip SET position = 3",
@@ -131,14 +133,28 @@ async def test_a_run_removed_whole_is_found(path: Path) -> None:
     assert any("world" in problem for problem in (await look(path))[0])
 
 
-async def test_the_last_run_removed_whole_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
+async def write_two(path: Path) -> None:
+    """Two runs, one after the other."""
     async with SqliteJournal(path) as journal:
         for run in ("first", "last"):
             lease = await journal.acquire(run)
             await journal.append(run, lease.epoch, Head(), records_after(Head(), run, 1, 2))
+
+
+async def test_the_last_run_removed_whole_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    await write_two(path)
     tamper(path, "DELETE FROM records WHERE run = 'last'", "DELETE FROM runs WHERE run = 'last'")
     assert any("ends at" in problem for problem in (await look(path))[0])
+
+
+async def test_a_last_run_that_is_not_listed_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    await write_two(path)
+    tamper(path, "DELETE FROM runs WHERE run = 'last'")
+    assert (await look(path))[0] == [
+        "Run last has records up to seq 2, but is not in the table of runs."
+    ]
 
 
 async def test_another_order_is_found(path: Path) -> None:

@@ -105,16 +105,17 @@ class TestPut:
         assert all(stores[0].get(d) == b for d, b in zip(digests, blobs, strict=True))
 
     def test_a_failing_disk_leaves_nothing(self, root: Path) -> None:
-        """A file stands where the directory should be: the rename cannot be done."""
-        store = DiskStore(root)
-        digest = store.put(DATA)
+        """A directory stands where the blob should be: the rename cannot be done."""
+        digest = DiskStore(root).put(DATA)
         file_of(root, digest).unlink()
-        file_of(root, digest).parent.rmdir()
-        file_of(root, digest).parent.write_text("in the way")
+        file_of(root, digest).mkdir()
+        store = DiskStore(root)
         with pytest.raises(OperatorError):
             store.put(DATA)
         assert list((root / "tmp").iterdir()) == []
-        file_of(root, digest).parent.unlink()
+        with pytest.raises(OperatorError):
+            store.get(digest)
+        file_of(root, digest).rmdir()
         assert store.put(DATA) == digest
         assert store.get(digest) == DATA
 
