@@ -206,7 +206,9 @@ async def test_a_journal_in_memory_can_be_audited() -> None:
     assert await journal.audit() == []
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(position=st.integers(1, 12), at=st.integers(0, 10_000), flip=st.integers(1, 255))
 def test_any_flipped_byte_of_a_body_is_found_and_named(
     path: Path, pristine: bytes, position: int, at: int, flip: int

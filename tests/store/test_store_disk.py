@@ -122,7 +122,9 @@ class TestPut:
 
 @pytest.mark.req("blob-verified")
 class TestRead:
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
     @given(
         data=st.binary(min_size=1, max_size=300), at=st.integers(0, 299), flip=st.integers(1, 255)
     )
