@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue, ValidationError
@@ -17,7 +18,7 @@ from artificer.contracts.manifest_check import Fault, argument_faults, command_f
 from artificer.contracts.manifest_keys import LATER, ManifestKeys, OutputKeys, ToolKeys
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.toml_lines import Path, key_lines, line_of
-from artificer.errors import ManifestError, ToolDefinitionError
+from artificer.errors import AuthorError, ManifestError
 from artificer.values.base import JsonObject, Value
 
 
@@ -67,8 +68,8 @@ def parse_manifest(text: str, file: str) -> Manifest:
         ManifestError: with one line, ``file:line: key: what is wrong``, for each fault.
     """
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = tomllib.loads(text, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
     faults = list(_take_out_later(data))
     keys = _read_keys(data, faults)
@@ -78,6 +79,13 @@ def parse_manifest(text: str, file: str) -> Manifest:
         told = sorted({(line_of(lines, f.path), ".".join(f.path), f.message) for f in faults})
         raise ManifestError("\n".join(f"{file}:{n}: {key}: {what}" for n, key, what in told))
     return manifest
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text} is no number that JSON has")
+    return number
 
 
 class _Section(NamedTuple):
@@ -162,7 +170,7 @@ def _assemble(keys: ManifestKeys, faults: list[Fault]) -> Manifest | None:
     if keys.output.result is not None:
         try:
             compile_schema(keys.output.result)
-        except ToolDefinitionError as error:
+        except AuthorError as error:
             faults.append(Fault(("output", "schema"), str(error).splitlines()[0]))
     if faults:
         return None

@@ -11,7 +11,7 @@ from artificer.contracts.arg_types import Argument, refusal, schema_of
 from artificer.contracts.argv import Group, Item, build_argv, parse_item, parse_template
 from artificer.contracts.manifest_keys import CommandKeys, ManifestKeys
 from artificer.contracts.schema import compile_schema
-from artificer.errors import ToolDefinitionError
+from artificer.errors import AuthorError, ToolDefinitionError
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TEXTS = ("string", "regex_match", "enum", "path", "url", "ip_address")
@@ -64,10 +64,16 @@ def _key_faults(argument: Argument) -> Iterator[tuple[str, str]]:
             yield key, f"means nothing for the type {kind!r}"
     if argument.min is not None and argument.max is not None and argument.min > argument.max:
         yield "min", f"{argument.min} is more than max, {argument.max}"
+    if argument.pattern is not None:
+        try:  # alone: "a)|(b" would only become a pattern inside our own parentheses
+            compile_schema({"pattern": argument.pattern})
+        except ToolDefinitionError:
+            yield "pattern", "is not a regular expression that runs in linear time"
+            return
     try:
         compile_schema(schema_of(argument))
-    except ToolDefinitionError:
-        yield "pattern", "is not a regular expression that runs in linear time"
+    except AuthorError as error:
+        yield "type", f"has no JSON Schema with these limits: {str(error).splitlines()[0]}"
 
 
 # --- the command ------------------------------------------------------------------------------
@@ -128,6 +134,8 @@ def command_faults(keys: ManifestKeys, groups: tuple[Group, ...]) -> list[Fault]
 def _program_faults(binary: str, groups: tuple[Group, ...]) -> Iterator[str]:
     items = [item for group in groups for item in group.items]
     program = items[0].literal or ""
+    if any("\0" in part.text for item in items for part in item.parts):
+        yield "holds a NUL character"
     if binary and _base(binary) != _base(program):
         yield f"runs {program!r}, but tool.binary says {binary!r}"
     if _base(program) in _SHELLS:

@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue
 from artificer.contracts.arg_types import Argument
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.values.base import Value
+from artificer.values.canon import MAX_SAFE_INTEGER
 
 MAX_TIMEOUT_SECONDS = 24 * 60 * 60
 
@@ -27,6 +28,9 @@ LATER: dict[str, tuple[str, ...]] = {
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Text = Annotated[str, Field(min_length=1)]
+
+
+SafeInteger = Annotated[int, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
 
 
 class ToolKeys(Value):
@@ -47,7 +51,7 @@ class CommandKeys(Value):
 
     template: str | None = None
     exec: tuple[str | tuple[str, ...], ...] | None = None
-    defaults: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    defaults: dict[str, str | SafeInteger | float | bool] = Field(default_factory=dict)
     success_exit: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -64,8 +65,7 @@ def _fork(work: Callable[[], Report]) -> tuple[ProcessTree, int]:
     mark = secrets.token_hex(8)
     adopt = _adopter()
     readable, writable = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _flush()
     with warnings.catch_warnings():
         # Python 3.12 warns of any fork beside threads. The child touches none of their state:
         # it runs the function and leaves by os._exit.
@@ -111,11 +111,18 @@ def _be_the_child(
         os.dup2(nothing, 0)
         os.dup2(2, 1)  # what a tool prints must not end up in the program's own output
         _write(writable, json.dumps(asdict(work())).encode())
-        sys.stdout.flush()
+        _flush()
         os.close(writable)
         signal.pause()  # as long as this process is there, what it started can be found
     finally:
         os._exit(1)
+
+
+def _flush() -> None:
+    """Write out what is buffered, lest the child does it a second time."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or not there
+            stream.flush()
 
 
 def _write(descriptor: int, data: bytes) -> None:

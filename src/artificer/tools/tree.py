@@ -54,7 +54,10 @@ class ProcessTree:
         """The processes of the tree that are alive, the root among them."""
         if self._is_alone():
             return {self.root} if _read_process(str(self.root)) else set()
-        processes = [p for p in _living() if p.started >= self._began]
+        living = _living()
+        if not living:  # no /proc
+            return {self.root} if self._has_group() else set()
+        processes = [p for p in living if p.started >= self._began]
         found = {
             p.pid
             for p in processes
@@ -122,6 +125,13 @@ class ProcessTree:
             return False
         return newest == self.root
 
+    def _has_group(self) -> bool:
+        try:
+            os.killpg(self.root, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
     def _is_marked(self, pid: int) -> bool:
         try:
             environment = _read(f"/proc/{pid}/environ")
@@ -132,12 +142,13 @@ class ProcessTree:
 
 async def exit_of(pid: int) -> None:
     """Wait until a child has exited, without reaping it."""
-    if not hasattr(os, "pidfd_open"):
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # not Linux, or not permitted
         # The thread ends with the child, which never outlives its call.
         await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         return
     loop = asyncio.get_running_loop()
-    descriptor = os.pidfd_open(pid)
     exited: asyncio.Future[None] = loop.create_future()
     loop.add_reader(descriptor, _set, exited)
     try:
