@@ -74,6 +74,15 @@ def test_what_this_release_does_not_read_is_refused_and_never_ignored(
     assert any(f" {key}: is part of the format, but not supported" in line for line in told)
 
 
+@pytest.mark.req("manifest-later")
+def test_an_approval_that_nobody_would_ask_for_is_refused() -> None:
+    told = faults_of(f'{TOOL}human_approval = true\n[command]\nexec = ["true"]\n')
+    assert told == [
+        "t.clad.toml:5: tool.human_approval: is not supported by this release yet; "
+        "use a policy rule that answers 'ask'"
+    ]
+
+
 @pytest.mark.req("manifest-schema")
 def test_the_schema_carries_every_constraint() -> None:
     manifest = manifest_of(
@@ -125,11 +134,10 @@ def test_the_schema_carries_every_constraint() -> None:
 
 @pytest.mark.req("manifest-schema")
 def test_the_definition_carries_the_contract() -> None:
-    text = TOOL + 'timeout_seconds = 7\nrisk_tier = "high"\nhuman_approval = true\n'
+    text = TOOL + 'timeout_seconds = 7\nrisk_tier = "high"\nhuman_approval = false\n'
     text += 'effect = "keyed"\nbinary = "true"\n[command]\nexec = ["/bin/true"]\n'
     definition = parse_manifest(text, "t").definition
     assert (definition.timeout_ms, definition.risk, definition.effect) == (7000, "high", "keyed")
-    assert definition.human_approval
     assert definition.backend == "command"
 
 

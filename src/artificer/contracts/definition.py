@@ -29,8 +29,7 @@ class ToolDefinition(Value):
     """One tool: its name, what it is for, the JSON Schema of its arguments, and its contract.
 
     Names are ours, any of ``[A-Za-z0-9_.-]``, at most 64 characters; each provider maps them to
-    what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object. With
-    ``human_approval`` a person is asked wherever policy would have allowed the call.
+    what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -38,7 +37,6 @@ class ToolDefinition(Value):
     input_schema: dict[str, JsonValue]
     effect: EffectClass = "once"
     risk: Risk = "low"
-    human_approval: bool = False
     timeout_ms: Annotated[int, Field(gt=0)] = DEFAULT_TIMEOUT_MS
     backend: Backend = "function"
 
