@@ -1,0 +1,1 @@
+"""Public helpers for tests: conformance suites for every port, and servers to test against."""
