@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from artifact_builders import MINIMAL, TOOLS, pointers, problems, ref
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artificer.artifacts import catalog
@@ -216,6 +216,7 @@ def test_a_name_is_stored_as_it_is_or_refused_with_one_that_would_do(
 
 
 @pytest.mark.req("artifact-file-names")
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_a_suggested_name_is_always_acceptable(name: str) -> None:
     suggestion = canonical_name(name)
@@ -298,6 +299,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.req("artifact-all-problems")
+@settings(deadline=None)
 @given(st.sampled_from(NAMES), st.data())
 def test_checking_survives_arguments_of_any_shape(name: str, data: st.DataObject) -> None:
     arguments = copy.deepcopy(MINIMAL[name])
@@ -325,6 +327,7 @@ def bar_arguments(draw: st.DrawFn) -> JsonObject:
 
 
 @pytest.mark.req("artifact-data")
+@settings(deadline=None)
 @given(bar_arguments())
 def test_nothing_of_a_valid_chart_is_changed(arguments: JsonObject) -> None:
     assert problems("create_bar_chart", arguments) == ()
@@ -333,6 +336,7 @@ def test_nothing_of_a_valid_chart_is_changed(arguments: JsonObject) -> None:
 
 
 @pytest.mark.req("artifact-data")
+@settings(deadline=None)
 @given(st.lists(st.tuples(LABEL, st.floats(0, 1e300)), min_size=1, max_size=24))
 def test_a_pie_is_accepted_exactly_when_something_is_to_be_shown(
     shares: list[tuple[str, float]],

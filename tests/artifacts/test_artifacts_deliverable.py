@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from artifact_builders import ref
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artificer.artifacts.deliverable import (
@@ -116,6 +116,7 @@ def test_a_fault_is_not_lost_behind_many_harmless_findings() -> None:
 
 
 @pytest.mark.req("deliverable-findings")
+@settings(deadline=None)
 @given(st.text(alphabet="{}:`|\n-1. artifcREVenuhb", max_size=200))
 def test_examining_twice_changes_nothing_more(text: str) -> None:
     once = examine(text + "{{artifact:chart:revenue}}", MADE)
@@ -126,6 +127,7 @@ def test_examining_twice_changes_nothing_more(text: str) -> None:
 
 
 @pytest.mark.req("deliverable-findings")
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_characters="{")))
 def test_a_text_without_braces_is_never_changed(text: str) -> None:
     assert examine(text, MADE).narrative == text

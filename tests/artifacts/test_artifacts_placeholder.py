@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artificer.artifacts.placeholder import KINDS, find, placeholder, scan
@@ -26,6 +26,7 @@ def test_a_case_of_the_grammar(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.req("placeholder-grammar")
+@settings(deadline=None)
 @given(
     st.text(st.characters(codec="utf-8", exclude_characters="{}`\\[]~|")),
     st.sampled_from(KINDS[:5]),
@@ -50,12 +51,14 @@ def test_a_file_name_is_at_most_as_long_as_one_may_be() -> None:
 
 
 @pytest.mark.req("placeholder-grammar")
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_characters="{")))
 def test_text_without_braces_has_no_placeholders(text: str) -> None:
     assert scan(text) == ((), ())
 
 
 @pytest.mark.req("placeholder-code")
+@settings(deadline=None)
 @given(st.text(alphabet="{}:`~\\|\n -artifcht", max_size=80))
 def test_offsets_are_in_order_and_within_the_text(text: str) -> None:
     found, faults = scan(text)

@@ -215,6 +215,9 @@ DROPPED_PROPERTIES = frozenset(
         "will-change",
     }
 )
+NOT_ON_ROOT = frozenset({"overflow", "transform"})
+"""With these a drawing that is part of a page could lie over the rest of the page."""
+
 HINTS = {
     "background": "draw a <rect> behind everything instead",
     "background-color": "draw a <rect> behind everything instead",
@@ -255,4 +258,6 @@ def is_dropped_attribute(namespace: str, name: str) -> bool:
 
 def grammar_of(element: str, attribute: str) -> Grammar | None:
     """The grammar for an attribute's value, or None where the attribute is not accepted."""
+    if element == "svg" and attribute in NOT_ON_ROOT:
+        return None
     return ELEMENTS[element].get(attribute) or COMMON.get(attribute) or PRESENTATION.get(attribute)

@@ -139,7 +139,8 @@ class _Translation:
             name = node.lower_name
             if name in allowed.DROPPED_PROPERTIES or name.startswith("-"):
                 continue
-            grammar = allowed.PRESENTATION.get(name)
+            settable = name in allowed.PRESENTATION
+            grammar = allowed.grammar_of(element.name, name) if settable else None
             spelled = grammar(tinycss2.serialize(node.value).strip()) if grammar else None
             if spelled is None:
                 where = f"in the style of <{element.name}> is not accepted"
