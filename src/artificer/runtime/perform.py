@@ -32,13 +32,13 @@ from artificer.values.text import head_and_tail
 
 log = logging.getLogger("artificer.run")
 
-GRACE_S = 5.0
-"""How much longer than its timeout a call may take to end its work and report."""
-
 
 @dataclass(frozen=True)
 class Performer:
-    """What the engine needs to act: one provider, the tools, a person, a clock."""
+    """What the engine needs to act: one provider, the tools, a person, a clock.
+
+    ``grace_s`` is how much longer than its timeout a call may take to end its work and report.
+    """
 
     provider: Provider
     executors: Mapping[str, Executor]
@@ -46,6 +46,7 @@ class Performer:
     blobs: BlobStore
     clock: Clock
     prices: Prices = field(default_factory=Prices)
+    grace_s: float = 5.0
 
     async def generate(
         self,
@@ -144,7 +145,7 @@ class Performer:
             arguments=json.loads(intent.arguments),
             key=idempotency_key(run, intent),
         )
-        limit = asyncio.timeout(definition.timeout_ms / 1000 + GRACE_S)
+        limit = asyncio.timeout(definition.timeout_ms / 1000 + self.grace_s)
         try:
             async with limit:
                 return Receipt.model_validate(await executor.execute(call))
