@@ -1,0 +1,153 @@
+"""``artificer``: the group of all commands, and the one place where errors become exit codes.
+
+A command's module is imported when the command is used, so that ``artificer --help`` imports
+nothing but click.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from artificer.cli import console
+from artificer.cli.exits import Exit, Interrupted, epilog, exit_of
+from artificer.cli.settings import Settings
+from artificer.errors import ArtificerError
+from artificer.values.release import RELEASE
+
+COMMANDS = {
+    "run": "Run a prompt to its end.",
+    "resume": "Go on with an interrupted or stalled run.",
+    "cancel": "End a run that is not finished.",
+    "runs": "List the runs of this project.",
+    "show": "Show how a run went, record by record.",
+    "open": "Open a run's report.",
+    "replay": "Prove that a run's journal reproduces itself.",
+    "verify": "Check every record and blob of this project.",
+    "doctor": "Say what is installed and which models answer.",
+    "local": "The embedded model.",
+}
+"""Each command, which is ``artificer.cli.NAME.command``, and its help in one line."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command's module. Returns None for an unknown name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"artificer.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is answered with the nearest known one."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table into the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the epilog as it stands, without wrapping it."""
+        formatter.write(f"\n{self.epilog}\n")
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=epilog(),
+)
+@click.option("--home", metavar="DIR", help="Where worlds live. Default: ~/.artificer.")
+@click.option("--project", metavar="NAME", help="Which world. Default: one for each folder.")
+@click.option("-v", "--verbose", is_flag=True, help="Structured logs on stderr.")
+@click.version_option(RELEASE, "-V", "--version", prog_name="artificer")
+@click.pass_context
+def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool) -> None:
+    """A language model acts and delivers only through typed tool calls: checked before they run,
+    recorded before they act, and replayable after.
+
+    \b
+    Example:
+      artificer local fetch
+      artificer run "A short report on tea" --model local/smollm2
+      artificer open last
+      artificer replay last
+
+    Settings stand in ./artificer.toml; ARTIFICER_HOME, ARTIFICER_PROJECT and ARTIFICER_MODEL
+    beat it, and options beat those. A RUN is an id, the unique beginning of one, or `last`.
+    """
+    ctx.obj = Settings(home, project, verbose)
+
+
+def main() -> NoReturn:
+    """Run the command line and exit."""
+    console.prepare()
+    try:
+        code = perform(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more at its end: give it something to flush into.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.PIPE
+    sys.exit(code)
+
+
+def perform(arguments: list[str]) -> int:
+    """Perform a command line and return its exit code. Raises BrokenPipeError, nothing else."""
+    try:
+        return int(cli.main(arguments, prog_name="artificer", standalone_mode=False) or Exit.OK)
+    except click.ClickException as error:
+        return _correct(error)
+    except Interrupted as error:
+        return error.exit
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001  # boundary: no error ends in a traceback
+        return _explain(error)
+
+
+def _correct(error: click.ClickException) -> int:
+    """Tell what is wrong with the command line."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return Exit.USAGE
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    where = context.command_path if context else "artificer"
+    console.complain(error.format_message(), f"`{where} --help` shows how it is used.")
+    return Exit.USAGE
+
+
+def _explain(error: Exception) -> int:
+    """Tell what went wrong and whose turn it is; the traceback only where it is asked for."""
+    if os.environ.get("ARTIFICER_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, ArtificerError):
+        console.complain(error.message, error.hint)
+        return exit_of(error)
+    if isinstance(error, OSError):
+        console.complain(f"{error.strerror or error}: {error.filename or 'a file or connection'}")
+        return Exit.OPERATOR
+    console.complain(
+        f"{type(error).__name__}: {error}. This is a bug in Artificer.",
+        "Please report it with what ARTIFICER_DEBUG=1 shows.",
+    )
+    return Exit.BUG

@@ -1,0 +1,101 @@
+"""What ``run`` and ``resume`` say at the end: data on stdout, a summary on stderr, an exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from artificer.artifacts.deliverable import Deliverable
+from artificer.cli.console import complain, note, out, out_json
+from artificer.cli.exits import Exit
+from artificer.cli.words import FAILURES, cost, count, joined, tokens
+from artificer.core.events import ModelFailed
+from artificer.report import Views
+from artificer.world import Run, World
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How a run's outcome is to be handed over."""
+
+    folder: Path | None = None
+    as_json: bool = False
+
+
+def views_folder(world: World, run_id: str) -> Path:
+    """Where the views of a run are written."""
+    return world.config.project_folder / "runs" / run_id
+
+
+def hand_over(world: World, run: Run, failure: ModelFailed | None, wish: Wish) -> Exit:
+    """Write the views, tell what came of the run, and return the exit code."""
+    delivered = run.deliverable
+    views = _save(world, run, wish.folder) if delivered else None
+    if wish.as_json:
+        out_json(as_json(run, delivered, views, failure))
+    elif delivered and views and run.state.given.kind == "deliver":
+        out(str(views.html))
+        out(str(views.markdown))
+    elif run.text:
+        out(run.text)
+    if delivered is None:
+        return _stalled(run, failure)
+    _summarise(run, delivered)
+    return Exit.OK if run.status == "completed" else Exit.INCOMPLETE
+
+
+def as_json(
+    run: Run, delivered: Deliverable | None, views: Views | None, failure: ModelFailed | None
+) -> dict[str, Any]:
+    """The outcome as one JSON object; its members are listed in docs/reference/cli.md."""
+    state = run.state
+    return {
+        "run": run.id,
+        "kind": state.given.kind,
+        "model": f"{state.given.provider}/{state.given.model}",
+        "status": run.status,
+        "reason": state.reason,
+        "text": run.text,
+        "note": delivered.note if delivered else "",
+        "files": _files(views),
+        "findings": [f.model_dump(mode="json") for f in delivered.findings] if delivered else [],
+        "turns": state.turn,
+        "usage": state.usage.model_dump(mode="json"),
+        "cost_micros": state.cost_micros,
+        "failure": {"code": failure.code, "message": failure.message} if failure else None,
+        "deliverable": state.deliverable,
+    }
+
+
+def _save(world: World, run: Run, folder: Path | None) -> Views | None:
+    """A report always has its views in the project; a folder of the user's own comes on top."""
+    views = None
+    if run.state.given.kind == "deliver":
+        views = run.save(views_folder(world, run.id))
+    return run.save(folder.absolute()) if folder else views
+
+
+def _files(views: Views | None) -> dict[str, Any] | None:
+    if views is None:
+        return None
+    artifacts = [str(path) for path in views.artifacts]
+    return {"html": str(views.html), "markdown": str(views.markdown), "artifacts": artifacts}
+
+
+def _summarise(run: Run, delivered: Deliverable) -> None:
+    state = run.state
+    facts = joined(count(state.turn, "turn"), tokens(state.usage), cost(state.cost_micros))
+    note(f"{run.status} · {facts}", "good" if run.status == "completed" else "bad")
+    if delivered.note:
+        note(f"  {delivered.note}")
+    for finding in delivered.findings:
+        note(f"  {finding.code.replace('_', ' ')}: {finding.subject}: {finding.message}")
+
+
+def _stalled(run: Run, failure: ModelFailed | None) -> Exit:
+    code = failure.code if failure else run.state.failure
+    why = FAILURES[code] if code else "the run has not ended"
+    said = f" ({failure.message})" if failure and failure.message else ""
+    complain(f"The run is {run.status}: {why}{said}.", f"artificer resume {run.id}")
+    return Exit.STALLED

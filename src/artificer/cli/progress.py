@@ -1,0 +1,116 @@
+"""Telling a run while it happens: turns, the text forming, calls with verdict and outcome."""
+
+from __future__ import annotations
+
+from artificer.cli.console import one_line
+from artificer.cli.screen import Screen
+from artificer.cli.words import FAILURES, count, duration, joined
+from artificer.core import events as ev
+from artificer.core.intents import AskApproval, CallTool, Generate
+from artificer.core.record import EventLine, IntentLine
+from artificer.runtime.observe import Observer
+from artificer.values.model import ArgumentsDelta, Delta
+
+ARGUMENTS = 60
+"""Characters of a call's arguments that are shown."""
+
+FORMING = 400
+"""Characters of a reply in the making that are kept for showing its end."""
+
+
+class Progress(Observer):
+    """Writes what happens to a screen. ``begun`` says that the run is in the journal."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.begun = False
+        self.failure: ev.ModelFailed | None = None
+        self._screen = screen
+        self._turn = 0
+        self._calls: dict[int, CallTool | AskApproval] = {}
+        self._forming = ""
+        self._label = ""
+
+    def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+        """Write what a record means to somebody who waits."""
+        if isinstance(line, EventLine):
+            self._event(run, line.event)
+            return
+        match line.intent:
+            case Generate(turn=turn):
+                self._turn = turn
+                self._show(f"turn {turn}: waiting for the model")
+            case CallTool() | AskApproval() as call:
+                self._calls[call.n] = call
+                self._show(f"turn {self._turn}: {call.tool}")
+
+    def streamed(self, run: str, delta: Delta) -> None:
+        """Show the end of what is forming."""
+        what = f"writes {delta.name}" if isinstance(delta, ArgumentsDelta) else "answers"
+        label = f"turn {self._turn}: the model {what}"
+        if label != self._label:
+            self._show(label)
+        self._forming = (self._forming + delta.text)[-FORMING:]
+        self._screen.forming(self._label, self._forming)
+
+    def _show(self, label: str) -> None:
+        self._label, self._forming = label, ""
+        self._screen.forming(label, "")
+
+    def _event(self, run: str, event: ev.Event) -> None:
+        match event:
+            case ev.PromptReceived(spec=spec):
+                self.begun = True
+                self._screen.line(f"run {run} · {spec.kind} · {spec.provider}/{spec.model}", "dim")
+            case ev.RunResumed():
+                self.begun = True
+                self._screen.line(f"run {run} · resumed", "dim")
+            case ev.ModelResponded():
+                self._responded(event)
+            case ev.ModelFailed():
+                self.failure = event
+                self._screen.line(f"turn {self._turn}  failed: {FAILURES[event.code]}", "bad")
+            case ev.CallsJudged():
+                self._judged(event)
+            case ev.ApprovalAnswered(approved=False, intent=intent, reason=reason):
+                tool = self._calls[intent].tool if intent in self._calls else "the call"
+                self._screen.line(f"  {tool}  not approved. {reason}", "bad")
+            case ev.ToolReturned():
+                self._returned(event)
+            case ev.ReplyChecked(request=str()):
+                faults = count(len(event.findings), "finding")
+                self._screen.line(
+                    f"  sent back for repair: {faults}"
+                    if event.findings
+                    else "  sent back: there was no answer in it"
+                )
+            case _:
+                pass
+
+    def _responded(self, event: ev.ModelResponded) -> None:
+        odd = {"max_tokens": "cut off at its output limit", "refusal": "declined"}
+        facts = joined(
+            duration(event.duration_ms),
+            f"{event.usage.input_tokens:,} in, {event.usage.output_tokens:,} out",
+            "" if event.attempts == 1 else count(event.attempts, "attempt"),
+            odd.get(event.stop, ""),
+        )
+        self._screen.line(f"turn {self._turn}  {facts}", "strong")
+
+    def _judged(self, event: ev.CallsJudged) -> None:
+        for verdict in event.verdicts:
+            if verdict.verdict in ("allow", "ask"):
+                continue
+            why = verdict.reason or "; ".join(
+                f"{problem.pointer or 'arguments'}: {problem.message}"
+                for problem in verdict.problems
+            )
+            word = verdict.verdict.replace("_", " ")
+            self._screen.line(f"  {verdict.tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
+
+    def _returned(self, event: ev.ToolReturned) -> None:
+        call = self._calls.get(event.intent)
+        tool, arguments = (call.tool, call.arguments) if call else ("call", "")
+        style = None if event.status == "ok" else "bad"
+        shown = one_line(arguments, ARGUMENTS)
+        took = duration(event.duration_ms)
+        self._screen.line(f"  {tool} {shown}  {event.status}  {took}", style)

@@ -1,0 +1,119 @@
+"""``artificer run``: a prompt to its end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from artificer.cli.approve import terminal_approver
+from artificer.cli.console import complain, note
+from artificer.cli.drive import in_world
+from artificer.cli.exits import Exit, Interrupted
+from artificer.cli.outcome import Wish, hand_over
+from artificer.cli.progress import Progress
+from artificer.cli.screen import new_screen
+from artificer.cli.settings import Settings, pass_settings
+from artificer.core.spec import Limits, RunKind
+from artificer.loops.kinds import KINDS
+from artificer.system import SystemClock
+from artificer.world import World
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command(name="run")
+@click.argument("prompt")
+@click.option("--model", metavar="PROVIDER/MODEL", help="For example local/smollm2.")
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="deliver",
+    show_default=True,
+    help="deliver makes a report; chat only answers.",
+)
+@click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
+@click.option("--offer", metavar="TOOL", multiple=True, help="Offer only this tool; repeatable.")
+@click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
+@click.option(
+    "--local-model",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A GGUF file for the provider `local`.",
+)
+@click.option("--max-turns", type=click.IntRange(1), help="Model requests. Default: 24, chat 15.")
+@pass_settings
+def command(
+    settings: Settings,
+    prompt: str,
+    model: str | None,
+    kind: RunKind,
+    tools: tuple[Path, ...],
+    offer: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    local_model: Path | None,
+    max_turns: int | None,
+) -> int:
+    """Run PROMPT to its end; `-` reads it from stdin.
+
+    A report is printed as two paths, report.html and report.md; a chat as its text. Progress goes
+    to stderr. Ctrl-C leaves a run that `artificer resume` finishes. Where the policy of
+    artificer.toml says `ask`, you are asked at the terminal; without one the answer is no.
+
+    \b
+    Examples:
+      artificer run "Compare three kinds of tea" --model anthropic/claude-sonnet-4-5
+      artificer run --kind chat --model local/smollm2 "Say hello"
+      git log -20 | artificer run - --tools ./tools --out ./report
+    """
+    text = _prompt(prompt)
+    run_id = SystemClock().new_run_id()
+    screen = new_screen(verbose=settings.verbose)
+    progress = Progress(screen)
+
+    async def work(world: World) -> Exit:
+        run = await world.run(
+            text,
+            model=model,
+            kind=kind,
+            tools=tools,
+            offer=offer or None,
+            limits=Limits(turns=max_turns or KINDS[kind].turns),
+            approver=terminal_approver(screen),
+            observer=progress,
+            run_id=run_id,
+        )
+        screen.close()
+        return hand_over(world, run, progress.failure, Wish(out, as_json))
+
+    try:
+        return in_world(settings, work, local_model=local_model)
+    except Interrupted:
+        screen.close()
+        say_interrupted(progress, run_id)
+        raise
+    finally:
+        screen.close()
+
+
+def _prompt(argument: str) -> str:
+    """The prompt as given, or all of stdin for ``-``. Raises UsageError."""
+    try:
+        # A byte of an argument that is not UTF-8 arrives as a surrogate, which cannot be encoded.
+        data = sys.stdin.buffer.read() if argument == "-" else argument.encode()
+        text = data.decode()
+    except UnicodeError as error:
+        raise click.UsageError("The prompt is not UTF-8.") from error
+    if not text.strip():
+        raise click.UsageError("The prompt is empty.")
+    return text
+
+
+def say_interrupted(progress: Progress, run_id: str) -> None:
+    """Tell how to go on, if there is anything to go on with."""
+    if progress.begun:
+        note(f"interrupted; resume with: artificer resume {run_id}")
+    else:
+        complain("Interrupted before the run began.")

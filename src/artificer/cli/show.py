@@ -1,0 +1,114 @@
+"""``artificer show``: how a run went."""
+
+from __future__ import annotations
+
+import click
+
+from artificer.cli.console import one_line, out, out_json
+from artificer.cli.drive import in_world
+from artificer.cli.exits import Exit
+from artificer.cli.settings import Settings, pass_settings
+from artificer.cli.timeline import DETAIL, Entry, entries
+from artificer.cli.words import cost, count, duration, joined, moment, tokens
+from artificer.core.events import PromptReceived
+from artificer.core.record import EventLine, IntentLine
+from artificer.world import History, Run, World
+
+NAME_WIDTH = 18
+"""As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""
+
+
+@click.command(name="show")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object with all records.")
+@click.option("--raw", is_flag=True, help="Print the records as JSON lines, nothing left out.")
+@pass_settings
+def command(settings: Settings, run: str, as_json: bool, raw: bool) -> int:
+    """Show RUN record by record: turns, calls, decisions with their rule, receipts, cost.
+
+    The first column is the record's number, the second the time since the run began. `→` marks an
+    intent: a wish that was recorded before it was performed. Long texts are cut; --raw shows all.
+
+    \b
+    Example:
+      artificer show last
+      artificer show last --raw | jq .event.type
+    """
+    if as_json and raw:
+        raise click.UsageError("--json and --raw exclude each other.")
+
+    async def work(world: World) -> Exit:
+        history = await world.get(await world.find(run))
+        if raw:
+            for line in history.lines:
+                out(line.canonical().decode())
+        elif as_json:
+            out_json(_as_json(history))
+        else:
+            _print(history)
+        return Exit.OK
+
+    return in_world(settings, work)
+
+
+def _as_json(history: History) -> dict[str, object]:
+    state = history.run.state
+    return {
+        "run": history.run.id,
+        "status": history.run.status,
+        "reason": state.reason,
+        "turns": state.turn,
+        "usage": state.usage.model_dump(mode="json"),
+        "cost_micros": state.cost_micros,
+        "state": state.digest,
+        "records": [line.model_dump(mode="json") for line in history.lines],
+    }
+
+
+def _print(history: History) -> None:
+    begun, ended = _span(history.lines)
+    for label, text in _heading(history.run, begun, ended, history.lines):
+        out(f"{label:<8} {text}")
+    for entry in entries(history.lines):
+        if entry.turn is not None:
+            out(f"\nturn {entry.turn}")
+        elif entry.seq == 1:
+            out()
+        _print_entry(entry, begun)
+
+
+def _print_entry(entry: Entry, begun: int) -> None:
+    since = "" if entry.at is None else f"+{(entry.at - begun) / 1000:.3f}"
+    name = f"→ {entry.name}" if entry.at is None else entry.name
+    out(f"{entry.seq:>5} {since:>9}  {name:<{NAME_WIDTH}} {entry.summary}".rstrip())
+    for detail in entry.details:
+        out(" " * (18 + NAME_WIDTH) + one_line(detail, 3 * DETAIL))
+
+
+def _span(lines: tuple[EventLine | IntentLine, ...]) -> tuple[int, int]:
+    times = [line.event.at for line in lines if isinstance(line, EventLine)]
+    return times[0], times[-1]
+
+
+def _heading(
+    run: Run, begun: int, ended: int, lines: tuple[EventLine | IntentLine, ...]
+) -> list[tuple[str, str]]:
+    state = run.state
+    spec = state.given
+    first = lines[0]
+    release = ""
+    if isinstance(first, EventLine) and isinstance(first.event, PromptReceived):
+        release = f"release {first.event.release}"
+    rules = count(len(spec.policy.rules), "rule")
+    usage = joined(count(state.turn, "turn"), tokens(state.usage), cost(state.cost_micros))
+    return [
+        ("run", run.id),
+        ("status", joined(run.status, state.reason or "")),
+        ("kind", spec.kind),
+        ("model", f"{spec.provider}/{spec.model}"),
+        ("begun", joined(f"{moment(begun)} UTC", f"took {duration(ended - begun)}", release)),
+        ("used", usage),
+        ("policy", f"{rules}, otherwise {spec.policy.default}"),
+        ("tools", one_line(", ".join(spec.tools().names) or "none", 3 * DETAIL)),
+        ("prompt", one_line(spec.prompt, DETAIL)),
+    ]

@@ -1,0 +1,56 @@
+"""How numbers, times and statuses are written for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from artificer.values.model import FailureCode, Usage
+
+FAILURES: dict[FailureCode, str] = {
+    "auth": "the provider refused the key, or there is none",
+    "bad_request": "the provider refused the request",
+    "context_overflow": "the conversation no longer fits into the model's context",
+    "malformed_response": "the model's reply could not be read",
+    "not_found": "the provider does not know this model",
+    "overloaded": "the provider is overloaded",
+    "rate_limited": "the provider's rate limit or quota is used up",
+    "stream_truncated": "the reply broke off",
+    "timeout": "the model did not answer in time",
+    "unavailable": "the model could not be reached",
+}
+
+
+def duration(ms: int) -> str:
+    """``12 ms``, ``1.2 s``, ``3 min 05 s``."""
+    if ms < 1000:
+        return f"{ms} ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.1f} s"
+    minutes, rest = divmod(round(ms / 1000), 60)
+    return f"{minutes} min {rest:02} s"
+
+
+def count(number: int, noun: str) -> str:
+    """``1 turn``, ``1,234 turns``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def tokens(usage: Usage) -> str:
+    """``1,234 tokens in (200 cached), 56 out``."""
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    return f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
+
+
+def cost(micros: int | None) -> str:
+    """``$0.0123``, or nothing where no price is known."""
+    return "" if micros is None else f"${micros / 1_000_000:.4f}"
+
+
+def moment(at: int) -> str:
+    """``2026-11-21 23:45:31`` in UTC, of milliseconds since 1970."""
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def joined(*parts: str) -> str:
+    """The parts that are not empty, between dots."""
+    return " · ".join(part for part in parts if part)
