@@ -101,6 +101,22 @@ def test_everything_wrong_is_reported_at_once_with_its_line() -> None:
 
 
 @pytest.mark.req("svg-all-problems")
+@pytest.mark.parametrize(
+    ("markup", "hint"),
+    [
+        ("<svg><style/></svg>", "write attributes"),
+        ('<svg style="background:#fff"/>', "draw a <rect>"),
+        ("<svg><lineargradient/></svg>", "write linearGradient"),
+        ('<svg viewbox="0 0 1 1"/>', "write viewBox"),
+        ("<svg><text>R&D</text></svg>", "&amp;"),
+    ],
+)
+def test_a_common_mistake_is_told_how_to_do_it(markup: str, hint: str) -> None:
+    (message,) = messages(markup)
+    assert hint in message
+
+
+@pytest.mark.req("svg-all-problems")
 def test_the_report_is_bounded_and_does_not_repeat_what_was_written() -> None:
     result = rebuild("<svg>" + f"<{'x' * 500}/>" * 100 + "</svg>", "")
     assert isinstance(result, tuple) and len(result) == MAX_PROBLEMS

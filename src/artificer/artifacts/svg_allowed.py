@@ -215,6 +215,9 @@ DROPPED_PROPERTIES = frozenset(
         "will-change",
     }
 )
+GEOMETRY = frozenset({"cx", "cy", "height", "r", "rx", "ry", "width", "x", "y"})
+"""Attributes of shapes that ``style`` may set (SVG 2 section 7.2)."""
+
 NOT_ON_ROOT = frozenset({"overflow", "transform"})
 """With these a drawing that is part of a page could lie over the rest of the page."""
 
@@ -240,6 +243,18 @@ EDITORS = frozenset(
 """Namespaces in which drawing programs keep notes."""
 
 
+_SPELLINGS = {
+    name.lower(): name
+    for name in (*ELEMENTS, *(attribute for own in ELEMENTS.values() for attribute in own))
+}
+
+
+def hint(name: str) -> str | None:
+    """What to do instead of the refused element, attribute or property, if that is known."""
+    spelling = _SPELLINGS.get(name.lower(), name)
+    return HINTS.get(name) or (f"write {spelling}" if spelling != name else None)
+
+
 def is_dropped_element(namespace: str, name: str) -> bool:
     """Whether the element, with all in it, is a note that nobody would see."""
     return namespace in EDITORS or (namespace in ("", SVG) and name == "metadata")
@@ -261,3 +276,11 @@ def grammar_of(element: str, attribute: str) -> Grammar | None:
     if element == "svg" and attribute in NOT_ON_ROOT:
         return None
     return ELEMENTS[element].get(attribute) or COMMON.get(attribute) or PRESENTATION.get(attribute)
+
+
+def grammar_in_style(element: str, property_name: str) -> Grammar | None:
+    """The grammar for a property's value in ``style``, or None where it is not accepted."""
+    geometry = property_name in GEOMETRY and element not in WITH_TEXT
+    if geometry or property_name in PRESENTATION:
+        return grammar_of(element, property_name)
+    return None

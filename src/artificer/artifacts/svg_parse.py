@@ -71,7 +71,11 @@ def parse(markup: str) -> Element | Problem:
         return problem(refusal.message, refusal.line)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
-        return problem(f"is not well-formed XML: {reason} (column {error.offset})", error.lineno)
+        return problem(
+            f"is not well-formed XML: {reason} at column {error.offset}; in text, write &amp; for"
+            " & and &lt; for <",
+            error.lineno,
+        )
     return reader.root
 
 

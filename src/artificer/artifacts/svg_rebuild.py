@@ -84,7 +84,7 @@ class _Translation:
         self.problems.append(problem(message, line))
 
     def _refuse_name(self, shown: str, fault: str, element: Element) -> None:
-        hint = allowed.HINTS.get(shown.strip("<>"))
+        hint = allowed.hint(shown.strip("<>"))
         self._refuse(f"{shown} {fault}" + (f": {hint}" if hint else ""), element.line)
 
     def _refuse_element(self, child: Element, parent: Element) -> None:
@@ -139,8 +139,7 @@ class _Translation:
             name = node.lower_name
             if name in allowed.DROPPED_PROPERTIES or name.startswith("-"):
                 continue
-            settable = name in allowed.PRESENTATION
-            grammar = allowed.grammar_of(element.name, name) if settable else None
+            grammar = allowed.grammar_in_style(element.name, name)
             spelled = grammar(tinycss2.serialize(node.value).strip()) if grammar else None
             if spelled is None:
                 where = f"in the style of <{element.name}> is not accepted"
