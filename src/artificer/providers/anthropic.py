@@ -11,12 +11,9 @@ from artificer.errors import MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, to_payload
-from artificer.providers.sdk import ClientOfLoop, find_key, open_stream_with
+from artificer.providers.sdk import ClientOfLoop, Endpoint, open_stream_with
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
-
-_NOT_IN_THE_SDK = ("temperature",)
-"""Members that the API knows and the SDK's ``create`` (2.12) takes in ``extra_body`` only."""
 
 
 class Anthropic:
@@ -33,14 +30,12 @@ class Anthropic:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        key_variable: str = "ANTHROPIC_API_KEY",
+        key_variable: str | None = None,
         dialect: MessagesDialect | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._name = name
-        self._base_url = base_url
-        self._api_key = api_key
-        self._key_variable = key_variable
+        self._endpoint = Endpoint("ANTHROPIC", base_url, api_key, key_variable)
         self._limits = limits or Limits()
         self._client = ClientOfLoop()
         own = base_url is None
@@ -59,18 +54,12 @@ class Anthropic:
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Ask the model. Raises MissingExtraError when the SDK is not installed."""
-        key = find_key(self._api_key, self._key_variable, self._base_url)
+        key = self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key
         client = self._client.get(key, self._new_client)
-        body = payload.body
-        aside = {name: body.pop(name) for name in _NOT_IN_THE_SDK if name in body}
-
-        async def send() -> Any:
-            return await client.messages.create(**body, extra_body=aside or None)
-
         return await generate_with_attempts(
-            open_stream_with(send),
+            open_stream_with(client.messages.create, payload),
             lambda: MessagesStream(self._dialect, payload.tools),
             on_delta,
             self._limits,
@@ -83,7 +72,10 @@ class Anthropic:
         except ImportError as error:
             raise MissingExtraError("anthropic", needed_for="A model of Anthropic's") from error
         return AsyncAnthropic(
-            api_key=key, base_url=self._base_url, max_retries=0, timeout=self._limits.request
+            api_key=key,
+            base_url=self._endpoint.base_url,
+            max_retries=0,
+            timeout=self._limits.request,
         )
 
     async def aclose(self) -> None:

@@ -70,12 +70,23 @@ OpenStream = Callable[[], Awaitable[AbstractAsyncContextManager[AsyncIterator[ob
 
 
 class Broken(Exception):
-    """A request that ended in an error; ``retry_after`` is what the server asked for, seconds."""
+    """A request that ended in an error.
 
-    def __init__(self, outcome: ModelFailure, retry_after: float | None = None) -> None:
+    ``retry_after`` is how long the server asked to wait, in seconds. ``unanswered`` says that the
+    connection died before a byte of an answer.
+    """
+
+    def __init__(
+        self,
+        outcome: ModelFailure,
+        *,
+        retry_after: float | None = None,
+        unanswered: bool = False,
+    ) -> None:
         super().__init__(outcome.message)
         self.outcome = outcome
         self.retry_after = retry_after
+        self.unanswered = unanswered
 
 
 async def generate_with_attempts(
@@ -93,12 +104,12 @@ async def generate_with_attempts(
     """
     attempt = 1
     while True:
-        retry_after = None
+        broken = None
         try:
             outcome = await _attempt(open_stream, new_assembler(), on_delta, limits, secret)
-        except Broken as broken:
-            outcome, retry_after = broken.outcome, broken.retry_after
-        delay = _delay(outcome, attempt, retry_after, limits)
+        except Broken as error:
+            outcome, broken = error.outcome, error
+        delay = _delay(outcome, attempt, broken, limits)
         if delay is None:
             return outcome.model_copy(update={"attempts": attempt})
         await asyncio.sleep(delay)
@@ -106,13 +117,18 @@ async def generate_with_attempts(
 
 
 def _delay(
-    outcome: ModelReply | ModelFailure, attempt: int, retry_after: float | None, limits: Limits
+    outcome: ModelReply | ModelFailure, attempt: int, broken: Broken | None, limits: Limits
 ) -> float | None:
     """Return how long to wait before the next attempt, or None when there is none."""
     if isinstance(outcome, ModelReply) or outcome.code not in RETRYABLE:
         return None
+    retry_after = broken.retry_after if broken else None
     if attempt >= limits.attempts or (retry_after or 0.0) > limits.retry_after_cap:
         return None
+    if broken and broken.unanswered and attempt == 1:
+        # A pooled connection that the server had closed in the meantime, as llama.cpp does after
+        # every stream, is no sign of trouble.
+        return 0.0
     backoff = min(limits.max_delay, limits.first_delay * 2.0 ** (attempt - 1))
     backoff *= 0.5 + limits.jitter() / 2
     return backoff if retry_after is None else retry_after + backoff / 10
@@ -173,23 +189,32 @@ def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
     The kinds are told apart by what they carry, not by class: importing an SDK for its classes
     would cost what lazy imports save, and httpx2's errors pass the SDKs unwrapped.
     """
-    status = getattr(error, "status_code", None)
-    if type(status) is int:
-        # A status below 400 belongs to an error event inside a stream that began well.
-        _, message = error_in({"error": getattr(error, "body", None)}) or (None, str(error))
-        code = classify(status if status >= 400 else None, message)
+    kind = type(error).__name__
+    words = f"{kind}: {error}"
+    if getattr(error, "status_code", None) or getattr(error, "body", None):
+        status, message = _said(error)
         headers = getattr(getattr(error, "response", None), "headers", {})
-        return Broken(failure(code, message, secret=secret), _retry_after(headers))
-    words = f"{type(error).__name__}: {error}"
-    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        outcome = failure(classify(status, message), message, secret=secret)
+        return Broken(outcome, retry_after=_retry_after(headers))
+    if isinstance(error, TimeoutError) or "Timeout" in kind:
         return Broken(failure("timeout", f"The server said nothing in time ({words})."))
     if isinstance(error, ValueError):
         return Broken(failure("malformed_response", f"The stream is malformed: {words}"))
-    if getattr(error, "body", None):
-        _, message = error_in({"error": getattr(error, "body", None)}) or (None, str(error))
-        return Broken(failure(classify(None, message), message, secret=secret))
-    code = "stream_truncated" if started else "unavailable"
-    return Broken(failure(code, f"The connection failed: {words}", secret=secret))
+    if isinstance(error, TypeError | AttributeError):
+        return Broken(failure("bad_request", f"The SDK does not take this request: {words}"))
+    code: FailureCode = "stream_truncated" if started else "unavailable"
+    outcome = failure(code, f"The connection failed: {words}", secret=secret)
+    return Broken(outcome, unanswered=not started)
+
+
+def _said(error: Exception) -> tuple[int | None, str]:
+    """Return the status and the words of an error that the server answered with.
+
+    A status below 400 belongs to an error event inside a stream that began well.
+    """
+    inside, message = error_in({"error": getattr(error, "body", None)}) or (None, str(error))
+    status = getattr(error, "status_code", None)
+    return (status if type(status) is int and status >= 400 else inside), message
 
 
 def _retry_after(headers: object) -> float | None:

@@ -28,7 +28,7 @@ _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
 _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
 _BY_STATUS: dict[int, FailureCode] = {
     401: "auth",
-    402: "rate_limited",
+    402: "auth",
     403: "auth",
     404: "not_found",
     408: "timeout",

@@ -10,8 +10,7 @@ from artificer.contracts.strict_schema import OPENAI_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
-from artificer.providers.sdk import ClientOfLoop, find_key, new_openai_client, open_stream_with
-from artificer.values.base import JsonObject
+from artificer.providers.sdk import ClientOfLoop, Endpoint, new_openai_client, open_stream_with
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -31,14 +30,12 @@ class OpenAIChat:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        key_variable: str = "OPENAI_API_KEY",
+        key_variable: str | None = None,
         dialect: ChatDialect | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._name = name
-        self._base_url = base_url
-        self._api_key = api_key
-        self._key_variable = key_variable
+        self._endpoint = Endpoint("OPENAI", base_url, api_key, key_variable)
         self._limits = limits or Limits()
         self._client = ClientOfLoop()
         own = base_url is None
@@ -61,17 +58,12 @@ class OpenAIChat:
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Ask the model. Raises MissingExtraError when the SDK is not installed."""
-        key = find_key(self._api_key, self._key_variable, self._base_url)
+        key = self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key
         client = self._client.get(key, self._new_client)
-        body: JsonObject = payload.body
-
-        async def send() -> Any:
-            return await client.chat.completions.create(**body)
-
         return await generate_with_attempts(
-            open_stream_with(send),
+            open_stream_with(client.chat.completions.create, payload),
             lambda: ChatStream(self._dialect, payload.tools),
             on_delta,
             self._limits,
@@ -79,7 +71,7 @@ class OpenAIChat:
         )
 
     def _new_client(self, key: str) -> Any:
-        return new_openai_client(key, self._base_url, self._limits)
+        return new_openai_client(key, self._endpoint.base_url, self._limits)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -11,7 +11,7 @@ from artificer.ports import Memo, Payload
 from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.mapping import count_of
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream, to_payload
-from artificer.providers.sdk import ClientOfLoop, find_key, new_openai_client, open_stream_with
+from artificer.providers.sdk import ClientOfLoop, Endpoint, new_openai_client, open_stream_with
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -30,14 +30,12 @@ class OpenAIResponses:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        key_variable: str = "OPENAI_API_KEY",
+        key_variable: str | None = None,
         dialect: ResponsesDialect | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._name = name
-        self._base_url = base_url
-        self._api_key = api_key
-        self._key_variable = key_variable
+        self._endpoint = Endpoint("OPENAI", base_url, api_key, key_variable)
         self._limits = limits or Limits()
         self._client = ClientOfLoop()
         own = base_url is None
@@ -56,18 +54,13 @@ class OpenAIResponses:
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Ask the model. Raises MissingExtraError when the SDK is not installed."""
-        key = find_key(self._api_key, self._key_variable, self._base_url)
+        key = self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key
         client = self._client.get(key, self._new_client)
-        body: Any = payload.body
         budget = count_of(payload.rest, "max_output_tokens")
-
-        async def send() -> Any:
-            return await client.responses.create(**body)
-
         return await generate_with_attempts(
-            open_stream_with(send),
+            open_stream_with(client.responses.create, payload),
             lambda: ResponsesStream(self._dialect, payload.tools, budget),
             on_delta,
             self._limits,
@@ -75,7 +68,7 @@ class OpenAIResponses:
         )
 
     def _new_client(self, key: str) -> Any:
-        return new_openai_client(key, self._base_url, self._limits)
+        return new_openai_client(key, self._endpoint.base_url, self._limits)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -6,23 +6,42 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from artificer.errors import MissingExtraError
+from artificer.ports import Payload
 from artificer.providers.attempts import Limits, OpenStream
 from artificer.providers.failures import failure
 from artificer.values.model import ModelFailure
 
+_DEMANDED = frozenset({"model", "messages", "max_tokens", "input", "stream"})
 
-def find_key(given: str | None, variable: str, base_url: str | None) -> str | ModelFailure:
-    """Return the API key: as given, else from the environment.
 
-    A server of one's own (``base_url``) often wants none; the provider itself always does.
+@dataclass(frozen=True)
+class Endpoint:
+    """Where requests go and whose key goes with them.
+
+    ``vendor`` is the prefix of the provider's own environment variables. The key is ``api_key``,
+    or what ``key_variable`` holds when a request is sent. Where neither is given, the vendor's
+    key is used, but only for the vendor itself or the base URL that the environment names beside
+    it: it must not leak to a server of another's.
     """
-    key = given or os.environ.get(variable, "")
-    if key or base_url:
-        return key or "none"
-    return failure("auth", f"There is no API key: set the environment variable {variable}.")
+
+    vendor: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    key_variable: str | None = None
+
+    def key(self) -> str | ModelFailure:
+        """Return the key. A foreign server may want none; the vendor always does."""
+        variable = self.key_variable
+        if variable is None and self.base_url in (None, os.environ.get(f"{self.vendor}_BASE_URL")):
+            variable = f"{self.vendor}_API_KEY"
+        key = self.api_key or os.environ.get(variable or "", "")
+        if key or self.base_url:
+            return key or "none"
+        return failure("auth", f"There is no API key: set the environment variable {variable}.")
 
 
 class ClientOfLoop:
@@ -60,8 +79,14 @@ def new_openai_client(key: str, base_url: str | None, limits: Limits) -> Any:
     return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=limits.request)
 
 
-def open_stream_with(send: Callable[[], Awaitable[Any]]) -> OpenStream:
-    """Turn an SDK call that returns a stream of event models into one of plain dicts."""
+def open_stream_with(create: Callable[..., Awaitable[Any]], payload: Payload) -> OpenStream:
+    """Turn an SDK's ``create`` into a source of plain events.
+
+    Members that ``create`` demands are given by name; all others go through ``extra_body``, since
+    the SDKs refuse what they do not know (a server's own options; Anthropic's ``temperature``).
+    """
+    named = {name: value for name, value in payload.body.items() if name in _DEMANDED}
+    others = {name: value for name, value in payload.body.items() if name not in _DEMANDED}
 
     @asynccontextmanager
     async def reading(stream: Any) -> AsyncIterator[AsyncIterator[object]]:
@@ -69,7 +94,7 @@ def open_stream_with(send: Callable[[], Awaitable[Any]]) -> OpenStream:
             yield _plain_events(stream)
 
     async def open_stream() -> Any:
-        return reading(await send())
+        return reading(await create(**named, extra_body=others))
 
     return open_stream
 
