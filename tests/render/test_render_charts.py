@@ -24,6 +24,7 @@ from artificer.artifacts.chart import (
     Segment,
     Series,
 )
+from artificer.errors import InvariantError
 from artificer.render.charts import to_svg, vega_lite
 from artificer.render.charts.labels import Spot, corners
 from artificer.render.charts.style import PALETTE
@@ -162,6 +163,16 @@ def test_extreme_values_draw(value: float) -> None:
     for kind in (BarChart, LineChart):
         series = (Series(name="s", values=(value, 0.0)),)
         assert "<path" in to_svg(kind(id="x", labels=("a", "b"), series=series))
+    points = (Point(x=value, y=value, label="here"), Point(x=0, y=0))
+    assert ">here<" in to_svg(ScatterChart(id="x", series=(PointSeries(name="s", points=points),)))
+
+
+@pytest.mark.req("charts-optional")
+def test_what_cannot_be_drawn_says_so() -> None:
+    """The distance between the values is beyond the largest number."""
+    series = (Series(name="NaN", values=(1.7e308, -1.7e308)),)
+    with pytest.raises(InvariantError, match="too far apart"):
+        to_svg(BarChart(id="x", labels=("Infinity", "b"), series=series))
 
 
 @pytest.mark.req("chart-svg")

@@ -80,7 +80,7 @@ def assert_inert(page: Element) -> None:
 
 
 @pytest.mark.req("render-hostile")
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_in_every_field_is_shown_and_stays_inert(text: str) -> None:
     page = parse(to_html(report("Words.", calls(text), title=text)))
     assert_inert(page)
@@ -126,7 +126,7 @@ def test_any_narrative_is_inert_and_renders_twice_the_same(narrative: str) -> No
 
 
 @pytest.mark.req("chart-spec-ours")
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_label_enters_a_specification_only_as_a_value(text: str) -> None:
     """Fields, expressions and formats are the same whatever the labels are."""
 

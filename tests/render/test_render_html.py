@@ -289,6 +289,19 @@ def test_without_the_renderer_a_chart_shows_its_data(monkeypatch: pytest.MonkeyP
     assert "artificer[charts]" in figure.text
 
 
+@pytest.mark.req("charts-optional")
+def test_a_chart_that_cannot_be_drawn_does_not_spoil_the_report() -> None:
+    far = {
+        "id": "x",
+        "labels": ["a", "b"],
+        "series": [{"name": "s", "values": [1.7e308, -1.7e308]}],
+    }
+    page = parse(to_html(report("{{artifact:chart:x}}\n\nLater.", [("create_bar_chart", far)])))
+    assert "too far apart" in page.one("figure").one("p", class_="note").text
+    assert "1.7e+308" in page.one("figure").one("table").text
+    assert "Later." in page.one("main").text
+
+
 @pytest.mark.req("html-citations")
 def test_an_empty_deliverable_is_still_a_page() -> None:
     empty = Deliverable(status="failed", narrative="", note="Nothing was made.")

@@ -15,6 +15,9 @@ _NUMERIC = re.compile(
 )
 """A text that is read as a measure: a number with a sign, a currency or a short unit."""
 
+_LONG = 40
+"""A column with a longer text than this is not squeezed into a few words' width."""
+
 
 def table_html(grid: Grid, caption: str, label: str) -> str:
     """Return the table in a container that scrolls sideways and that a keyboard can reach.
@@ -23,8 +26,8 @@ def table_html(grid: Grid, caption: str, label: str) -> str:
     """
     numeric = numeric_columns(grid)
     head = "".join(
-        f'<th scope="col" dir="auto"{_number_class(n)}>{escape(name)}</th>'
-        for name, n in zip(grid.columns, numeric, strict=True)
+        f'<th scope="col" dir="auto"{_column_class(grid, index, n)}>{escape(name)}</th>'
+        for index, (name, n) in enumerate(zip(grid.columns, numeric, strict=True))
     )
     body = "".join(
         "<tr>"
@@ -72,6 +75,14 @@ def _cell(cell: Cell, numeric: bool, *, heads: bool) -> str:
     if heads:
         return f'<th scope="row" dir="auto">{escape(shown(cell))}</th>'
     return f'<td dir="auto"{_number_class(numeric)}>{escape(shown(cell))}</td>'
+
+
+def _column_class(grid: Grid, index: int, numeric: bool) -> str:
+    """A heading's class, which holds for its column: numbers, or texts that need room."""
+    if numeric:
+        return _number_class(numeric)
+    longest = max((len(shown(row[index])) for row in grid.rows), default=0)
+    return ' class="long"' if longest > _LONG else ""
 
 
 def _number_class(numeric: bool) -> str:

@@ -24,9 +24,11 @@ def bars(chart: BarChart | StackedBarChart) -> Spec:
     names = series_names(chart.series)
     labels = category_labels(chart.labels, upright=upright)
     along, across = ("x", "y") if upright else ("y", "x")
+    lanes = 1 if stacked else len(names)
+    values = values_of(chart)
     encoding: Spec = {
-        along: category_axis(labels, upright=upright),
-        across: value_axis(values_of(chart), title="" if several else chart.series[0].name),
+        along: category_axis(labels, upright=upright, lanes=lanes, signed=min(values) < 0),
+        across: value_axis(values, title="" if several else chart.series[0].name),
         **series_encoding(names),
     }
     mark: Spec = {"type": "bar", "cornerRadiusEnd": 0 if stacked else 2}
@@ -35,8 +37,7 @@ def bars(chart: BarChart | StackedBarChart) -> Spec:
         encoding |= {"order": {"field": "series_order", "type": "quantitative"}}
     elif several:
         encoding[along + "Offset"] = {"field": "series", "type": "nominal", "sort": names}
-    lanes = len(chart.labels) * (1 if stacked else len(chart.series))
-    height = HEIGHT if upright else min(900, max(120, 14 * len(chart.labels) + 16 * lanes))
+    height = HEIGHT if upright else min(900, max(120, (14 + 16 * lanes) * len(labels)))
     drawn: Spec = {"mark": mark, "encoding": encoding}
     if not several and len(labels) <= 12:
         drawn = _with_values(drawn, along, across)

@@ -17,6 +17,9 @@ from artificer.render.text import figure, one_line
 _SLANTED = 130
 """How long a slanted label may be, in pixels."""
 
+_BAR = 96
+"""How wide a bar may be, in pixels."""
+
 
 def frame(rows: list[Spec], height: int) -> Spec:
     """Data and size: the whole drawing, axes included, is WIDTH wide."""
@@ -73,22 +76,34 @@ def scale(field: str, domain: list[str], ranged: tuple[Any, ...]) -> Spec:
     return {"field": field, "type": "nominal", "scale": mapping}
 
 
-def category_axis(labels: list[str], *, upright: bool, line: bool = False) -> Spec:
-    """The axis of labels, in the order given; labels that would collide are slanted."""
-    axis: Spec = {"title": None, "labelOverlap": False, "grid": False}
+def category_axis(
+    labels: list[str], *, upright: bool, lanes: int = 0, signed: bool = False
+) -> Spec:
+    """The axis of labels, in the order given; labels that would collide are slanted.
+
+    Each label has a band for ``lanes`` bars, or, without lanes, a point. Where the values are
+    ``signed``, the axis has no line, which would be taken for zero.
+    """
+    axis: Spec = {"title": None, "labelOverlap": False, "grid": False, "domain": not signed}
     if upright and max(map(width, labels)) > _column(len(labels)):
         axis |= {"labelAngle": -40, "labelAlign": "right", "labelBaseline": "top"}
     elif upright:
         axis["labelAngle"] = 0
-    bands = {"paddingInner": 0.36, "paddingOuter": 0.18}
     points = {"type": "point", "padding": 0.35}
     return {
         "field": "label",
         "type": "nominal",
         "sort": None,
         "axis": axis,
-        "scale": points if line else bands,
+        "scale": _bands(len(labels), lanes, upright=upright) if lanes else points,
     }
+
+
+def _bands(count: int, lanes: int, *, upright: bool) -> Spec:
+    """Bars fill two thirds of the axis, unless they would be wider than _BAR."""
+    column = _column(count)
+    gap = max(0.36, 1 - lanes * _BAR / column) if upright else 0.36
+    return {"paddingInner": gap, "paddingOuter": gap / 2}
 
 
 def value_axis(

@@ -28,7 +28,7 @@ def lines(chart: LineChart | AreaChart) -> Spec:
     title = "" if len(names) > 1 else chart.series[0].name
     values = values_of(chart)
     y = value_axis(values, title=title, from_zero=filled or min(values) < max(values) / 2)
-    position: Spec = {"x": category_axis(labels, upright=True, line=True), "y": y}
+    position: Spec = {"x": category_axis(labels, upright=True, signed=min(values) < 0), "y": y}
     colour = series_encoding(names)
     shape = scale("series", names, SHAPES) | {"legend": colour["color"].get("legend")}
     dash = scale("series", names, DASHES) | {"legend": None}

@@ -10,7 +10,7 @@ from artificer.render.text import one_line, percent
 _SHADES = (1.0, 0.62, 0.34)
 """A pie may have more segments than there are colours: each further round of them is paler."""
 
-_SIZE = 250
+_SIZE = 216
 """Pixels across the disc."""
 
 
@@ -21,14 +21,14 @@ def pie(chart: PieChart) -> Spec:
         {
             "order": index,
             "value": s.value,
-            "label": fitted(one_line(s.label), 290),
+            "label": fitted(one_line(s.label), 340),
             "shown": percent(s.value, whole),
             "colour": PALETTE[index % len(PALETTE)],
             "shade": _SHADES[index // len(PALETTE)],
         }
         for index, s in enumerate(chart.segments)
     ]
-    both = {"hconcat": [_disc(), _key(len(rows))], "spacing": 36, "align": "none"}
+    both = {"hconcat": [_disc(), _key(len(rows))], "spacing": 28, "align": "none"}
     return {"data": {"values": rows}, **both}
 
 
@@ -42,7 +42,7 @@ def _disc() -> Spec:
     return {
         "width": _SIZE,
         "height": _SIZE,
-        "mark": {"type": "arc", "outerRadius": 124, "stroke": PAPER, "strokeWidth": 1.5},
+        "mark": {"type": "arc", "outerRadius": _SIZE / 2 - 1, "stroke": PAPER, "strokeWidth": 1.5},
         "encoding": {
             "theta": {"field": "value", "type": "quantitative", "stack": True},
             "order": {"field": "order", "type": "quantitative"},
@@ -65,11 +65,11 @@ def _key(count: int) -> Spec:
 
     swatch = {"type": "point", "shape": "square", "filled": True, "size": 150, "opacity": 1}
     return {
-        "width": 400,
+        "width": 450,
         "height": step * slots,
         "layer": [
             {"mark": swatch, "encoding": {"y": y, "x": {"value": 8}, **_PAINT}},
-            text(68, "shown", {"align": "right", "fontWeight": 600}),
-            text(80, "label", {"align": "left"}),
+            text(58, "shown", {"align": "right", "fontWeight": 600}),
+            text(69, "label", {"align": "left"}),
         ],
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from artificer.artifacts.chart import ScatterChart
 from artificer.render.charts.encoding import frame, scale, series_encoding, series_names, value_axis
 from artificer.render.charts.labels import CORNERS, Spot, corners
@@ -10,6 +12,8 @@ from artificer.render.charts.style import SHAPES, SOFT, WIDTH, Spec
 from artificer.render.text import one_line
 
 _HEIGHT = 340
+_MARGIN = 0.06
+"""What an axis has beyond the outermost points, as a share of the distance between them."""
 
 
 def scatter(chart: ScatterChart) -> Spec:
@@ -21,8 +25,8 @@ def scatter(chart: ScatterChart) -> Spec:
         for p in s.points
     ]
     axes = {axis: value_axis([r[axis] for r in rows], field=axis, from_zero=False) for axis in "xy"}
-    for axis in axes.values():
-        axis["scale"]["padding"] = 14
+    for axis in "xy":
+        axes[axis]["scale"] = {"domain": _domain(rows, axis), "nice": False, "zero": False}
     colour = series_encoding(names)
     shape = scale("series", names, SHAPES) | {"legend": colour["color"].get("legend")}
     layers: list[Spec] = [
@@ -42,13 +46,21 @@ def scatter(chart: ScatterChart) -> Spec:
     return {**frame(rows, _HEIGHT), "layer": layers}
 
 
+def _domain(rows: list[Spec], axis: str) -> list[float]:
+    """The ends of an axis: all values, and a margin where that is a number still."""
+    values = [float(row[axis]) for row in rows]
+    low, high = min(values), max(values)
+    margin = (high - low) * _MARGIN or abs(low) / 2 or 1.0
+    wider = [low - margin, high + margin]
+    return wider if all(map(math.isfinite, (margin, *wider))) else [low, high]
+
+
 def _spots(rows: list[Spec]) -> list[Spot]:
     """Where the points will be, as nearly as can be said before they are drawn."""
 
-    def along(axis: str, length: int) -> list[float]:
-        values = [float(row[axis]) for row in rows]
-        low, span = min(values), (max(values) - min(values)) or 1.0
-        return [20 + (value - low) / span * (length - 40) for value in values]
+    def along(axis: str, length: float) -> list[float]:
+        low, high = _domain(rows, axis)
+        return [(row[axis] / 2 - low / 2) / (high / 2 - low / 2) * length for row in rows]
 
     xs, ys = along("x", WIDTH - 60), along("y", _HEIGHT)
     return [Spot(x, _HEIGHT - y, row["label"]) for x, y, row in zip(xs, ys, rows, strict=True)]

@@ -30,7 +30,7 @@ def to_svg(chart: Chart) -> str:
 
     Raises:
         MissingExtraError: the extra ``charts`` is not installed.
-        InvariantError: the renderer refused the specification.
+        InvariantError: the data cannot be drawn.
     """
     try:
         import vl_convert
