@@ -60,6 +60,15 @@ def test_a_leading_dash_needs_the_manifests_leave(value: str) -> None:
 
 
 @pytest.mark.req("argv-injection")
+def test_options_that_the_manifest_lists_are_its_own() -> None:
+    manifest = manifest_of(
+        '[args.how]\ntype = "enum"\nallowed = ["-s", "-l"]', 'exec = ["ls", ["{how}"]]'
+    )
+    assert manifest.argv({"how": "-l"}).argv == ("ls", "-l")
+    assert manifest.argv({"how": "-x"}).problems
+
+
+@pytest.mark.req("argv-injection")
 def test_numbers_are_held_to_the_same_rule() -> None:
     manifest = manifest_of('[args.n]\ntype = "integer"', 'exec = ["head", ["{n}"]]')
     assert manifest.argv({"n": -5}).problems

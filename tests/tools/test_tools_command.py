@@ -46,6 +46,10 @@ def evidence_of(receipt: Receipt) -> dict[str, Any]:
     return value
 
 
+def problems_of(receipt: Receipt) -> Any:
+    return json.loads(receipt.content)["problems"]
+
+
 @pytest.mark.req("command-outcome")
 class TestOutcome:
     async def test_a_success_is_evidence_and_content(self, tmp_path: Path) -> None:
@@ -175,15 +179,20 @@ class TestIsolation:
             ["cat", "--", "{x}"], '[args.x]\ntype = "path"\nrequired = true', cwd=root
         )
         assert (await perform(executor, x="fine")).status == "ok"
-        refused = await perform(executor, x="etc/hostname")
-        assert refused.status == "invalid"
-        assert "/x: leads out" in refused.content
+        (root / "loop").symlink_to("loop")
+        assert (await perform(executor, x="loop/x")).status != "ok"
+        for escape in ("etc/hostname", "etc"):
+            refused = await perform(executor, x=escape)
+            assert problems_of(refused) == [
+                {"message": "leads out of the folder of the tools", "pointer": "/x"}
+            ]
 
     async def test_refused_values_start_nothing(self, tmp_path: Path) -> None:
         executor = executor_of(["touch", "{x}"], "[args.x]\nrequired = true", cwd=tmp_path)
         receipt = await perform(executor, x="--reference=/etc")
         assert (receipt.status, receipt.evidence) == ("invalid", None)
-        assert "/x: must not begin with '-'" in receipt.content
+        assert problems_of(receipt) == [{"message": "must not begin with '-'", "pointer": "/x"}]
+        assert names_in(tmp_path) == []
 
 
 @pytest.mark.req("command-bounds")

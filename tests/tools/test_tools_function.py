@@ -296,7 +296,9 @@ class TestResults:
 
         receipt = await perform(halve, n=3)
         assert receipt.status == "invalid"
-        assert "/n" in receipt.content and "must be even" in receipt.content
+        assert json.loads(receipt.content)["problems"] == [
+            {"message": "Value error, must be even", "pointer": "/n"}
+        ]
 
     @pytest.mark.parametrize("as_async", [True, False])
     async def test_a_keyed_tool_reads_its_key(self, as_async: bool) -> None:

@@ -129,5 +129,7 @@ def _option_by_value(
     """The argument whose value, and not the manifest, makes an item look like an option."""
     text, name = next(((t, n) for t, n in pieces if t), ("", None))
     argument = declared.get(name or "")
-    harmless = not text.startswith("-") or argument is None or argument.allow_dash
-    return None if harmless else name
+    if not text.startswith("-") or argument is None:
+        return None
+    by_manifest = argument.allow_dash or text in argument.allowed
+    return None if by_manifest else name

@@ -70,7 +70,7 @@ def content_of(envelope: Envelope, parsed: Parsed | None) -> str:
     facts: dict[str, Any] = {"status": envelope.status, "exit_code": envelope.exit_code}
     if envelope.fault:
         facts["fault"] = envelope.fault
-    if envelope.stderr.text and envelope.status != "success":
+    if envelope.stderr.text:
         facts["stderr"] = head_and_tail(envelope.stderr.text, MAX_CONTENT // 8)
     if parsed is not None and parsed.fault is None:
         text = _json({**facts, "results": parsed.results})

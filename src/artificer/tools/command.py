@@ -16,6 +16,7 @@ from artificer.contracts.output import Parsed, parse_output
 from artificer.errors import BugError
 from artificer.ports import Call, Receipt
 from artificer.tools.process import Finished, run_process
+from artificer.tools.refusal import refuse
 from artificer.values.base import JsonObject, Problem
 from artificer.values.blocks import CallStatus
 
@@ -78,7 +79,7 @@ class CommandExecutor:
         built = manifest.argv(call.arguments)
         problems = built.problems or _outside(manifest, call.arguments, self._cwd)
         if problems:
-            return _invalid(problems)
+            return refuse(call.definition.name, problems)
         timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         try:
             finished = await run_process(
@@ -105,13 +106,15 @@ def _outside(manifest: Manifest, given: JsonObject, root: Path) -> tuple[Problem
         for argument in manifest.arguments
         if argument.type == "path"
         and argument.name in given
-        and not (root / str(given[argument.name])).resolve().is_relative_to(root)
+        and not _is_inside(root, str(given[argument.name]))
     )
 
 
-def _invalid(problems: Sequence[Problem]) -> Receipt:
-    lines = [f"{problem.pointer}: {problem.message}" for problem in problems]
-    return Receipt(status="invalid", content="The arguments were refused.\n" + "\n".join(lines))
+def _is_inside(root: Path, path: str) -> bool:
+    try:
+        return (root / path).resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # a loop of symbolic links
+        return False
 
 
 def _not_started(call: Call, argv: tuple[str, ...], timestamp: str, error: OSError) -> Receipt:

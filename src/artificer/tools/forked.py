@@ -25,12 +25,15 @@ from artificer.tools.tree import MARK, ProcessTree
 MAX_REPORT_BYTES = 4 * 1024 * 1024
 """Most that is read from a child: far above any report, so that only a broken child meets it."""
 
+_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
+"""Signals for which the program, or its event loop, may have handlers."""
+
 
 @dataclass(frozen=True)
 class Report:
     """How a function ended: what the model reads, and for an error what the log gets."""
 
-    status: Literal["ok", "error", "invalid"]
+    status: Literal["ok", "error"]
     content: str
     trace: str = ""
 
@@ -66,6 +69,8 @@ def _fork(work: Callable[[], Report]) -> tuple[ProcessTree, int]:
     adopt = _adopter()
     readable, writable = os.pipe()
     _flush()
+    # A signal between the fork and the child's own handlers would wake the parent's event loop.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
     with warnings.catch_warnings():
         # Python 3.12 warns of any fork beside threads. The child touches none of their state:
         # it runs the function and leaves by os._exit.
@@ -73,6 +78,7 @@ def _fork(work: Callable[[], Report]) -> tuple[ProcessTree, int]:
         pid = os.fork()
     if pid == 0:
         _be_the_child(work, mark, adopt, (readable, writable))
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.close(writable)
     return ProcessTree(pid, mark), readable
 
@@ -99,8 +105,9 @@ def _be_the_child(
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)  # it is the parent's event loop that would be woken
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+        for number in _HANDLED:
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
         gc.freeze()  # the parent's garbage, with its finalizers, is not ours to collect
         os.environ[MARK] = mark
         adopt()

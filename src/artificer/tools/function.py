@@ -25,10 +25,13 @@ from pydantic_core import to_jsonable_python
 
 from artificer.contracts.definition import DEFAULT_TIMEOUT_MS, EffectClass, Risk, ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.schema import MAX_PROBLEMS, pointer
 from artificer.errors import BugError, CanonicalError
 from artificer.ports import Call, Receipt
 from artificer.tools.forked import Report, run_forked
+from artificer.tools.refusal import refuse
 from artificer.tools.signature import Signature, description_of, signature_of, unusable
+from artificer.values.base import Problem
 from artificer.values.canon import canonical
 from artificer.values.text import clip, head_and_tail
 
@@ -143,7 +146,7 @@ class FunctionExecutor:
         try:
             arguments = tool.signature.read(canonical(call.arguments))
         except ValidationError as error:
-            return _receipt(call, _invalid(error))
+            return refuse(call.definition.name, _problems(error))
         if tool.signature.call:
             arguments[tool.signature.call] = call
         seconds = call.definition.timeout_ms / 1000
@@ -227,10 +230,12 @@ def _content(result: Any) -> str:
     return head_and_tail(readable, MAX_CONTENT)
 
 
-def _invalid(error: ValidationError) -> Report:
+def _problems(error: ValidationError) -> list[Problem]:
     """What the function's types refuse although it passed the schema, such as a validator's no."""
-    lines = [f"/{'/'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-    return Report("invalid", clip("\n".join(lines), MAX_ERROR))
+    return [
+        Problem(pointer=pointer(list(detail["loc"])), message=clip(detail["msg"], MAX_ERROR))
+        for detail in error.errors()[:MAX_PROBLEMS]
+    ]
 
 
 def _receipt(call: Call, report: Report | None) -> Receipt:

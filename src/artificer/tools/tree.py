@@ -43,8 +43,8 @@ class ProcessTree:
 
     root: int
     mark: str
-    _seen: set[tuple[int, int]] = field(default_factory=set)
-    _began: int = field(init=False)
+    _seen: set[tuple[int, int]] = field(default_factory=set, init=False, repr=False)
+    _began: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         root = _read_process(str(self.root), zombies=True)
