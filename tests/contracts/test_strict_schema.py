@@ -204,3 +204,28 @@ def test_what_cannot_be_expressed_stays_as_it_is(member: Any, dialect: StrictDia
     assert not derived.fits
     assert derived.schema is schema
     assert derived.without_added_nulls({"m": None}) == {"m": None}
+
+
+@both
+@pytest.mark.req("strict-schema-fallback")
+def test_hostile_schemas_are_given_up_at_once(dialect: StrictDialect) -> None:
+    def twice(n: int) -> dict[str, Any]:
+        return {"anyOf": [{"$ref": f"#/$defs/d{n}"}, {"$ref": f"#/$defs/d{n}"}]}
+
+    doubling = {f"d{n}": twice(n + 1) for n in range(60)} | {"d60": {"type": "string"}}
+    assert not strict({**OBJECT, "properties": {"a": twice(0)}, "$defs": doubling}, dialect).fits
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(MAX_NODES * 5):
+        deep = {"type": "array", "items": deep}
+    assert not strict({**OBJECT, "properties": {"a": deep}}, dialect).fits
+
+
+@pytest.mark.req("strict-schema-fallback")
+def test_patterns_that_no_grammar_expresses_move_into_the_description() -> None:
+    def derived(pattern: str) -> Any:
+        member = {"type": "string", "pattern": pattern}
+        schema = {"type": "object", "properties": {"a": member}, "required": ["a"]}
+        return strict(schema, OPENAI_STRICT).schema["properties"]["a"]
+
+    assert derived("^(?:a|b)+$") == {"type": "string", "pattern": "^(?:a|b)+$"}
+    assert derived("^(?!x)") == {"type": "string", "description": 'Rules: pattern "^(?!x)".'}

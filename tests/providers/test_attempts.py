@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from artificer.providers.failures import classify, failure
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
+from artificer.providers.sdk import Endpoint
 from artificer.values.model import ModelFailure, ModelReply
 
 QUICK = Limits(first_delay=0.001, max_delay=0.002, idle=0.2, drain=0.05, request=5)
@@ -206,3 +208,19 @@ def test_no_event_ever_raises(hostile: list[object]) -> None:
         for event in hostile:
             stream.feed(event)
         assert isinstance(stream.finish(), ModelReply | ModelFailure)
+
+
+@pytest.mark.req("provider-key-stays-home")
+def test_a_vendors_key_does_not_go_to_other_servers() -> None:
+    name = "ARTIFICER_TEST_VENDOR"
+    os.environ[f"{name}_API_KEY"] = "vendor-key"
+    os.environ[f"{name}_BASE_URL"] = "http://mine"
+    try:
+        assert Endpoint(name).key() == "vendor-key"
+        assert Endpoint(name, "http://mine").key() == "vendor-key"
+        assert Endpoint(name, "http://other").key() == "none"
+        assert Endpoint(name, "http://other", key_variable=f"{name}_API_KEY").key() == "vendor-key"
+        assert Endpoint(name, "http://other", api_key="own").key() == "own"
+        assert "own" not in repr(Endpoint(name, api_key="own"))
+    finally:
+        del os.environ[f"{name}_API_KEY"], os.environ[f"{name}_BASE_URL"]

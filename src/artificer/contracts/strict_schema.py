@@ -12,9 +12,11 @@ Schema limitations".
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from artificer.contracts.schema_refs import ANNOTATIONS, NotInlined, inline_references
 from artificer.values.base import JsonObject, JsonValue
 
 
@@ -71,9 +73,6 @@ ANTHROPIC_STRICT = StrictDialect(
 MAX_NODES = 1000
 """Subschemas and enum members of one strict schema, references written out."""
 
-_ANNOTATIONS = frozenset(
-    {"title", "description", "default", "examples", "$comment", "deprecated", "$schema", "$id"}
-)
 _ASSERTIONS = (
     "const",
     "minLength",
@@ -96,6 +95,9 @@ _ASSERTIONS = (
 _STRUCTURE = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$defs"}
 )
+_BEYOND_REGULAR = re.compile(r"\(\?[^:]|\\[1-9bB]")
+"""Look-around, back-references, flags and word boundaries: no grammar expresses them."""
+
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
 
 
@@ -138,51 +140,14 @@ def strict(schema: JsonObject, dialect: StrictDialect) -> StrictSchema:
     about others is closed.
     """
     try:
-        inlined = _inline(schema, schema.get("$defs"), ())
+        inlined = inline_references(schema, MAX_NODES)
         builder = _Builder(dialect)
         derived = builder.derive(inlined, 1)
         if inlined.get("type") != "object" or builder.optional > dialect.max_optional:
             raise _Unfit
-    except _Unfit:
+    except (_Unfit, NotInlined):
         return StrictSchema(schema, False, 0, {}, False)
     return StrictSchema(derived, True, builder.optional, inlined, dialect.all_required)
-
-
-# --- references -------------------------------------------------------------------------------
-
-
-def _inline(node: JsonValue, defs: JsonValue, open_refs: tuple[str, ...]) -> JsonObject:
-    """Return a schema with its local references written out, its definitions dropped."""
-    if not isinstance(node, dict):
-        raise _Unfit
-    reference = node.get("$ref")
-    if reference is not None:
-        return _inline_reference(node, reference, defs, open_refs)
-    result = {name: value for name, value in node.items() if name != "$defs"}
-    properties = node.get("properties")
-    if isinstance(properties, dict):
-        result["properties"] = {n: _inline(p, defs, open_refs) for n, p in properties.items()}
-    if "items" in node:
-        result["items"] = _inline(node["items"], defs, open_refs)
-    branches = node.get("anyOf")
-    if isinstance(branches, list):
-        result["anyOf"] = [_inline(branch, defs, open_refs) for branch in branches]
-    return result
-
-
-def _inline_reference(
-    node: JsonObject, reference: JsonValue, defs: JsonValue, open_refs: tuple[str, ...]
-) -> JsonObject:
-    prefix = "#/$defs/"
-    if not isinstance(reference, str) or not reference.startswith(prefix):
-        raise _Unfit
-    name = reference.removeprefix(prefix)
-    beside = {key: value for key, value in node.items() if key != "$ref"}
-    if name in open_refs or not isinstance(defs, dict) or name not in defs:
-        raise _Unfit
-    if beside.keys() - _ANNOTATIONS or len(open_refs) > MAX_NODES:
-        raise _Unfit
-    return {**_inline(defs[name], defs, (*open_refs, name)), **beside}
 
 
 # --- derivation -------------------------------------------------------------------------------
@@ -201,7 +166,7 @@ class _Builder:
         self._count(1)
         if depth > self._dialect.max_depth:
             raise _Unfit
-        if node.keys() - _STRUCTURE - _ANNOTATIONS - set(_ASSERTIONS):
+        if node.keys() - _STRUCTURE - ANNOTATIONS - set(_ASSERTIONS):
             raise _Unfit
         derived, moved = self._assertions(node)
         if "anyOf" in node:
@@ -226,14 +191,19 @@ class _Builder:
         for name in _ASSERTIONS[1:]:
             if name not in node:
                 continue
-            kept = name in self._dialect.keywords or (
-                name == "format" and node[name] in self._dialect.formats
-            )
-            if kept and "enum" not in stay:
+            if self._keeps(name, node[name]) and "enum" not in stay:
                 stay[name] = node[name]
             else:
                 moved.append(f"{name} {json.dumps(node[name], ensure_ascii=False)}")
         return stay, moved
+
+    def _keeps(self, name: str, value: JsonValue) -> bool:
+        """Whether an assertion is part of the dialect, with this value."""
+        if name == "format":
+            return value in self._dialect.formats
+        if name == "pattern" and isinstance(value, str) and _BEYOND_REGULAR.search(value):
+            return False
+        return name in self._dialect.keywords
 
     def _enum(self, node: JsonObject, options: JsonValue) -> JsonObject:
         if not isinstance(options, list) or not options:
