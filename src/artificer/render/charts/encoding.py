@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from artificer.artifacts.chart import PointSeries, Series, StackedBarChart, StackedSeries
+from artificer.errors import InvariantError
 from artificer.render.charts.measure import fitted, width
 from artificer.render.charts.style import PALETTE, WIDTH, Spec
 from artificer.render.charts.words import CategoryChart
@@ -16,6 +17,9 @@ from artificer.render.text import figure, one_line
 
 _SLANTED = 130
 """How long a slanted label may be, in pixels."""
+
+_LARGEST = 1e300
+"""The largest value that is drawn. Sums and differences of such values are still finite."""
 
 _BAR = 96
 """How wide a bar may be, in pixels."""
@@ -109,8 +113,14 @@ def _bands(count: int, lanes: int, *, upright: bool) -> Spec:
 def value_axis(
     values: list[float], *, field: str = "value", title: str = "", from_zero: bool = True
 ) -> Spec:
-    """A linear axis, titled where there is a title."""
+    """A linear axis, titled where there is a title.
+
+    Raises:
+        InvariantError: a value is so large that the arithmetic of drawing would overflow.
+    """
     largest = max(abs(v) for v in values)
+    if largest > _LARGEST:
+        raise InvariantError(f"A value of {largest:.0e} is too large to draw.")
     axis: Spec = {"title": fitted(one_line(title), 260) or None}
     if largest >= 1e15:
         axis["format"] = ".2~e"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from artificer.artifacts.chart import ScatterChart
 from artificer.render.charts.encoding import frame, scale, series_encoding, series_names, value_axis
 from artificer.render.charts.labels import CORNERS, Spot, corners
@@ -47,12 +45,11 @@ def scatter(chart: ScatterChart) -> Spec:
 
 
 def _domain(rows: list[Spec], axis: str) -> list[float]:
-    """The ends of an axis: all values, and a margin where that is a number still."""
+    """The ends of an axis: all values, and a margin."""
     values = [float(row[axis]) for row in rows]
     low, high = min(values), max(values)
     margin = (high - low) * _MARGIN or abs(low) / 2 or 1.0
-    wider = [low - margin, high + margin]
-    return wider if all(map(math.isfinite, (margin, *wider))) else [low, high]
+    return [low - margin, high + margin]
 
 
 def _spots(rows: list[Spec]) -> list[Spot]:
@@ -60,7 +57,7 @@ def _spots(rows: list[Spec]) -> list[Spot]:
 
     def along(axis: str, length: float) -> list[float]:
         low, high = _domain(rows, axis)
-        return [(row[axis] / 2 - low / 2) / (high / 2 - low / 2) * length for row in rows]
+        return [(row[axis] - low) / (high - low) * length for row in rows]
 
     xs, ys = along("x", WIDTH - 60), along("y", _HEIGHT)
     return [Spot(x, _HEIGHT - y, row["label"]) for x, y, row in zip(xs, ys, rows, strict=True)]

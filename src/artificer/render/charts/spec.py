@@ -46,7 +46,11 @@ def to_svg(chart: Chart) -> str:
 
 
 def vega_lite(chart: Chart) -> Spec:
-    """Return the chart's Vega-Lite 6 specification, complete with its data."""
+    """Return the chart's Vega-Lite 6 specification, complete with its data.
+
+    Raises:
+        InvariantError: a value is too large to draw.
+    """
     match chart:
         case PieChart():
             body = pie(chart)

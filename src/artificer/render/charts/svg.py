@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from artificer.errors import InvariantError
-
 _SVG = "{http://www.w3.org/2000/svg}"
 _ELEMENTS = frozenset(("svg", "g", "path", "line", "rect", "text", "tspan"))
 _ATTRIBUTES = frozenset(
@@ -40,9 +38,6 @@ def accessible(drawn: str, anchor: str, title: str, description: str) -> str:
 
     The ids of the two begin with ``anchor``, so that many charts fit in one page. Only known
     elements and attributes are kept; colours stay attributes, which a page's style may override.
-
-    Raises:
-        InvariantError: a shape has no place, as when the values are too far apart for arithmetic.
     """
     root = _kept(ElementTree.fromstring(drawn))
     root.attrib |= {
@@ -61,8 +56,6 @@ def accessible(drawn: str, anchor: str, title: str, description: str) -> str:
 def _kept(element: ElementTree.Element) -> ElementTree.Element:
     """A copy of what is drawn: no roles, labels and classes, and no shapes that nobody sees."""
     attributes = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
-    if any("NaN" in value or "Infinity" in value for value in attributes.values()):
-        raise InvariantError("The values are too far apart to draw.")
     copy = ElementTree.Element(element.tag.removeprefix(_SVG), attributes)
     copy.text = element.text
     copy.extend(_kept(child) for child in element if _drawn(child))
