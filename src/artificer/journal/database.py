@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from importlib import metadata
 from pathlib import Path
 
 from artificer.errors import ArtificerError, ConfigError, OperatorError, TamperedError
 from artificer.journal.chain import FORMAT, genesis
 from artificer.ports import Durability
+from artificer.values.release import RELEASE
 
 FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What the sqlite3 module raises when a file fails: also UnicodeDecodeError, for a message of
@@ -97,16 +97,15 @@ def _create(db: sqlite3.Connection) -> None:
 
     This happens before the switch to WAL, so that a journal whose log is lost is still a journal.
     """
-    release = metadata.version("artificer")
     db.execute("BEGIN EXCLUSIVE")
     if _is_empty(db):
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         for table in TABLES.values():
             db.execute(table)
         db.executemany(
-            "INSERT INTO meta VALUES (?, ?)", [("format", str(FORMAT)), ("release", release)]
+            "INSERT INTO meta VALUES (?, ?)", [("format", str(FORMAT)), ("release", RELEASE)]
         )
-        db.execute("INSERT INTO tip VALUES (1, 0, ?)", (genesis(FORMAT, release),))
+        db.execute("INSERT INTO tip VALUES (1, 0, ?)", (genesis(FORMAT, RELEASE),))
     db.execute("COMMIT")
 
 
