@@ -94,6 +94,20 @@ def test_a_templates_item_is_left_out_with_its_argument() -> None:
 
 
 @pytest.mark.req("argv-optional")
+def test_a_mapping_turns_a_value_into_items() -> None:
+    manifest = manifest_of(
+        '[args.long]\ntype = "boolean"\n[args.by]\ntype = "enum"\nallowed = ["name", "size"]\n'
+        'default = "name"',
+        'template = "ls {_long_flags} {_by_flags} --"\n'
+        '[command.mappings.long]\n"true" = "-l -h"\n'
+        "[command.mappings.by]\nname = \"--format '%{{x}}'\"\nsize = '-S'",
+    )
+    assert manifest.argv({}).argv == ("ls", "--format", "%{x}", "--")
+    assert manifest.argv({"long": True, "by": "size"}).argv == ("ls", "-l", "-h", "-S", "--")
+    assert manifest.argv({"long": False}).argv == ("ls", "--format", "%{x}", "--")
+
+
+@pytest.mark.req("argv-optional")
 @pytest.mark.parametrize(
     ("value", "text"), [(5.0, "5"), (0.1, "0.1"), (1e21, "1e+21"), (True, "true"), (-0.0, "0")]
 )

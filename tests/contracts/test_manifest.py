@@ -61,7 +61,7 @@ def test_what_is_not_toml_says_where() -> None:
         ('[session]\nstartup_command = "x"', "session"),
         ('[browser]\nengine = "cdp"', "browser"),
         ('[tool.evidence]\noutput_dir = "/tmp"', "tool.evidence"),
-        ('[command.mappings.a]\nx = "-x"', "command.mappings"),
+        ('[command.conditionals.a]\nwhen = "b"', "command.conditionals"),
         ("[args.a]\nclamp = true", "args.a.clamp"),
         ('[output]\nparser = "x"', "output.parser"),
     ],

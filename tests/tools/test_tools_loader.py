@@ -63,6 +63,8 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 RUNS: list[tuple[str, dict[str, Any], str]] = [
     ("word_count", {"file": "notes.md"}, "2 "),
     ("list_files", {"name": "*.md"}, "./notes.md"),
+    ("list_folder", {}, "data.json"),
+    ("list_folder", {"details": True, "order": "size"}, "total "),
     ("python_version", {}, "Python 3"),
     ("search_text", {"text": "--two", "files": "*.md"}, "notes.md:2:"),
     ("search_text", {"text": "nowhere to be found"}, '"exit_code":1'),

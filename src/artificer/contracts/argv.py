@@ -40,10 +40,22 @@ class Item(Value):
         return None if self.names else "".join(part.text for part in self.parts)
 
 
+class Flags(Value):
+    """The items that a mapping has for the value of an argument; none for a value it lacks."""
+
+    argument: str
+    choices: dict[str, tuple[str, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The argument whose value chooses."""
+        return (self.argument,)
+
+
 class Group(Value):
     """Items that appear together or, when one of their arguments has no value, not at all."""
 
-    items: tuple[Item, ...]
+    items: tuple[Item | Flags, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,14 +115,16 @@ def build_argv(
     for group in groups:
         if all(name in values for name in group.names):
             for item in group.items:
+                if isinstance(item, Flags):
+                    argv += item.choices.get(text_of(values[item.argument]), ())
+                    continue
                 pieces = [_piece(part, values) for part in item.parts]
-                text = "".join(piece for piece, _ in pieces)
                 culprit = None if options_ended else _option_by_value(pieces, declared)
                 if culprit is not None:
                     message = "must not begin with '-'"
                     problems.append(Problem(pointer=f"/{culprit}", message=message))
-                options_ended = options_ended or item.literal == "--"
-                argv.append(text)
+                options_ended = options_ended or item.literal == "--"  # the manifest's, no value
+                argv.append("".join(piece for piece, _ in pieces))
     return Built(problems=tuple(problems)) if problems else Built(argv=tuple(argv))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 from artificer.contracts.arg_types import Argument, refusal, schema_of
-from artificer.contracts.argv import Group, Item, build_argv, parse_item, parse_template
+from artificer.contracts.argv import Flags, Group, Item, build_argv, parse_item, parse_template
 from artificer.contracts.manifest_keys import CommandKeys, ManifestKeys
 from artificer.contracts.schema import compile_schema
 from artificer.errors import AuthorError, ToolDefinitionError
@@ -94,11 +95,38 @@ def read_groups(command: CommandKeys, faults: list[Fault]) -> tuple[Group, ...]:
         except ValueError as error:
             faults.append(Fault(("command", key), f"cannot be split into items: {error}"))
             return ()
-    if not groups or groups[0].names or not groups[0].items or not groups[0].items[0].literal:
+    if not groups or groups[0].names or not groups[0].items or not _literal(groups[0].items[0]):
         message = "must begin with the program's name: no argument may choose it"
         faults.append(Fault(("command", key), message))
         return ()
-    return groups
+    flags = _read_mappings(command, faults)
+    return tuple(
+        Group(items=tuple(_expanded(item, flags) for item in group.items)) for group in groups
+    )
+
+
+def _read_mappings(command: CommandKeys, faults: list[Fault]) -> dict[str, Flags]:
+    """The mappings by the names of their placeholders."""
+    found = {}
+    for argument, mapping in command.mappings.items():
+        choices: dict[str, tuple[str, ...]] = {}
+        for value, text in mapping.items():
+            path = ("command", "mappings", argument, value)
+            try:
+                choices[value] = tuple(parse_item(t).literal or "" for t in shlex.split(text))
+            except ValueError as error:
+                faults.append(Fault(path, f"cannot be split into items: {error}"))
+            if parse_item(text).names:
+                faults.append(Fault(path, "cannot hold a placeholder in this release yet"))
+        found[f"_{argument}_flags"] = Flags(argument=argument, choices=choices)
+    return found
+
+
+def _expanded(item: Item | Flags, flags: dict[str, Flags]) -> Item | Flags:
+    """The mapping that an item stands for, if it is nothing but its placeholder."""
+    if isinstance(item, Item) and len(item.parts) == 1:
+        return flags.get(item.parts[0].name or "", item)
+    return item
 
 
 def _group(element: str | tuple[str, ...]) -> Group:
@@ -112,16 +140,14 @@ def command_faults(keys: ManifestKeys, groups: tuple[Group, ...]) -> list[Fault]
     path = ("command", key)
     known = {*keys.args, *keys.command.defaults}
     used = {name for group in groups for name in group.names}
-    found = [
-        Fault(path, f"{{{name}}} is no argument; write {{{{{name}}}}} for the text itself")
-        for name in sorted(used - known)
-    ]
+    found = [Fault(path, _unknown(name, keys)) for name in sorted(used - known)]
     found += [Fault(("args", n), "is not used by the command") for n in keys.args if n not in used]
     found += [
         Fault(("command", "defaults", n), "is not used by the command")
         for n in keys.command.defaults
         if n not in used
     ]
+    found += _mapping_faults(keys)
     found += [Fault(path, message) for message in _program_faults(keys.tool.binary, groups)]
     found += [Fault(path, message) for message in _item_faults(keys, groups)]
     if not found:
@@ -131,16 +157,35 @@ def command_faults(keys: ManifestKeys, groups: tuple[Group, ...]) -> list[Fault]
     return found
 
 
+def _unknown(name: str, keys: ManifestKeys) -> str:
+    if name in {f"_{argument}_flags" for argument in keys.command.mappings}:
+        return f"{{{name}}} must be an item of its own, because it may become several"
+    return f"{{{name}}} is no argument; write {{{{{name}}}}} for the text itself"
+
+
+def _mapping_faults(keys: ManifestKeys) -> Iterator[Fault]:
+    for name, mapping in keys.command.mappings.items():
+        path = ("command", "mappings", name)
+        argument = keys.args.get(name)
+        if argument is None:
+            yield Fault(path, "is no argument")
+            continue
+        values = ("true", "false") if argument.type == "boolean" else argument.allowed
+        for value in mapping:
+            if values and value not in values:
+                yield Fault((*path, value), f"is no value of {name}: {', '.join(values)}")
+
+
 def _program_faults(binary: str, groups: tuple[Group, ...]) -> Iterator[str]:
     items = [item for group in groups for item in group.items]
-    program = items[0].literal or ""
-    if any("\0" in part.text for item in items for part in item.parts):
+    program = _literal(items[0])
+    if any("\0" in part.text for item in items if isinstance(item, Item) for part in item.parts):
         yield "holds a NUL character"
     if binary and _base(binary) != _base(program):
         yield f"runs {program!r}, but tool.binary says {binary!r}"
     if _base(program) in _SHELLS:
         for before, item in pairwise(items):
-            if item.names and re.fullmatch(r"-\w*c", before.literal or ""):
+            if isinstance(item, Item) and item.names and re.fullmatch(r"-\w*c", _literal(before)):
                 yield "puts an argument into a shell's script, where it could be any command"
 
 
@@ -154,21 +199,28 @@ def _item_faults(keys: ManifestKeys, groups: tuple[Group, ...]) -> Iterator[str]
         for name, argument in keys.args.items()
         if not argument.required and argument.default is None
     } - set(keys.command.defaults)
-    before: Item | None = None
+    before: Item | Flags | None = None
     for group in groups:
-        first = group.items[0] if group.items else None
-        if first and len(group.items) == 1 and optional & set(first.names) and _is_option(before):
+        alone = group.items[0] if len(group.items) == 1 else None
+        lost = optional & set(alone.names) if isinstance(alone, Item) else set()
+        if lost and _is_option(before):
             yield (
-                f"would leave {before.literal if before else ''!r} alone when {{{first.names[0]}}} "
+                f"would leave {_literal(before)!r} alone when {{{min(lost)}}} "
                 "is not given; put both into a list of their own in 'exec', or join them with '='"
             )
         for item in group.items:
-            yield from _path_faults(keys, item)
+            if isinstance(item, Item):
+                yield from _path_faults(keys, item)
         before = group.items[-1] if group.items else None
 
 
-def _is_option(item: Item | None) -> bool:
-    text = (item.literal if item else None) or ""
+def _literal(item: Item | Flags | None) -> str:
+    """An item's text; empty for one that depends on values."""
+    return (item.literal or "") if isinstance(item, Item) else ""
+
+
+def _is_option(item: Item | Flags | None) -> bool:
+    text = _literal(item)
     return text.startswith("-") and text not in ("-", "--") and "=" not in text
 
 

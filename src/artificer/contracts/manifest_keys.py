@@ -21,7 +21,7 @@ LATER: dict[str, tuple[str, ...]] = {
     "": ("http", "mcp", "session", "browser", "types"),
     "tool": ("cedar", "evidence", "dispatch", "mode"),
     "args.*": ("clamp", "sanitize", "scope_check"),
-    "command": ("executor", "mappings", "conditionals"),
+    "command": ("executor", "conditionals"),
     "output": ("parser",),
 }
 """Keys of the format that this release does not read, by section: refused, never ignored."""
@@ -52,6 +52,7 @@ class CommandKeys(Value):
     template: str | None = None
     exec: tuple[str | tuple[str, ...], ...] | None = None
     defaults: dict[str, str | SafeInteger | float | bool] = Field(default_factory=dict)
+    mappings: dict[str, dict[str, str]] = Field(default_factory=dict)
     success_exit: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)
 
 
