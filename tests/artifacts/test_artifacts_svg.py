@@ -217,6 +217,26 @@ def test_hostile_values_are_refused_without_backtracking(name: str, value: str) 
     assert messages(f'<svg><{element} {name}="{value}"/></svg>')
 
 
+@pytest.mark.req("svg-budgets")
+@pytest.mark.parametrize(
+    "style",
+    [
+        "fill:" + "(" * 30_000,
+        "fill:" + "(" * 3_000,
+        "fill:" + "rgb(" * 900,
+        "fill:rgb" + "([{" * 900,
+        "fill:a" + "{" * 3_000,
+        "(" * 3_000,
+        "@a" * 1_900,
+        "\\" * 3_000,
+        "fill:" + "/*" * 1_500,
+    ],
+    ids=lambda style: style[:12],
+)
+def test_a_hostile_style_is_refused_whatever_its_depth(style: str) -> None:
+    assert messages(f'<svg><rect style="{style}"/></svg>')
+
+
 NAMES = st.sampled_from([*ELEMENTS, "script", "a", "animate", "metadata", "foreignObject"])
 KEYS = st.sampled_from(
     [*PRESENTATION, "id", "href", "d", "points", "x", "style", "onload", "class", "transform"]

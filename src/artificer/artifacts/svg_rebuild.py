@@ -20,6 +20,7 @@ from artificer.artifacts.svg_references import (
     drop_dangling,
     rename,
 )
+from artificer.artifacts.svg_style import declarations
 from artificer.values.base import Problem
 
 MAX_PROBLEMS = 50
@@ -128,19 +129,18 @@ class _Translation:
 
     def _style(self, kept: dict[str, str], element: Element, style: str) -> None:
         """Turn declarations into presentation attributes, which they override."""
-        import tinycss2  # type: ignore[import-untyped]  # it ships no types
-
-        for node in tinycss2.parse_blocks_contents(style, skip_comments=True, skip_whitespace=True):
-            if node.type != "declaration":
+        for declaration in declarations(style):
+            if declaration is None:
                 self._refuse(
-                    f"the style of <{element.name}> is not a list of declarations", element.line
+                    f"the style of <{element.name}> is not a list of plain declarations",
+                    element.line,
                 )
                 continue
-            name = node.lower_name
+            name, value = declaration
             if name in allowed.DROPPED_PROPERTIES or name.startswith("-"):
                 continue
             grammar = allowed.grammar_in_style(element.name, name)
-            spelled = grammar(tinycss2.serialize(node.value).strip()) if grammar else None
+            spelled = grammar(value) if grammar else None
             if spelled is None:
                 where = f"in the style of <{element.name}> is not accepted"
                 self._refuse_name(name[:40], where, element)
