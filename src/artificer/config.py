@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -98,7 +99,8 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     for layer in (environment, flags):
         settings.update({name: value for name, value in layer.items() if value is not None})
     try:
-        config = Config.model_validate(settings)
+        # As JSON, because a strict value takes an array for a tuple from nowhere else.
+        config = Config.model_validate_json(json.dumps(settings, default=str))
     except ValidationError as error:
         raise ConfigError(_explain(error, path), hint=_suggest(error)) from error
     return config.model_copy(update={"home": config.home.expanduser().absolute()})

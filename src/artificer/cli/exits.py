@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from enum import IntEnum
 
-from artificer.errors import ArtificerError, Turn
+from artificer.errors import ArtificerError, TamperedError, Turn
 
 
 class Exit(IntEnum):
@@ -47,7 +47,9 @@ _OF_TURN: dict[Turn, Exit] = {
 
 
 def exit_of(error: ArtificerError) -> Exit:
-    """The exit code for an error: it depends only on who acts next."""
+    """The exit code for an error: whose turn it is, or that stored bytes were changed."""
+    if isinstance(error, TamperedError):
+        return Exit.WRONG
     return _OF_TURN[error.turn]
 
 

@@ -1,0 +1,169 @@
+"""``run`` and ``resume`` as real processes over a real socket, against the strict double."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_kit import Shell
+
+from artificer.testing.strict_server import Calls, Says, StrictServer
+
+CHART = {
+    "id": "people",
+    "title": "People",
+    "labels": ["Paris", "Rome"],
+    "series": [{"name": "people", "values": [21, 28]}],
+}
+MAKES_CHART = Calls(("create_bar_chart", json.dumps(CHART)))
+CITES_CHART = Says("# Two cities\n\n{{artifact:chart:people}}\n\nRome is larger.")
+
+
+@pytest.mark.req("cli-run-deliver")
+async def test_a_report_is_written_and_its_paths_are_printed(shell: Shell) -> None:
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "Compare two cities")
+        assert server.refused == []
+    assert result.code == 0, result.err
+    html, markdown = map(Path, result.out.splitlines())
+    assert (html.name, markdown.name) == ("report.html", "report.md")
+    assert html.parent.parent == shell.world / "runs"
+    assert "Rome is larger." in html.read_text("utf-8")
+    assert "Rome is larger." in markdown.read_text("utf-8")
+    assert (html.parent / "artifacts" / "chart" / "people.json").exists()
+    told = result.err.splitlines()
+    assert told[0].endswith("· deliver · double/m")
+    assert any("create_bar_chart" in line and " ok " in line for line in told)
+    assert told[-1].startswith("completed · 2 turns · 20 tokens in, 10 out")
+
+
+@pytest.mark.req("cli-run-chat")
+async def test_a_chat_prints_its_text_and_nothing_else(shell: Shell) -> None:
+    async with StrictServer(Says("Good morning.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "--kind", "chat", "-", stdin="Grüße".encode())
+        assert server.seen[0].body["messages"][-1]["content"] == "Grüße"
+    assert (result.code, result.out) == (0, "Good morning.\n")
+    assert not (shell.world / "runs").exists()
+
+
+@pytest.mark.req("cli-run-json")
+async def test_json_is_one_object_on_stdout(shell: Shell) -> None:
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url, '[prices."double/m"]\ninput = 3.0\noutput = 15.0\n')
+        result = await shell.run("run", "Compare", "--json", "--out", "here")
+    outcome = result.json()
+    assert (outcome["status"], outcome["reason"], outcome["turns"]) == ("completed", "done", 2)
+    assert outcome["usage"]["input_tokens"] == 20
+    assert outcome["cost_micros"] == 210
+    assert outcome["findings"] == []
+    assert outcome["failure"] is None
+    assert outcome["text"].startswith("# Two cities")
+    assert outcome["files"]["html"] == str(shell.cwd / "here" / "report.html")
+    assert (shell.cwd / "here" / "report.md").exists()
+    assert (shell.world / "runs" / outcome["run"] / "report.html").exists()
+
+
+@pytest.mark.req("cli-run-incomplete")
+async def test_a_partial_report_says_what_is_missing(shell: Shell) -> None:
+    answers = [Says("# Two cities\n\n{{artifact:chart:people}}\n\nRome is larger.")] * 5
+    async with StrictServer(*answers) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "Compare two cities")
+    assert result.code == 5
+    assert Path(result.out.splitlines()[0]).exists()
+    assert "sent back for repair: 1 finding" in result.err
+    assert "partial · 5 turns" in result.err
+    assert "missing: chart:people" in result.err
+
+
+@pytest.mark.req("cli-run-policy")
+async def test_calls_that_do_not_run_are_told_with_their_reason(shell: Shell) -> None:
+    policy = '[policy]\n[[policy.rules]]\ndecision = "deny"\ntool = "create_*"\nreason = "no art"\n'
+    wrong = Calls(("create_list", '{"id": 7}'), ("create_bar_chart", json.dumps(CHART)))
+    async with StrictServer(wrong, Says("Nothing to show.")) as server:
+        shell.configure(server.url, policy)
+        result = await shell.run("run", "Compare")
+        assert server.refused == []
+    assert result.code == 0, result.err
+    assert "create_list  invalid  " in result.err
+    assert "create_bar_chart  denied  no art" in result.err
+
+
+@pytest.mark.req("cli-approval-nobody")
+async def test_where_nobody_can_be_asked_the_answer_is_no(shell: Shell) -> None:
+    async with StrictServer(MAKES_CHART, Says("Without a chart.")) as server:
+        shell.configure(server.url, '[policy]\ndefault = "ask"\n')
+        result = await shell.run("run", "Compare", stdin=b"y\n")
+        assert server.refused == []
+    assert "create_bar_chart  not approved. There is nobody here to ask." in result.err
+
+
+@pytest.mark.req("cli-stalled")
+async def test_a_stalled_run_says_why_and_is_resumed(shell: Shell) -> None:
+    extra = 'api_key_env = "DOUBLE_KEY"\n'
+    shell.configure("http://127.0.0.1:9/v1", "")
+    wrong = await shell.run("run", "Compare", "--model", "openai/gpt-x")
+    assert wrong.code == 6
+    assert wrong.out == ""
+    assert "the provider refused the key, or there is none" in wrong.err
+    assert "OPENAI_API_KEY" in wrong.err
+    run_id = wrong.err.split("artificer resume ")[1].strip()
+
+    async with StrictServer(Says("Here it is.")) as server:
+        again = f'[providers.openai]\nprotocol = "openai-chat"\nbase_url = "{server.url}"\n{extra}'
+        (shell.cwd / "artificer.toml").write_text(again, encoding="utf-8")
+        assert [run["status"] for run in (await shell.run("runs", "--json")).json()] == ["stalled"]
+        done = await shell.run("resume", run_id[:12], "--json")
+    assert done.code == 0, done.err
+    assert done.json()["text"] == "Here it is."
+    assert done.json()["run"] == run_id
+
+
+@pytest.mark.req("cli-errors")
+async def test_errors_are_one_line_a_hint_and_a_code(shell: Shell) -> None:
+    nothing = await shell.run("run", "hello")
+    assert nothing.code == 3
+    assert nothing.err.startswith("error: No model was named.\nhint: ")
+
+    unknown = await shell.run("run", "hello", "--model", "acme/x")
+    assert unknown.code == 3
+    assert "[providers.acme]" in unknown.err
+
+    tools = shell.cwd / "tools"
+    tools.mkdir()
+    (tools / "broken.clad.toml").write_text("[tool]\nname = 7\n", encoding="utf-8")
+    broken = await shell.run("run", "hello", "--model", "scripted/x", "--tools", "tools")
+    assert broken.code == 4
+    assert "broken.clad.toml" in broken.err
+    for result in (nothing, unknown, broken):
+        assert result.out == ""
+        assert "Traceback" not in result.err
+
+    told = await shell.run("run", "hello", env={"ARTIFICER_DEBUG": "1"})
+    assert told.code == 3
+    assert "Traceback" in told.err
+
+
+@pytest.mark.req("cli-errors")
+async def test_a_folder_that_cannot_be_written_is_no_bug(shell: Shell) -> None:
+    (shell.cwd / "file").write_text("", encoding="utf-8")
+    async with StrictServer(Says("Fine.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "hello", "--out", "file/below")
+    assert result.code == 3
+    assert "file/below" in result.err
+    assert "bug" not in result.err
+
+
+@pytest.mark.req("cli-logs")
+async def test_verbose_logs_facts_but_never_contents(shell: Shell) -> None:
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url)
+        result = await shell.run("--verbose", "run", "Compare two cities")
+    logged = [line for line in result.err.splitlines() if " INFO artificer." in line]
+    assert any("provider=double" in line and "outcome=tool_use" in line for line in logged)
+    assert any("tool=create_bar_chart" in line and "outcome=ok" in line for line in logged)
+    assert not any("Rome" in line for line in logged)
