@@ -100,3 +100,18 @@ async def _commit(folder: Path) -> None:
             ["git", *command], env=child_environment(os.environ), cwd=folder, seconds=30
         )
         assert finished.exit_code == 0, finished.stderr.text
+
+
+@pytest.mark.req("manifest-examples")
+async def test_the_guides_manifest_and_function_work(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "tools.md").read_text()
+    (tmp_path / "count.clad.toml").write_text(guide.partition("```toml\n")[2].partition("```")[0])
+    (tmp_path / "text").write_text("one two\nthree\n")
+    executor = CommandExecutor(load_folder(tmp_path), cwd=tmp_path)
+    for given, count in (({"file": "text"}, "2 text"), ({"file": "text", "words": True}, "3 text")):
+        receipt = await executor.execute(Call("r", "c", executor.tools[0], given, "k"))
+        assert json.loads(receipt.content)["stdout"].strip() == count
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(guide.partition("```python\n")[2].partition("```")[0], names)
+    assert names["primes"](10) == [2, 3, 5, 7]
+    assert names["primes"].definition.input_schema["properties"]["limit"]["maximum"] == 100_000
