@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,11 +12,14 @@ from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
 from artificer.core.state import RunState
+from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
 from artificer.render.report import Provenance, Report
 from artificer.values.text import clip
+
+log = logging.getLogger("artificer.report")
 
 TITLE_CHARACTERS = 80
 
@@ -30,11 +34,18 @@ class Views:
 
 
 def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore) -> Report:
-    """Load a deliverable's artifacts and say where it came from."""
-    artifacts = {
-        (ref.kind, ref.id): catalog.load(ref.tool, json.loads(blobs.get(ref.payload)))
-        for ref in deliverable.artifacts
-    }
+    """Load a deliverable's artifacts and say where it came from.
+
+    An artifact that cannot be loaded is marked as missing where it is cited: its blob was damaged,
+    or a newer release is stricter than the one that accepted it.
+    """
+    artifacts = {}
+    for ref in deliverable.artifacts:
+        try:
+            payload = json.loads(blobs.get(ref.payload))
+            artifacts[ref.kind, ref.id] = catalog.load(ref.tool, payload)
+        except (ArtificerError, ValueError) as error:
+            log.warning("the artifact %s:%s cannot be shown: %s", ref.kind, ref.id, error)
     return Report(_title(state, deliverable), deliverable, artifacts, _provenance(run_id, state))
 
 
@@ -51,7 +62,9 @@ def write_views(
     markdown = _write(folder / "report.md", to_markdown(report))
     files: list[Path] = []
     for ref in deliverable.artifacts:
-        artifact = report.artifacts[ref.kind, ref.id]
+        artifact = report.artifacts.get((ref.kind, ref.id))
+        if artifact is None:
+            continue
         if isinstance(artifact, File):
             files.append(_write(folder / "artifacts" / "files" / ref.id, artifact.content))
         else:
