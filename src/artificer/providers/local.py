@@ -20,6 +20,7 @@ from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
 from artificer.providers.local_http import post_events
 from artificer.providers.local_offer import offered
 from artificer.providers.local_process import LocalServer
+from artificer.providers.local_text import closing_grammar
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
@@ -31,13 +32,15 @@ LIMITS = Limits(attempts=2, first_delay=0.1)
 """A second attempt, for a connection that died; the server is replaced if it died with it."""
 
 _SAMPLING: JsonObject = {
-    # Greedy, so that the same conversation gets the same reply.
+    # Greedy, so that the same conversation gets the same reply. The server's prompt cache breaks
+    # that (another batch size rounds otherwise) and would save a second or two of each turn.
     "temperature": 0.0,
     "seed": 1,
-    # Without a slight penalty a model of this size repeats its first item to the end of the list;
-    # with a strong one (1.1) it alters what it should copy from the prompt.
+    "cache_prompt": False,
+    # Without a slight penalty a model of this size repeats its first item to the end of the list.
+    # A stronger one (1.1), or one that reaches back into the prompt, alters what it should copy.
     "repeat_penalty": 1.05,
-    "repeat_last_n": 256,
+    "repeat_last_n": 64,
 }
 
 
@@ -73,7 +76,9 @@ class Local:
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
         narrow = _narrowed(request, self._max_tokens)
-        return to_payload(narrow, messages, memo, self._dialect(narrow.tool_choice))
+        grammar = None if narrow.tools else closing_grammar(messages)
+        dialect = ChatDialect(self._name, extra=_extra(narrow.tool_choice, grammar))
+        return to_payload(narrow, messages, memo, dialect)
 
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
@@ -85,7 +90,7 @@ class Local:
             address = await self._server.address()
             return post_events(address, "/v1/chat/completions", payload.body)
 
-        dialect = self._dialect(ToolChoice())
+        dialect = ChatDialect(self._name)
         return await generate_with_attempts(
             open_stream, lambda: ChatStream(dialect, payload.tools), on_delta, self._limits
         )
@@ -94,18 +99,21 @@ class Local:
         """End the server."""
         await self._server.stop()
 
-    def _dialect(self, choice: ToolChoice) -> ChatDialect:
-        extra: JsonObject = {**_SAMPLING, "chat_template_kwargs": {"force": False}}
-        if choice.mode == "required":
-            # The template opens the call and the grammar holds it. One call in a reply: a small
-            # model repeats it to the token limit otherwise. The flag stops a second call inside
-            # the same marker, the stop sequence a second marker.
-            extra |= {
-                "chat_template_kwargs": {"force": True},
-                "parallel_tool_calls": False,
-                "stop": ["<tool_call>"],
-            }
-        return ChatDialect(self._name, extra=extra)
+
+def _extra(choice: ToolChoice, grammar: str | None) -> JsonObject:
+    """Return the members of a request that only llama.cpp and our template understand."""
+    if choice.mode == "required":
+        # The template opens the call and the grammar holds it. One call in a reply: a small
+        # model repeats it to the token limit otherwise. The flag stops a second call inside the
+        # same marker, the stop sequence a second marker.
+        return {
+            **_SAMPLING,
+            "chat_template_kwargs": {"opening": "call"},
+            "parallel_tool_calls": False,
+            "stop": ["<tool_call>"],
+        }
+    extra: JsonObject = {**_SAMPLING, "chat_template_kwargs": {"opening": "text"}}
+    return extra if grammar is None else {**extra, "grammar": grammar}
 
 
 def _narrowed(request: ModelRequest, max_tokens: int) -> ModelRequest:

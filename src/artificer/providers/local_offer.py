@@ -20,11 +20,13 @@ from artificer.values.base import JsonObject, JsonValue
 
 MAX_STRING = 60
 MAX_ITEMS = 8
-MAX_ID = 24
+SLUG = "^[a-z][a-z0-9-]{1,15}$"
+"""What is offered for a pattern that takes slugs: a small model fills a long id with noise."""
+
 MAX_DEPTH = 12
 
+_SLUGS = ("a1", "ab", "a-b", "z9z-9zz-0zz-1zzz")
 _NAMING = ("title", "name", "label")
-_REPETITION = re.compile(r"\{(\d+),(\d+)\}\$$")
 _PLAIN_PATTERN = re.compile(r"\^(\[[^\[\]\\]+\]|[A-Za-z0-9_-]|[*+?]|\{\d+(,\d+)?\})+\$")
 """Anchored sequences of classes and characters: all that need not be doubted."""
 
@@ -125,17 +127,13 @@ def _scalar(schema: JsonObject, kind: JsonValue) -> JsonObject:
 def _string(schema: JsonObject) -> JsonObject:
     """Bound a string: by its pattern where the converter takes it, else by its length."""
     pattern = schema.get("pattern")
-    if isinstance(pattern, str) and "[A-Za-z0-9_-]" in pattern: return {"type": "string", "pattern": "^[a-z][a-z0-9-]{1,15}$"}
+    if isinstance(pattern, str) and all(re.search(pattern, slug) for slug in _SLUGS):
+        return {"type": "string", "pattern": SLUG}
     if isinstance(pattern, str) and _PLAIN_PATTERN.fullmatch(pattern):
-        return {"type": "string", "pattern": _REPETITION.sub(_shorter, pattern)}
+        return {"type": "string", "pattern": pattern}
     least = max(1, _count(schema, "minLength", 1))
     most = max(least, min(_count(schema, "maxLength", MAX_STRING), MAX_STRING))
     return {"type": "string", "minLength": least, "maxLength": most}
-
-
-def _shorter(repetition: re.Match[str]) -> str:
-    least, most = int(repetition[1]), int(repetition[2])
-    return f"{{{least},{max(least, min(most, MAX_ID))}}}$"
 
 
 def _count(schema: JsonObject, keyword: str, default: int) -> int:
