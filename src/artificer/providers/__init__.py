@@ -1,5 +1,6 @@
-"""Adapters to models. A provider's quirk never leaves its file.
+"""Adapters to models. A provider's quirk never leaves its files.
 
-``openai_chat``, ``openai_responses`` and ``anthropic`` each map one protocol; ``chat_wire`` is the
-pure half of Chat Completions, ``attempts`` the one owner of retries.
+``anthropic``, ``openai_chat`` and ``openai_responses`` are thin adapters over the official SDKs.
+Beside each stand the pure halves of its protocol: ``*_wire`` maps requests, ``*_stream``
+assembles replies. ``attempts`` owns retries and timeouts for all of them.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from artificer.providers.failures import classify, error_in, failure
 from artificer.values.base import JsonObject
 from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply
@@ -13,7 +15,7 @@ MAX_REPLY_CHARS = 8_000_000
 """Characters of text, reasoning and arguments in one reply."""
 
 
-class ReplyStream:
+class ReplyStream(ABC):
     """Assembles one reply from the parsed events of one stream.
 
     ``feed`` never raises, whatever it is given: what was wrong with the stream is told by
@@ -25,9 +27,9 @@ class ReplyStream:
         self._chars = 0
 
     @property
+    @abstractmethod
     def complete(self) -> bool:
         """Whether the provider has said why the reply ended."""
-        raise NotImplementedError
 
     def feed(self, event: object) -> list[Delta]:
         """Take one event and return the pieces of text and arguments that it brought."""
@@ -50,11 +52,13 @@ class ReplyStream:
             return failure("stream_truncated", "The stream ended before the reply did.")
         return self._reply()
 
+    @abstractmethod
     def _take(self, event: JsonObject) -> list[Delta]:
-        raise NotImplementedError
+        """Take an event that is an object and no error. Never raises."""
 
+    @abstractmethod
     def _reply(self) -> ModelReply | ModelFailure:
-        raise NotImplementedError
+        """Return the reply of a complete stream. Never raises."""
 
     def _fail(self, code: FailureCode, message: str) -> None:
         self._fault = failure(code, message)
