@@ -15,10 +15,12 @@ are real processes; forking them from one that has imported everything makes hun
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +33,6 @@ from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.store.disk import DiskStore
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
-from artificer.values.canon import digest
 from artificer.values.model import ModelReply
 
 NARRATIVE = "The books are in order, as this list shows: {{artifact:list:books}}"
@@ -98,8 +99,8 @@ def note(folder: Path, file: str, text: str) -> None:
 
 def answer(folder: Path, body: JsonObject) -> ModelReply:
     """The model: what it says depends only on how far the conversation is."""
-    note(folder, "requests.txt", digest(body))
     messages: Any = body["messages"]
+    note(folder, "requests.txt", f"{len(messages)} messages")
     return TURNS[sum(message["role"] == "assistant" for message in messages)]
 
 
@@ -151,6 +152,9 @@ def child(folder: str, kill: list[Any] | None) -> int:
 
 def main() -> None:
     """Serve scenarios until the input ends."""
+    with tempfile.TemporaryDirectory() as folder:  # so that no child has to warm up
+        child(folder, None)
+    gc.freeze()
     for line in sys.stdin:
         scenario = json.loads(line)
         pid = os.fork()

@@ -21,6 +21,8 @@ from artificer.runtime.recovery import recover
 from artificer.values.canon import canonical
 from artificer.values.release import RELEASE
 
+_AT_REST = (Phase.FINISHED, Phase.STALLED)
+
 
 @dataclass
 class Engine:
@@ -112,22 +114,23 @@ class Engine:
         stopping = asyncio.ensure_future(stop.wait())
         tasks: list[asyncio.Task[ev.Event]] = []
         try:
-            while ledger.state.phase not in (Phase.FINISHED, Phase.STALLED):
+            while ledger.state.phase not in _AT_REST:
+                if stop.is_set():
+                    await _end(tasks)
+                    results, tasks = _results(tasks), []
+                    await ledger.commit(*results)
+                    if ledger.state.phase not in _AT_REST:
+                        reason = self._reasons.get(ledger.run, "")
+                        await ledger.commit(self._cancelled(reason))
+                    break
                 tasks += [
                     asyncio.ensure_future(self._perform(ledger, intent, slots))
                     for intent in intents
                 ]
                 await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)
-                if stop.is_set():
-                    await _end(tasks)
                 done = [task for task in tasks if task.done()]
                 tasks = [task for task in tasks if task not in done]
                 intents = await ledger.commit(*_results(done))
-                if stop.is_set():
-                    if ledger.state.phase not in (Phase.FINISHED, Phase.STALLED):
-                        reason = self._reasons.get(ledger.run, "")
-                        await ledger.commit(self._cancelled(reason))
-                    break
                 for task in done:
                     task.result()  # raises what broke, now that what its siblings did is recorded
             return ledger.state

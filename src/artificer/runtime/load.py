@@ -33,7 +33,7 @@ def read_chain(run: str, records: Sequence[Record], blobs: BlobStore) -> Iterato
     """Decode records one by one, each verified to follow the one before it.
 
     Raises:
-        TamperedError: a record was changed, removed, added or moved.
+        TamperedError: a record was changed, removed, added or moved, or its blob is gone.
     """
     head = Head()
     for record in records:
@@ -42,7 +42,10 @@ def read_chain(run: str, records: Sequence[Record], blobs: BlobStore) -> Iterato
             raise TamperedError(f"{where} is missing.")
         if digest_of(record.body) != record.hash:
             raise TamperedError(f"{where}: its bytes were changed.")
-        line = decode(record.body, blobs.get)
+        try:
+            line = decode(record.body, blobs.get)
+        except NotFoundError as error:
+            raise TamperedError(f"{where} lacks what it cites: {error.message}") from error
         if (line.run, line.seq, line.prev) != (run, record.seq, head.hash):
             raise TamperedError(f"{where} does not follow its predecessor.")
         head = Head(seq=record.seq, hash=record.hash)

@@ -11,7 +11,7 @@ from artificer.core.intents import Generate, Intent
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
-from artificer.errors import ArtificerError, NotFoundError, TamperedError
+from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
 from artificer.runtime.ledger import INLINE, Requests
 from artificer.runtime.load import read_chain, read_records
@@ -77,7 +77,7 @@ async def replay(journal: Journal, blobs: BlobStore, run: str, provider: Provide
         machine.end(seq + 1)
     except _Diverged as diverged:
         report.divergence = diverged.divergence
-    except (TamperedError, NotFoundError) as error:
+    except TamperedError as error:
         report.divergence = Divergence(seq + 1, "record", "as it was written", error.message)
     except ArtificerError as error:
         report.divergence = Divergence(seq, "transition", "a valid event", error.message)
