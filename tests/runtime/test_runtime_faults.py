@@ -426,7 +426,7 @@ class TestTampering:
             db.execute("UPDATE records SET body = CAST(substr(body, 2) AS BLOB) WHERE seq = 5")
         db.close()
         async with SqliteJournal(path, "process") as journal:
-            assert any("record 5" in p for p in (await verify(journal, blobs)).problems)
+            assert any("Record 5 of run" in p for p in (await verify(journal, blobs)).problems)
             with pytest.raises(TamperedError):
                 await load(journal, blobs, "run")
 
