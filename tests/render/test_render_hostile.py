@@ -125,6 +125,58 @@ def test_any_narrative_is_inert_and_renders_twice_the_same(narrative: str) -> No
     assert to_markdown(made) == to_markdown(report(narrative, []))
 
 
+FRAGMENTS = [
+    "{{artifact:list:l}}",
+    "{{artifact:list:missing}}",
+    "{{artifact:nokind:x}}",
+    "{{ARTIFACT : list : l }}",
+    "word",
+    " ",
+    "\n",
+    "\n\n",
+    "> ",
+    "- ",
+    "# ",
+    "    ",
+    "`",
+    "```",
+    "*",
+    "_",
+    "~~",
+    "[",
+    "](",
+    ")",
+    "![",
+    "|",
+    "\n|---|---|\n",
+    "<b>",
+    "\\",
+    "https://a.example/",
+    "<https://a.example/",
+    ">",
+    "[r]: ",
+]
+
+
+@pytest.mark.req("html-citations")
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
+def test_a_citation_never_vanishes_whatever_surrounds_it(narrative: str) -> None:
+    """Resolved artifacts appear exactly once; missing ones as often as examination counts them."""
+    items = [{"kind": "list", "id": "l", "items": ["The item"]}]
+    made = report("Words.\n\n" + narrative, [("create_list", {"list": items[0]})])
+    markup = to_html(made)
+    page = parse(markup)
+    assert_inert(page)
+    assert len(page.all(id="list-l")) == 1
+    assert not re.search(r"artifact[0-9a-f]{20}n", markup + to_markdown(made))
+    codes = [finding.code for finding in made.deliverable.findings]
+    assert ("unreferenced" in codes) == ("Also made" in [h.text for h in page.all("h2")])
+    marked = [e.text.split(":")[0] for e in page.all(class_="missing")]
+    assert marked.count("missing") == codes.count("missing")
+    assert marked.count("unreadable") == codes.count("unknown_kind") + codes.count("malformed")
+
+
 @pytest.mark.req("chart-spec-ours")
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_label_enters_a_specification_only_as_a_value(text: str) -> None:

@@ -134,6 +134,10 @@ class TestCitations:
             "- item {{artifact:chart:x}}",
             "# Heading {{artifact:chart:x}}",
             "[see {{artifact:chart:x}} there](https://example.org)",
+            "[there](https://example.org/{{artifact:chart:x}})",
+            "_{{artifact:chart:x}}_",
+            "Setext {{artifact:chart:x}}\n===",
+            "1. one\n\n   > {{artifact:chart:x}}",
             "| a |\n|---|\n| {{artifact:chart:x}} |",
             "{{ Artifact : CHART : x }}",
             "line {{artifact:chart:\nx}} broken",
@@ -143,12 +147,20 @@ class TestCitations:
         page = parse(to_html(report(text, [chart("x")])))
         assert len(page.all("figure")) == 1
         assert "Also made" not in page.one("main").text
-        assert not re.search(r"[0-9a-f]{20}n\d", page.one("main").text)
+        whole = page.one("main").text + " ".join(a.attributes["href"] for a in page.all("a"))
+        assert not re.search(r"[0-9a-f]{20}n\d", whole)
 
     def test_what_nobody_cites_comes_last(self) -> None:
         page = parse(to_html(report("Words.", [chart("x"), chart("y")])))
         tags = [(e.tag, e.attributes.get("id")) for e in page.one("main").children[-4:-1]]
         assert tags == [("h2", None), ("figure", "chart-x"), ("figure", "chart-y")]
+
+    def test_the_narratives_own_title_is_the_pages(self) -> None:
+        page = parse(to_html(report("# Its *own*\n\n# Another\n\ntext", [])))
+        assert [h.text for h in page.all("h1")] == ["Its own"]
+        assert [h.text for h in page.all("h2")] == ["Another"]
+        page = parse(to_html(report("#\n\ntext", [], title="Given")))
+        assert page.all("h1")[0].text == "Given"
 
     def test_a_narrative_cannot_forge_a_mark(self) -> None:
         text = "artifact00000000000000000000n0z {{artifact:chart:x}}"

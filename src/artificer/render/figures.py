@@ -89,7 +89,7 @@ def _chart(chart: Chart, name: Name) -> str:
         f"<figcaption>{_caption(name)}</figcaption>\n{drawing}{note}"
         f'<div class="under"><details{opened}><summary>Data</summary>'
         f'<p dir="auto">{escape(summary(chart))}</p>\n{rows}</details>'
-        f"{csv_link(data, chart.id)}</div></figure>"
+        f"{csv_link(data, chart.id, name.short)}</div></figure>"
     )
 
 
@@ -100,7 +100,7 @@ def _table(table: Table, name: Name) -> str:
     return (
         f'<div class="artifact table{wide}" id="{name.anchor}">'
         f"{table_html(data, f'<caption>{_caption(name)}</caption>', label)}"
-        f'<div class="under">{csv_link(data, table.id)}</div></div>'
+        f'<div class="under">{csv_link(data, table.id, name.short)}</div></div>'
     )
 
 
@@ -161,7 +161,8 @@ def _file(file: File, name: Name) -> str:
         f'<div class="artifact file" id="{name.anchor}"><p class="caption">'
         f'<span class="name">{escape(file.name)}</span>'
         f'<span class="size">{human_size(file.content)}</span>'
-        f'<a class="download" download="{leaf}" href="data:{kind};charset=utf-8;base64,{data}">'
-        f"Save</a></p>\n<details><summary>Show the text</summary>"
+        f'<a class="download" download="{leaf}" aria-label="Save {leaf}"'
+        f' href="data:{kind};charset=utf-8;base64,{data}">Save</a></p>\n'
+        "<details><summary>Show the text</summary>"
         f'<pre dir="auto" tabindex="0">{escape(file.content)}</pre></details></div>'
     )

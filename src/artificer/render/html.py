@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 
 from artificer.render.figures import artifact_html
-from artificer.render.narrative import Citation, Key, Passage
+from artificer.render.narrative import Citation, Key
 from artificer.render.prose import passage_html
 from artificer.render.report import STATUS_WORDS, Name, Report
 from artificer.render.text import escape, one_line
@@ -22,12 +22,11 @@ from artificer.render.text import escape, one_line
 def to_html(report: Report) -> str:
     """Return the whole page. The same report gives the same bytes."""
     style = _style()
-    passages = report.passages
-    hoisted = passages and passages[0].level == 1 and not passages[0].citations
-    title = f'<h1 dir="auto">{escape(one_line(report.title))}</h1>'
-    if hoisted:
-        title, passages = passage_html(passages[0], lambda _: "", top=True), passages[1:]
-    body = "\n".join((title, _dateline(report), _banner(report), *_Body(report).blocks(passages)))
+    if report.heading:
+        title = passage_html(report.heading, lambda _: "", top=True)
+    else:
+        title = f'<h1 dir="auto">{escape(one_line(report.title))}</h1>'
+    body = "\n".join((title, _dateline(report), _banner(report), *_Body(report).blocks()))
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style)}">\n'
@@ -47,14 +46,14 @@ class _Body:
         self._report = report
         self._placed: set[Key] = set()
 
-    def blocks(self, passages: tuple[Passage, ...]) -> Iterator[str]:
+    def blocks(self) -> Iterator[str]:
         """The narrative with its artifacts where it cites them, then the others."""
-        for passage in passages:
+        for passage in self._report.body:
             if not passage.alone:
                 yield passage_html(passage, self._inline)
             for citation in passage.citations:
                 yield self._block(citation, stands_alone=passage.alone)
-        if self._report.uncited and passages:
+        if self._report.uncited and self._report.body:
             yield "<h2>Also made</h2>"
         for key in self._report.uncited:
             yield artifact_html(self._report.artifacts[key], self._report.names[key])

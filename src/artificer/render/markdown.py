@@ -1,4 +1,8 @@
-"""A report as one GitHub-flavoured Markdown file: what a terminal, a diff and a wiki can show."""
+"""A report as one GitHub-flavoured Markdown file: what a terminal, a diff and a wiki can show.
+
+Everything in an artifact is escaped. The narrative stays the Markdown that the model wrote: whoever
+turns it into HTML must clean it, as every viewer of foreign Markdown must.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +28,12 @@ _LINE_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 
 def to_markdown(report: Report) -> str:
     """Return the whole text. The same report gives the same bytes."""
-    blocks: list[str] = []
-    passages = report.passages
-    if passages and passages[0].level == 1 and not passages[0].citations:
-        blocks.append(passages[0].source.strip("\n"))
-        passages = passages[1:]
-    else:
-        blocks.append(f"# {_escape(report.title)}")
-    blocks += _banner(report)
+    heading = report.heading.source.strip("\n") if report.heading else ""
+    blocks = [heading or f"# {_escape(report.title)}", *_banner(report)]
     placed: set[Key] = set()
-    for passage in passages:
+    for passage in report.body:
         blocks += _passage(report, passage, placed)
-    if report.uncited and passages:
+    if report.uncited and report.body:
         blocks.append("## Also made")
     blocks += (_artifact(report.artifacts[key], report.names[key]) for key in report.uncited)
     blocks.append(_footer(report))

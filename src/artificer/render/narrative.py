@@ -2,7 +2,8 @@
 
 A placeholder is exchanged for a mark of letters and digits before the Markdown is parsed, so that
 it survives wherever it stands (in emphasis, in a cell, as the target of a link), and the mark is
-resolved afterwards. The mark contains a hash of the narrative, so no narrative can contain it.
+resolved afterwards. The mark contains a hash of the narrative, so no narrative can contain it. It
+has a space where the placeholder has one, because that decides whether it can be a link's target.
 """
 
 from __future__ import annotations
@@ -43,14 +44,25 @@ class Passage:
     """One top-level block of the narrative.
 
     ``source`` is its Markdown and ``tokens`` the same parsed, both with marks for placeholders.
-    ``alone`` says that it is a paragraph of placeholders and nothing else.
     """
 
     source: str
     tokens: tuple[Token, ...]
     citations: tuple[Citation, ...]
     marks: Marks
-    alone: bool
+
+    @property
+    def words(self) -> str:
+        """The running text of a paragraph or heading, as Markdown; "" of any other block."""
+        simple = len(self.tokens) == 3 and self.tokens[1].type == "inline"
+        return self.tokens[1].content if simple else ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is a paragraph of placeholders and nothing else."""
+        others = self.marks.pattern.sub("", self.words)
+        paragraph = bool(self.words) and self.level == 0
+        return paragraph and bool(self.citations) and not re.search(r"[^\W_]", others)
 
     @property
     def level(self) -> int:
@@ -64,12 +76,13 @@ class Marks:
 
     def __init__(self, narrative: str) -> None:
         nonce = "artifact" + hashlib.sha256(narrative.encode()).hexdigest()[:20]
-        self.pattern = re.compile(f"{nonce}n([0-9]+)z")
+        self.pattern = re.compile(f"{nonce}n([0-9]+) ?z")
         self.citations: list[Citation] = []
         pieces: list[str] = []
         position = 0
         for start, end, citation in _found(narrative):
-            pieces += (narrative[position:start], f"{nonce}n{len(self.citations)}z")
+            gap = " " if re.search(r"\s", citation.literal) else ""
+            pieces += (narrative[position:start], f"{nonce}n{len(self.citations)}{gap}z")
             self.citations.append(citation)
             position = end
         self.text = "".join((*pieces, narrative[position:]))
@@ -131,11 +144,8 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _passage(source: str, tokens: list[Token], marks: Marks) -> Passage:
-    citations = [c for token in tokens for c in _citations(token, marks)]
-    inline = tokens[1].content if len(tokens) == 3 and tokens[0].type == "paragraph_open" else ""
-    words = marks.pattern.sub("", inline)
-    alone = bool(citations) and bool(inline) and not re.search(r"\w", words)
-    return Passage(source, tuple(tokens), tuple(citations), marks, alone)
+    citations = tuple(c for token in tokens for c in _citations(token, marks))
+    return Passage(source, tuple(tokens), citations, marks)
 
 
 def _citations(token: Token, marks: Marks) -> Iterator[Citation]:

@@ -19,16 +19,7 @@ _WORDS = {"a", "br", "code", "em", "s", "strong"}
 _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "*": {"dir"}}
 _SCHEMES = {"http", "https", "mailto"}
 _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
-_DIRECTED = frozenset(
-    (
-        "paragraph_open",
-        "heading_open",
-        "list_item_open",
-        "blockquote_open",
-        "td_open",
-        "th_open",
-    )
-)
+_DIRECTED = {"paragraph", "heading", "list_item", "blockquote", "td", "th"}
 
 
 def passage_html(passage: Passage, inline: Callable[[Citation], str], *, top: bool = False) -> str:
@@ -57,7 +48,8 @@ def _renderer() -> MarkdownIt:
 
 def _prepared(token: Token, marks: Marks, *, demote: bool) -> Token:
     """A copy of a block token, with its direction, its heading level and its links seen to."""
-    attrs = {**token.attrs, "dir": "auto"} if token.type in _DIRECTED else token.attrs
+    directed = token.type.removesuffix("_open") in _DIRECTED
+    attrs = {**token.attrs, "dir": "auto"} if directed else token.attrs
     tag = "h2" if demote and token.tag == "h1" else token.tag
     children = None if token.children is None else _prepared_inline(token.children, marks)
     return replace(token, attrs=attrs, tag=tag, children=children)
@@ -73,17 +65,24 @@ def _prepared_inline(children: list[Token], marks: Marks) -> list[Token]:
     for index, token in enumerate(children):
         if token.type == "link_open":
             target = str(token.attrGet("href"))
-            kept = bool(_SAFE.match(target)) and not _cites_inside(children[index + 1 :], marks)
+            kept = _leads_out(target, marks) and not _cites_inside(children[index + 1 :], marks)
             if kept:
                 result.append(replace(token, attrs={"href": target}))
         elif token.type == "link_close":
-            result += [token] if kept else _cited_target(target, marks)
+            if kept:
+                result.append(token)
+            elif token.markup != "autolink":  # whose words are its target
+                result += _cited_target(target, marks)
             kept = False
         elif token.type == "image":
             result += _image(token, marks, inside_link=kept)
         else:
             result.append(token)
     return result
+
+
+def _leads_out(target: str, marks: Marks) -> bool:
+    return bool(_SAFE.match(target)) and not marks.pattern.search(target)
 
 
 def _cites_inside(following: list[Token], marks: Marks) -> bool:
@@ -105,7 +104,7 @@ def _image(token: Token, marks: Marks, *, inside_link: bool) -> list[Token]:
     """An image's words; a link to it, where it is on the web."""
     source = str(token.attrGet("src") or "")
     words = _text(token.content or source)
-    if inside_link or not _SAFE.match(source) or marks.pattern.search(token.content):
+    if inside_link or not _leads_out(source, marks) or marks.pattern.search(token.content):
         return [words, *_cited_target(source, marks)]
     return [
         Token("link_open", "a", 1, attrs={"href": source}),

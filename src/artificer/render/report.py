@@ -85,6 +85,18 @@ class Report:
         return read(self.deliverable.narrative)
 
     @cached_property
+    def heading(self) -> Passage | None:
+        """The narrative's own title, if it begins with one."""
+        first = self.passages[0] if self.passages else None
+        is_title = first and first.level == 1 and first.words and not first.citations
+        return first if is_title else None
+
+    @cached_property
+    def body(self) -> tuple[Passage, ...]:
+        """The passages below the heading."""
+        return self.passages[1:] if self.heading else self.passages
+
+    @cached_property
     def uncited(self) -> tuple[Key, ...]:
         """The artifacts that no passage cites, in the order in which they were made."""
         cited = {citation.key for passage in self.passages for citation in passage.citations}

@@ -46,11 +46,12 @@ def table_html(grid: Grid, caption: str, label: str) -> str:
     )
 
 
-def csv_link(grid: Grid, name: str) -> str:
+def csv_link(grid: Grid, name: str, what: str) -> str:
     """Return a link that saves the grid as ``name``.csv, without any script."""
     data = quote(to_csv(grid), safe="")
     return (
         f'<a class="download" download="{escape(name)}.csv"'
+        f' aria-label="Save as CSV: {escape(what)}"'
         f' href="data:text/csv;charset=utf-8,{data}">Save as CSV</a>'
     )
 
