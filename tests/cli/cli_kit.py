@@ -1,4 +1,4 @@
-"""What the tests of the command line share: real processes, a real socket, a folder of their own."""
+"""What the tests of the command line share: real processes and a folder of their own."""
 
 from __future__ import annotations
 
@@ -88,6 +88,11 @@ async def finish(process: asyncio.subprocess.Process, stdin: bytes | None = None
         process.send_signal(signal.SIGKILL)
         raise
     return Result(process.returncode or 0, (out or b"").decode(), (err or b"").decode())
+
+
+def text_of(path: str | Path) -> str:
+    """Read a file that a process has written."""
+    return Path(path).read_text(encoding="utf-8")
 
 
 class Terminal:

@@ -11,6 +11,8 @@ import re
 import sys
 from typing import Any, TextIO
 
+from artificer.cli.exits import ReaderGone
+
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2", "strong": "1"}
@@ -42,12 +44,20 @@ def one_line(text: str, limit: int) -> str:
 
 def out(text: str = "", style: str | None = None) -> None:
     """Write a line of data to stdout."""
-    sys.stdout.write(styled(clean(text), style, sys.stdout) + "\n")
+    _write(styled(clean(text), style, sys.stdout))
 
 
 def out_json(value: Any) -> None:
     """Write one JSON value to stdout, in ASCII, so that it holds no control character."""
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    _write(json.dumps(value, indent=2))
+
+
+def _write(text: str) -> None:
+    """Write to stdout. Raises ReaderGone."""
+    try:
+        sys.stdout.write(text + "\n")
+    except BrokenPipeError as error:
+        raise ReaderGone from error
 
 
 def note(text: str, style: str | None = None) -> None:

@@ -53,6 +53,10 @@ def exit_of(error: ArtificerError) -> Exit:
     return _OF_TURN[error.turn]
 
 
+class ReaderGone(Exception):
+    """Nobody reads stdout any more. Not an OSError, which click would turn into an exit code."""
+
+
 class Interrupted(Exception):
     """A signal ended the command after it had put everything in order."""
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from artificer.cli import console
-from artificer.cli.exits import Exit, Interrupted, epilog, exit_of
+from artificer.cli.exits import Exit, Interrupted, ReaderGone, epilog, exit_of
 from artificer.cli.settings import Settings
 from artificer.errors import ArtificerError
 from artificer.values.release import RELEASE
@@ -97,18 +97,19 @@ def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool
 def main() -> NoReturn:
     """Run the command line and exit."""
     console.prepare()
+    code = perform(sys.argv[1:])
     try:
-        code = perform(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
+        code = Exit.PIPE
+    if code == Exit.PIPE:
         # Python flushes stdout once more at its end: give it something to flush into.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = Exit.PIPE
     sys.exit(code)
 
 
 def perform(arguments: list[str]) -> int:
-    """Perform a command line and return its exit code. Raises BrokenPipeError, nothing else."""
+    """Perform a command line and return its exit code. Raises nothing."""
     try:
         return int(cli.main(arguments, prog_name="artificer", standalone_mode=False) or Exit.OK)
     except click.ClickException as error:
@@ -117,8 +118,8 @@ def perform(arguments: list[str]) -> int:
         return error.exit
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        raise
+    except ReaderGone:
+        return Exit.PIPE
     except Exception as error:  # noqa: BLE001  # boundary: no error ends in a traceback
         return _explain(error)
 

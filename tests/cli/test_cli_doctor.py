@@ -1,0 +1,68 @@
+"""``doctor`` and ``local``: what can be known offline, and what only asking tells."""
+
+from __future__ import annotations
+
+import pytest
+from cli_kit import Shell
+
+from artificer.testing.strict_server import Says, StrictServer
+
+SECRET = "sk-never-shown-0123456789"
+
+
+@pytest.mark.req("cli-doctor")
+async def test_doctor_asks_nobody_and_makes_nothing(shell: Shell) -> None:
+    async with StrictServer() as server:
+        shell.configure(server.url)
+        result = await shell.run("doctor", "--json", env={"ANTHROPIC_API_KEY": SECRET})
+        assert server.seen == []
+    found = {finding["what"]: finding for finding in result.json()}
+    assert result.code == 0
+    assert found["artificer"]["ok"] is True
+    assert found["provider anthropic"]["ok"] is True
+    assert found["provider openai"]["ok"] is None
+    assert found["provider double"]["detail"] == server_url(shell)
+    assert found["default model"]["detail"] == "double/m"
+    assert found["journal"]["detail"].startswith("none yet")
+    assert found["provider local"]["hint"] == "artificer local fetch"
+    assert SECRET not in result.out + result.err
+    assert not shell.home.exists()
+
+
+def server_url(shell: Shell) -> str:
+    return (shell.cwd / "artificer.toml").read_text("utf-8").split('base_url = "')[1].split('"')[0]
+
+
+@pytest.mark.req("cli-doctor-ask")
+async def test_asked_models_answer_or_are_named(shell: Shell) -> None:
+    async with StrictServer(Says("ready")) as server:
+        shell.configure(server.url)
+        result = await shell.run("doctor", "--ask", "--model", "openai/gpt-x")
+    lines = {line.split()[2]: line for line in result.out.splitlines() if " model " in line}
+    assert result.code == 1
+    assert lines["double/m"].startswith("ok ")
+    assert "answered 'ready' in" in lines["double/m"]
+    assert lines["openai/gpt-x"].startswith("no ")
+    assert "OPENAI_API_KEY" in lines["openai/gpt-x"]
+
+
+@pytest.mark.req("cli-doctor")
+async def test_a_provider_without_its_key_is_wrong(shell: Shell) -> None:
+    extra = '[providers.acme]\nbase_url = "http://127.0.0.1:9"\napi_key_env = "ACME_KEY"\n'
+    shell.configure("http://127.0.0.1:9", extra)
+    result = await shell.run("doctor")
+    assert result.code == 1
+    assert "no  provider acme" in result.out
+    assert "(set ACME_KEY)" in result.out
+    assert (await shell.run("doctor", env={"ACME_KEY": SECRET})).code == 0
+
+
+@pytest.mark.req("cli-local")
+async def test_a_damaged_model_is_not_taken_for_the_model(shell: Shell) -> None:
+    models = shell.home / "models"
+    models.mkdir(parents=True)
+    (models / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"GGUF, but another")
+    result = await shell.run("local", "fetch")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("Checking SmolLM2-135M-Instruct.Q4_1.gguf …\nerror: ")
+    assert "hint: " in result.err

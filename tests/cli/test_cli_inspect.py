@@ -1,0 +1,225 @@
+"""Looking at what was recorded: runs, show, replay, verify, open, cancel."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from cli_kit import Shell, text_of
+
+from artificer import Policy, Rule, World, load_config
+from artificer.core.record import EventLine, encode
+from artificer.journal.sqlite import SqliteJournal
+from artificer.ports import Head, Record
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.values.canon import digest_of
+from artificer.values.model import ModelFailure
+
+CHART = call(
+    "create_bar_chart", id="c", title="C", labels=["a"], series=[{"name": "n", "values": [1]}]
+)
+UNREACHABLE = ModelFailure(code="unavailable", message="connection refused")
+
+
+@pytest.fixture
+async def world(shell: Shell) -> AsyncIterator[World]:
+    async with await World.open(load_config(home=shell.home, project="test")) as opened:
+        yield opened
+
+
+async def finished(world: World) -> str:
+    """A report of two turns with an allowed, a denied and an invalid call."""
+    calls = reply(
+        CHART, call("create_file", name="x"), call("create_list", kind="list", id="s", items=["x"])
+    )
+    run = await world.run(
+        "A chart, please",
+        model=ScriptedProvider([calls, say("# Chart\n\n{{artifact:chart:c}}")]),
+        kind="deliver",
+        policy=Policy(rules=(Rule(tool="create_list", decision="deny", reason="no lists"),)),
+    )
+    assert run.status == "completed"
+    return run.id
+
+
+async def stalled(world: World) -> str:
+    run = await world.run("Anybody there?", model=ScriptedProvider([UNREACHABLE]))
+    assert run.status == "stalled"
+    return run.id
+
+
+@pytest.mark.req("cli-runs")
+async def test_runs_are_listed_with_status_and_prompt(shell: Shell, world: World) -> None:
+    first, second = await finished(world), await stalled(world)
+    rows = (await shell.run("runs")).out.splitlines()
+    assert [row.split()[0] for row in rows] == ["RUN", first, second]
+    assert "deliver  completed" in rows[1]
+    assert rows[1].endswith("scripted/scripted  A chart, please")
+    assert "chat     stalled" in rows[2]
+    newest = await shell.run("runs", "--limit", "1", "--json")
+    assert [run["run"] for run in newest.json()] == [second]
+    assert "1 older run" in (await shell.run("runs", "--limit", "1")).err
+
+
+@pytest.mark.req("cli-runs")
+async def test_a_world_without_runs_is_no_error(shell: Shell) -> None:
+    result = await shell.run("runs")
+    assert (result.code, result.out) == (0, "")
+    assert (await shell.run("show", "last")).code == 3
+
+
+@pytest.mark.req("cli-find")
+async def test_a_run_is_named_by_a_unique_beginning_or_last(shell: Shell, world: World) -> None:
+    first, second = await finished(world), await stalled(world)
+    for word, code, text in (
+        (first[:-1], 0, f"run      {first}"),
+        ("last", 0, f"run      {second}"),
+        ("0", 3, "2 runs begin with '0'"),
+        ("nope", 3, "There is no run 'nope'"),
+    ):
+        result = await shell.run("show", word)
+        assert result.code == code
+        assert text in result.out + result.err
+
+
+@pytest.mark.req("cli-show")
+async def test_show_tells_turns_decisions_receipts_and_tokens(shell: Shell, world: World) -> None:
+    run = await finished(world)
+    text = (await shell.run("show", run)).out
+    assert "used     2 turns · 20 tokens in, 10 out" in text
+    assert "policy   1 rule, otherwise allow" in text
+    assert text.index("turn 1") < text.index("JudgeCalls") < text.index("turn 2")
+    assert "create_bar_chart: allow by default" in text
+    assert "create_list: denied by rule 1: no lists" in text
+    assert "create_file: invalid: arguments: " in text
+    assert "create_bar_chart · ok · " in text
+    assert "artifact chart:c" in text
+    numbers = [line.split()[0] for line in text.splitlines() if line[:5].strip().isdigit()]
+    assert numbers == [str(n) for n in range(1, len((await world.get(run)).lines) + 1)]
+
+
+@pytest.mark.req("cli-show")
+async def test_raw_records_leave_nothing_out(shell: Shell, world: World) -> None:
+    run = await finished(world)
+    lines = (await shell.run("show", run, "--raw")).out.splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [record["seq"] for record in records] == list(range(1, len(lines) + 1))
+    assert "create_scatter_chart" in records[0]["event"]["spec"]["toolset"]
+    last = digest_of(lines[-1].encode())
+    assert (await shell.run("verify", "--json")).json()["heads"] == {run: last}
+    assert (await shell.run("show", run, "--json")).json()["records"] == records
+
+
+@pytest.mark.req("cli-replay")
+async def test_replay_prints_identical_and_the_digest(shell: Shell, world: World) -> None:
+    run = await finished(world)
+    result = await shell.run("replay", run)
+    state = (await world.get(run)).run.state
+    assert result.code == 0
+    first, second = result.out.splitlines()
+    assert first.startswith("identical: ")
+    assert first.endswith(" 2 model requests")
+    assert second == f"state {state.digest}"
+    assert (await shell.run("replay", run, "--json")).json()["identical"] is True
+
+
+@pytest.mark.req("cli-replay")
+async def test_replay_names_the_first_divergence(shell: Shell, world: World) -> None:
+    history = await world.get(await finished(world))
+    await forge(shell.world / "journal.db", list(history.lines), "forged", at=3)
+    result = await shell.run("replay", "forged")
+    assert result.code == 1
+    assert result.out.startswith("diverged at record 3: state after ModelResponded")
+    assert f"recorded  sha256:{'0' * 64}" in result.out
+    told = (await shell.run("replay", "forged", "--json")).json()
+    assert (told["identical"], told["divergence"]["seq"]) == (False, 3)
+
+
+async def forge(path: Path, lines: list[object], run: str, *, at: int) -> None:
+    """Write a well-chained copy of a run in which one state's digest is another."""
+    head, records = Head(), []
+    for line in lines:
+        assert hasattr(line, "model_copy")
+        update = {"run": run, "prev": head.hash}
+        if isinstance(line, EventLine) and line.seq == at:
+            update["state"] = f"sha256:{'0' * 64}"
+        copied = line.model_copy(update=update)
+        body, _ = encode(copied)
+        head = Head(seq=copied.seq, hash=digest_of(body))
+        records.append(Record(run, head.seq, head.hash, body))
+    async with SqliteJournal(path) as journal:
+        lease = await journal.acquire(run)
+        await journal.append(run, lease.epoch, Head(), records)
+
+
+@pytest.mark.req("cli-verify")
+async def test_verify_is_quiet_about_what_is_sound_and_names_what_is_not(
+    shell: Shell, world: World
+) -> None:
+    run = await finished(world)
+    sound = await shell.run("verify")
+    assert sound.code == 0
+    assert sound.err.startswith("sound: 1 run, ")
+    assert sound.out.startswith(f"{run}  sha256:")
+
+    blob = next(path for path in (shell.world / "blobs").rglob("*") if path.is_file())
+    blob.chmod(0o600)
+    blob.write_bytes(b"other bytes")
+    db = sqlite3.connect(shell.world / "journal.db")
+    db.execute("DROP TRIGGER IF EXISTS records_are_kept")
+    changed = "CAST(replace(CAST(body AS TEXT), 'please', 'plaese') AS BLOB)"
+    db.execute(f"UPDATE records SET body = {changed} WHERE seq = 1")
+    db.commit()
+    db.close()
+    broken = await shell.run("verify")
+    assert broken.code == 1
+    problems = [line for line in broken.out.splitlines() if line.startswith("problem: ")]
+    assert any(blob.name in problem for problem in problems)
+    assert any(run in problem and "1" in problem for problem in problems)
+    assert (await shell.run("verify", "--json")).json()["sound"] is False
+    assert (await shell.run("show", run)).code == 1
+    assert (await shell.run("runs")).out.splitlines()[1].split()[1] == "unreadable"
+
+
+@pytest.mark.req("cli-open")
+async def test_open_makes_the_page_and_prints_it_where_there_is_no_display(
+    shell: Shell, world: World
+) -> None:
+    run = await finished(world)
+    result = await shell.run("open", run)
+    assert result.code == 0
+    assert "no display" in result.err
+    page = Path(result.out.strip())
+    assert page == shell.world / "runs" / run / "report.html"
+    assert "<svg" in text_of(page)
+    assert (await shell.run("open", run, "--print")).err == ""
+    unfinished = await shell.run("open", await stalled(world))
+    assert unfinished.code == 3
+    assert "artificer resume" in unfinished.err
+
+
+@pytest.mark.req("cli-cancel")
+async def test_cancel_ends_a_run_and_keeps_what_exists(shell: Shell, world: World) -> None:
+    run = await stalled(world)
+    result = await shell.run("cancel", run, "--reason", "nobody home")
+    assert (result.code, result.out) == (0, "cancelled\n")
+    assert "CancelRequested    nobody home" in (await shell.run("show", run)).out
+    assert (await shell.run("replay", run)).code == 0
+    again = await shell.run("cancel", run)
+    assert (again.code, again.out) == (0, "cancelled\n")
+    assert "had ended before" in again.err
+    assert (await shell.run("resume", run)).code == 5
+
+
+@pytest.mark.req("cli-pipe")
+async def test_a_reader_that_goes_away_is_no_error(shell: Shell, world: World) -> None:
+    run = await finished(world)
+    process = await shell.start("show", run, "--raw")
+    assert process.stdout is not None
+    process.stdout._transport.close()  # type: ignore[attr-defined]
+    assert process.stderr is not None
+    assert await process.stderr.read() == b""
+    assert await process.wait() == 141

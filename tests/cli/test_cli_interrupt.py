@@ -1,0 +1,98 @@
+"""Ctrl-C: the first one puts everything in order, the second one does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+import pytest
+from cli_kit import Shell, finish, lines_until
+
+from artificer.testing.strict_server import Calls, Hangs, Says, StrictServer
+
+SLEEPER = """
+[tool]
+name = "sleeper"
+version = "1.0.0"
+description = "Sleep."
+binary = "sleep"
+timeout_seconds = 50
+risk_tier = "low"
+
+[command]
+template = "sleep 40"
+"""
+
+STUBBORN = """
+import asyncio
+from artificer.cli.drive import drive
+
+async def work():
+    print("ready", flush=True)
+    while True:
+        try:
+            await asyncio.sleep(50)
+        except asyncio.CancelledError:
+            print("cancelled", flush=True)
+
+drive(work)
+"""
+
+
+@pytest.mark.req("cli-interrupt")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_run_that_is_interrupted_can_be_resumed(
+    shell: Shell, number: signal.Signals, code: int
+) -> None:
+    async with StrictServer(Hangs("Well"), Says("Well, here it is.")) as server:
+        shell.configure(server.url)
+        process = await shell.start("run", "--kind", "chat", "Think")
+        run_id = (await lines_until(process.stderr, "run ")).split()[1]
+        await asyncio.sleep(1)  # most often the reply has begun by then; it works before, too
+        process.send_signal(number)
+        ended = await finish(process)
+        assert ended.code == code
+        assert ended.out == ""
+        assert ended.err == f"interrupted; resume with: artificer resume {run_id}\n"
+        assert [run["status"] for run in (await shell.run("runs", "--json")).json()] == ["open"]
+        done = await shell.run("resume", "last")
+    assert (done.code, done.out) == (0, "Well, here it is.\n")
+    assert (await shell.run("replay", run_id)).code == 0
+
+
+@pytest.mark.req("cli-interrupt")
+async def test_a_tool_under_way_is_ended_and_answered_after_the_resume(shell: Shell) -> None:
+    tools = shell.cwd / "tools"
+    tools.mkdir()
+    (tools / "sleeper.clad.toml").write_text(SLEEPER, encoding="utf-8")
+    async with StrictServer(Calls(("sleeper", "{}")), Says("It did not end.")) as server:
+        shell.configure(server.url)
+        process = await shell.start("run", "--kind", "chat", "Sleep", "--tools", "tools")
+        await lines_until(process.stderr, "turn 1")
+        await asyncio.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert (await finish(process)).code == 130
+        done = await shell.run("resume", "last")
+        assert server.refused == []
+        (answer,) = [m for m in server.seen[-1].body["messages"] if m["role"] == "tool"]
+    assert (done.code, done.out) == (0, "It did not end.\n"), done.err
+    assert '"ok":false' in answer["content"]
+
+
+@pytest.mark.req("cli-interrupt-twice")
+async def test_the_second_signal_ends_what_does_not_end() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        STUBBORN,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    await lines_until(process.stdout, "ready")
+    process.send_signal(signal.SIGINT)
+    await lines_until(process.stdout, "cancelled")
+    process.send_signal(signal.SIGINT)
+    ended = await finish(process)
+    assert ended.code == 130
+    assert ended.err == ""

@@ -1,0 +1,134 @@
+"""At a terminal there are colours, a live line and questions; in a pipe there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from cli_kit import Result, Shell, Terminal, finish
+from test_cli_run import CHART, CITES_CHART, MAKES_CHART
+
+from artificer.testing.strict_server import Hangs, Says, StrictServer
+
+SHOUT = Says("\x1b]0;owned\x07\x1b[31mred\x1b[0m \x9b2J \u202egnirts\nsecond line")
+
+
+@pytest.fixture
+async def terminal() -> AsyncIterator[Terminal]:
+    screen = Terminal()
+    yield screen
+    screen.close()
+
+
+async def at_terminal(shell: Shell, terminal: Terminal, *words: str, **env: str) -> Result:
+    """Run with stdin and stderr at the terminal and stdout in a pipe."""
+    return await finish(await start_at(shell, terminal, *words, **env))
+
+
+async def start_at(
+    shell: Shell, terminal: Terminal, *words: str, **env: str
+) -> asyncio.subprocess.Process:
+    settings = {"TERM": "xterm-256color", "COLUMNS": "100", **env}
+    side = terminal.slave
+    return await shell.start(*words, env=settings, stdin=side, stderr=side)
+
+
+@pytest.mark.req("cli-terminal")
+async def test_a_terminal_shows_colours_and_what_is_forming(
+    shell: Shell, terminal: Terminal
+) -> None:
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url)
+        result = await at_terminal(shell, terminal, "run", "Compare")
+    assert result.code == 0
+    assert "\x1b" not in result.out
+    assert "\x1b[32mcompleted" in terminal.seen
+    assert terminal.seen.count("\x1b[?25l") == terminal.seen.count("\x1b[?25h") > 0
+
+
+@pytest.mark.req("cli-terminal")
+async def test_ctrl_c_at_a_terminal_brings_the_cursor_back(
+    shell: Shell, terminal: Terminal
+) -> None:
+    async with StrictServer(Hangs("Well, I am")) as server:
+        shell.configure(server.url)
+        process = await start_at(shell, terminal, "run", "Compare")
+        await terminal.until("the model answers.*Well, I am")
+        process.send_signal(2)
+        result = await finish(process)
+    assert result.code == 130
+    await terminal.until("interrupted; resume with: artificer resume")
+    assert terminal.seen.rindex("\x1b[?25h") > terminal.seen.rindex("\x1b[?25l")
+
+
+@pytest.mark.req("cli-plain")
+async def test_no_color_is_obeyed(shell: Shell, terminal: Terminal) -> None:
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url)
+        await at_terminal(shell, terminal, "run", "Compare", NO_COLOR="1")
+    assert "completed · 2 turns" in terminal.seen
+    assert "\x1b[32m" not in terminal.seen
+    assert "\x1b[31m" not in terminal.seen
+
+
+@pytest.mark.req("cli-plain")
+async def test_a_pipe_gets_plain_text(shell: Shell) -> None:
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url)
+        results = [await shell.run("run", "Compare")]
+    commands = ["runs"], ["show", "last"], ["replay", "last"], ["verify"], ["doctor"]
+    results += [await shell.run(*words) for words in commands]
+    for result in results:
+        assert "\x1b" not in result.out + result.err
+        assert "Traceback" not in result.err
+
+
+@pytest.mark.req("cli-hostile-text")
+async def test_what_a_model_writes_cannot_drive_the_terminal(
+    shell: Shell, terminal: Terminal
+) -> None:
+    async with StrictServer(SHOUT) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "--kind", "chat", "Shout")
+    shown = "\\x1b]0;owned\\x07\\x1b[31mred\\x1b[0m \\x9b2J \\x202egnirts\nsecond line\n"
+    assert result.out == shown
+    shown_again = await shell.run("show", "last")
+    assert "\x1b" not in shown_again.out
+    assert (await shell.run("show", "last", "--json")).json()["status"] == "completed"
+
+
+@pytest.mark.req("cli-approval")
+@pytest.mark.parametrize(("answer", "word"), [("y", " ok "), ("", "not approved"), ("ye", "not")])
+async def test_a_person_sees_the_exact_call_and_decides(
+    shell: Shell, terminal: Terminal, answer: str, word: str
+) -> None:
+    policy = '[policy]\n[[policy.rules]]\ndecision = "ask"\nreason = "charts are dear"\n'
+    async with StrictServer(MAKES_CHART, Says("Done as well as I could.")) as server:
+        shell.configure(server.url, policy)
+        process = await start_at(shell, terminal, "run", "Compare", NO_COLOR="1")
+        await terminal.until(r"\[y/N\]")
+        for part in ("create_bar_chart", "charts are dear", "sha256:", json.dumps(CHART["labels"])):
+            assert part.replace('", "', '","') in terminal.seen
+        terminal.type(f"{answer}\n")
+        result = await finish(process)
+        assert server.refused == []
+    assert result.code == 0
+    assert word in terminal.seen
+    shown = await shell.run("show", "last")
+    assert "ApprovalAnswered" in shown.out
+
+
+@pytest.mark.req("cli-approval")
+async def test_ctrl_c_at_a_question_leaves_it_open(shell: Shell, terminal: Terminal) -> None:
+    async with StrictServer(MAKES_CHART, Says("Done without a chart.")) as server:
+        shell.configure(server.url, '[policy]\ndefault = "ask"\n')
+        process = await start_at(shell, terminal, "run", "Compare")
+        await terminal.until(r"\[y/N\]")
+        process.send_signal(2)
+        assert (await finish(process)).code == 130
+        done = await shell.run("resume", "last")
+        assert server.refused == []
+    assert done.code == 0
+    assert "not approved" in done.err

@@ -1,0 +1,91 @@
+"""The one door: what it offers is locked, costs nothing to open, and says what it is."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args, get_origin
+
+import pytest
+
+import artificer
+
+PUBLIC = {
+    "Answer",
+    "Approver",
+    "ArtificerError",
+    "ArtifactRef",
+    "AuthorError",
+    "BlobStore",
+    "BugError",
+    "Call",
+    "Clock",
+    "Config",
+    "Deliverable",
+    "Executor",
+    "Finding",
+    "Journal",
+    "Limits",
+    "ModelError",
+    "Observer",
+    "OperatorError",
+    "Policy",
+    "Provider",
+    "Question",
+    "Receipt",
+    "Replay",
+    "Rule",
+    "Run",
+    "ScriptedProvider",
+    "ToolChoice",
+    "ToolDefinition",
+    "Usage",
+    "World",
+    "load_config",
+    "resume",
+    "run",
+    "tool",
+}
+"""A name that is added or removed here is a change of the public interface: see CHANGELOG.md."""
+
+
+@pytest.mark.req("door-locked")
+def test_the_public_names_are_these() -> None:
+    assert len(artificer.__all__) == len(set(artificer.__all__))
+    assert set(artificer.__all__) == PUBLIC
+    assert set(dir(artificer)) == {*PUBLIC, "__version__"}
+
+
+@pytest.mark.req("door-locked")
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    value = getattr(artificer, name)
+    documented = value.__doc__ if get_origin(value) is None else get_args(value)
+    assert documented
+    assert not str(documented).startswith(f"{name}("), "a generated docstring says nothing"
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert value.__module__.startswith("artificer.")
+
+
+@pytest.mark.req("door-locked")
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Agent'"):
+        _ = artificer.Agent  # type: ignore[attr-defined]
+
+
+@pytest.mark.req("door-cheap")
+def test_importing_loads_prints_and_writes_nothing(tmp_path: Path) -> None:
+    heavy = "pydantic", "asyncio", "click", "sqlite3", "logging", "json"
+    code = f"import sys, artificer; sys.exit(' '.join({set(heavy)!r} & set(sys.modules)) or 0)"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        cwd=tmp_path,
+        env={"HOME": str(tmp_path), "ARTIFICER_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
