@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools_support import WRITER, appears, names_in, stays
+from tools_support import WRITER, appears, names_in, standard_input, stays
 
 from artificer.contracts.manifest import parse_manifest
 from artificer.ports import Call, Receipt
@@ -146,17 +146,15 @@ class TestIsolation:
         }
 
     async def test_standard_input_is_empty(self, tmp_path: Path) -> None:
-        readable, writable = os.pipe()
-        saved = os.dup(0)
-        os.write(writable, b"not for the tool\n")
-        os.dup2(readable, 0)
-        try:
+        with standard_input(b"not for the tool"):
             receipt = await perform(executor_of(["cat"], cwd=tmp_path))
-        finally:
-            os.dup2(saved, 0)
-            for descriptor in (readable, writable, saved):
-                os.close(descriptor)
         assert json.loads(receipt.content)["stdout"] == ""
+
+    async def test_it_leads_a_session_of_its_own(self, tmp_path: Path) -> None:
+        """So that an interrupt at the terminal is for us alone to deal with."""
+        script = python("import os; print(os.getsid(0) == os.getpid() == os.getpgrp())")
+        receipt = await perform(executor_of(script, cwd=tmp_path))
+        assert json.loads(receipt.content)["stdout"] == "True\n"
 
     async def test_it_runs_in_the_given_folder(self, tmp_path: Path) -> None:
         (tmp_path / "here").touch()

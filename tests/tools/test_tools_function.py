@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator, BaseModel, Field
-from tools_support import WRITER, appears, stays
+from tools_support import WRITER, appears, standard_input, stays
 
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ToolDefinitionError
@@ -260,7 +260,8 @@ class TestResults:
         assert receipt.status == "error"
         assert receipt.content.startswith("LookupError: nothing there!")
         assert len(receipt.content) <= 2_000
-        assert "Traceback" in caplog.text
+        assert "Traceback" in caplog.text and "in fail" in caplog.text
+        assert "!!!" not in caplog.text, "logs hold no contents"
 
     @pytest.mark.parametrize("as_async", [True, False])
     async def test_sys_exit_does_not_end_the_program(self, as_async: bool) -> None:
@@ -325,10 +326,11 @@ class TestProcess:
         def look() -> dict[str, Any]:
             """Look."""
             seen.append(1)
-            return {"pid": os.getpid(), "stdin": os.read(0, 9)}
+            return {"pid": os.getpid(), "session": os.getsid(0), "stdin": os.read(0, 9)}
 
-        facts = json.loads((await perform(look)).content)
-        assert facts["pid"] != os.getpid()
+        with standard_input(b"not for the tool"):
+            facts = json.loads((await perform(look)).content)
+        assert facts["pid"] == facts["session"] != os.getpid()
         assert facts["stdin"] == ""
         assert seen == []
 

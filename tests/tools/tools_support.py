@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 WRITER = "import sys,time\nwhile True: open(sys.argv[1],'a').write('x'); time.sleep(0.02)"
@@ -17,6 +20,21 @@ def size(path: Path) -> int:
 def names_in(folder: Path) -> list[str]:
     """What is in a folder."""
     return sorted(entry.name for entry in folder.iterdir())
+
+
+@contextmanager
+def standard_input(data: bytes) -> Iterator[None]:
+    """Give this very process something to read, which no tool may take."""
+    readable, writable = os.pipe()
+    saved = os.dup(0)
+    os.write(writable, data)
+    os.dup2(readable, 0)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 0)
+        for descriptor in (readable, writable, saved):
+            os.close(descriptor)
 
 
 async def stays(path: Path, seconds: float = 0.3) -> bool:

@@ -16,7 +16,6 @@ import inspect
 import json
 import logging
 import os
-import traceback
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -26,7 +25,7 @@ from pydantic_core import to_jsonable_python
 from artificer.contracts.definition import DEFAULT_TIMEOUT_MS, EffectClass, Risk, ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.schema import MAX_PROBLEMS, pointer
-from artificer.errors import BugError, CanonicalError
+from artificer.errors import BugError, CanonicalError, places
 from artificer.ports import Call, Receipt
 from artificer.tools.forked import Report, run_forked
 from artificer.tools.refusal import refuse
@@ -212,7 +211,7 @@ def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Report:
 
 def _failure(error: BaseException) -> Report:
     message = clip(f"{type(error).__name__}: {error}", MAX_ERROR)
-    return Report("error", message, "".join(traceback.format_exception(error)))
+    return Report("error", message, places(error))
 
 
 def _content(result: Any) -> str:

@@ -102,7 +102,6 @@ class ProcessTree:
         self.signal(signal.SIGTERM)
         if await self._gone_within(grace):
             return True
-        self.signal(signal.SIGKILL)
         return await self._gone_within(KILL_PATIENCE, again=signal.SIGKILL)
 
     async def _gone_within(self, seconds: float, again: Signals | None = None) -> bool:
