@@ -134,3 +134,14 @@ class InvariantError(BugError):
     """Something that must always hold did not."""
 
     code = "invariant"
+
+
+def places(error: BaseException) -> str:
+    """The kind of an error and the places it came through, without its message.
+
+    A message may hold what a model or a tool wrote, and logs never hold contents.
+    """
+    import traceback  # only where something broke
+
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    return f"Traceback (most recent call last):\n{frames}{type(error).__name__}"

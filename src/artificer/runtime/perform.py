@@ -6,14 +6,13 @@ import asyncio
 import json
 import logging
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
 from artificer.core.record import FORMAT
-from artificer.errors import ArtificerError, InvariantError
+from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
     BlobStore,
@@ -156,9 +155,7 @@ class Performer:
                 return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
             if _asked_to_end(error):
                 raise
-            # Its message may hold what the model wrote, so the log gets only the places.
-            places = "".join(traceback.format_tb(error.__traceback__))
-            log.error("tool %s raised %s\n%s", intent.tool, type(error).__name__, places)
+            log.error("tool %s raised an error\n%s", intent.tool, places(error))
             return _failed("error", intent, "The tool broke; its author can see why in the log.")
 
     async def ask(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:

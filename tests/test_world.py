@@ -1,0 +1,271 @@
+"""A world: what the library's door opens on, and what must never leave a process."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artificer.config import Config, ProviderConfig
+from artificer.core.policy import Policy, Rule
+from artificer.core.spec import Limits
+from artificer.errors import ConfigError, Fenced, NotFoundError, OperatorError
+from artificer.ports import Answer, Question
+from artificer.providers.openai_chat import OpenAIChat
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.prices import Price, Prices
+from artificer.tools.function import tool
+from artificer.values.model import ModelFailure, Usage
+from artificer.world import World
+
+
+@tool(effect="pure")
+async def double(number: int) -> int:
+    """Twice a number."""
+    return 2 * number
+
+
+@tool(effect="once")
+async def refuse(why: str) -> str:
+    """Fail."""
+    raise ValueError(why)
+
+
+def at(folder: Path, **settings: Any) -> Config:
+    return Config(home=folder, project="p", durability="process", **settings)
+
+
+@pytest.mark.req("world-door")
+class TestWorld:
+    async def test_a_run_and_what_comes_of_it(self) -> None:
+        async with World.in_memory() as world:
+            script = [reply(call("double", number=21)), say("It is **42**.")]
+            run = await world.run("Double 21.", model=ScriptedProvider(script), tools=[double])
+            assert (run.status, run.text) == ("completed", "It is **42**.")
+            assert run.usage == Usage(input_tokens=20, output_tokens=10)
+            assert run.deliverable is not None and run.deliverable.note == ""
+            assert "<strong>42</strong>" in run.html and "**42**" in run.markdown
+            replayed = await world.replay(run.id)
+            assert (replayed.identical, replayed.requests) == (True, 2)
+            assert (await world.verify()).sound
+
+    async def test_it_is_still_there_when_opened_again(self, tmp_path: Path) -> None:
+        async with await World.open(at(tmp_path)) as world:
+            first = await world.run("One.", model=ScriptedProvider([say("1")]), run_id="aa-1")
+            await world.run("Two.", model=ScriptedProvider([say("2")]), run_id="ab-2")
+        async with await World.open(at(tmp_path)) as world:
+            assert await world.runs() == ["aa-1", "ab-2"]
+            history = await world.get("aa-1")
+            assert (history.run.state, len(history.lines)) == (first.state, 7)
+            assert await world.find("last") == "ab-2"
+            assert await world.find("ab") == "ab-2"
+            for word in ("a", "zz"):
+                with pytest.raises(NotFoundError):
+                    await world.find(word)
+
+    async def test_resuming_needs_the_same_tools(self, tmp_path: Path) -> None:
+        failure = ModelFailure(code="unavailable", message="no")
+        async with await World.open(at(tmp_path)) as world:
+            script = ScriptedProvider([reply(call("double", number=1)), failure])
+            stalled = await world.run("Go.", model=script, tools=[double], run_id="x")
+            assert (stalled.status, stalled.deliverable) == ("stalled", None)
+            with pytest.raises(OperatorError, match="nothing yet"):
+                _ = stalled.html
+        async with await World.open(at(tmp_path)) as world:
+            with pytest.raises(ConfigError, match="is not here"):
+                await world.resume("x", model=ScriptedProvider([say("2")]))
+            run = await world.resume("x", model=ScriptedProvider([say("2")]), tools=[double])
+            assert run.status == "completed"
+            assert (await world.resume("x")).state == run.state
+
+    async def test_ids_are_taken_once(self) -> None:
+        async with World.in_memory() as world:
+            await world.run("Go.", model=ScriptedProvider([say("a")]), run_id="x")
+            with pytest.raises(OperatorError, match="already") as caught:
+                await world.run("Go.", model=ScriptedProvider([say("b")]), run_id="x")
+            assert not isinstance(caught.value, Fenced)
+
+    async def test_what_is_offered_is_what_is_known(self) -> None:
+        async with World.in_memory() as world:
+            provider = ScriptedProvider([reply(call("refuse", why="x")), say(".")])
+            tools = [double, refuse]
+            await world.run("Go.", model=provider, tools=tools, offer=["double"])
+            assert [t["name"] for t in provider.requests[0]["tools"]] == ["double"]
+            with pytest.raises(ConfigError, match="triple"):
+                await world.run("Go.", model=ScriptedProvider([]), tools=tools, offer=["triple"])
+
+    async def test_kinds_bring_their_own_turns_tools_and_prompt(self) -> None:
+        async with World.in_memory() as world:
+            for kind, turns, tools in (("chat", 15, 0), ("deliver", 24, 11)):
+                provider = ScriptedProvider([say("Done.")])
+                run = await world.run("Go.", model=provider, kind=kind)
+                assert run.state.given.limits.turns == turns
+                assert len(provider.requests[0]["tools"]) == tools
+                assert provider.requests[0]["system"]
+
+    async def test_policy_and_people(self) -> None:
+        class Person:
+            async def ask(self, question: Question) -> Answer:
+                return Answer(question.tool == "double", by="alice")
+
+        async with World.in_memory() as world:
+            calls = reply(call("double", number=1), call("refuse", why="x"))
+            run = await world.run(
+                "Go.",
+                model=ScriptedProvider([calls, say(".")]),
+                tools=[double, refuse],
+                policy=Policy(rules=(Rule(decision="ask"),)),
+                approver=Person(),
+            )
+            (results,) = [m for m in run.state.history if m.blocks[0].type == "tool_result"]
+            assert [b.status for b in results.blocks] == ["ok", "denied"]
+
+    async def test_a_model_must_be_named(self) -> None:
+        async with World.in_memory() as world:
+            for model in (None, "gpt", "nobody/x", "/x", "openai/"):
+                with pytest.raises(ConfigError):
+                    await world.run("Go.", model=model)
+
+    async def test_costs_add_up_where_prices_are_known(self) -> None:
+        config = Config.model_validate(
+            {"prices": {"scripted/scripted": {"input": 3, "output": 15}}}
+        )
+        async with World.in_memory(config) as world:
+            script = [reply(call("double", number=1)), say("2")]
+            run = await world.run("Go.", model=ScriptedProvider(script), tools=[double])
+            assert run.state.cost_micros == 2 * (10 * 3 + 5 * 15)
+            assert (await world.replay(run.id)).identical
+
+    def test_prices_round_up_and_know_the_cache(self) -> None:
+        usage = Usage(input_tokens=100, cached_tokens=90, output_tokens=1)
+        prices = Prices({"a/b": Price(3_000_000, 15_000_000, 300_000), "a/c": Price(1, 1)})
+        assert prices.cost_micros("a/b", usage) == 10 * 3 + 27 + 15
+        assert prices.cost_micros("a/c", usage) == 1
+        assert prices.cost_micros("a/d", usage) is None
+
+
+KEY = "sk-test-4f9c2b7e1a"
+SECRETS = ("PROMPT-SECRET", "ARGUMENT-SECRET", "RESULT-SECRET", "ANSWER-SECRET", "SYSTEM-SECRET")
+
+
+class _Server(BaseHTTPRequestHandler):
+    """Speaks Chat Completions badly: it repeats the key in everything it says."""
+
+    seen: list[str]
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        key = self.headers["authorization"]
+        type(self).seen.append(key)
+        if self.path.startswith("/bad"):
+            body = json.dumps({"error": {"message": f"Incorrect API key provided: {key}."}})
+            self._send(401, "application/json", body.encode())
+            return
+        delta = {"role": "assistant", "content": "ANSWER-SECRET"}
+        chunks = [
+            {"choices": [{"index": 0, "delta": delta}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        ]
+        frames = [f"data: {json.dumps({'id': 'x', 'model': 'm', **c})}\n\n" for c in chunks]
+        self._send(200, "text/event-stream", "".join([*frames, "data: [DONE]\n\n"]).encode())
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None: ...
+
+
+def files_with(word: str, folder: Path) -> list[Path]:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return [file for file in files if word.encode() in file.read_bytes()]
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    _Server.seen = []
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    thread = threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{httpd.server_address[1]}"
+    httpd.shutdown()
+    httpd.server_close()
+    thread.join()
+
+
+@pytest.mark.req("secrets-stay-out")
+class TestSecrets:
+    @pytest.mark.parametrize("path", ["/good", "/bad"])
+    @pytest.mark.parametrize("origin", ["environment", "constructor", "variable"])
+    async def test_keys_reach_the_server_and_nothing_else(
+        self,
+        tmp_path: Path,
+        server: str,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        path: str,
+        origin: str,
+    ) -> None:
+        caplog.set_level(logging.INFO)
+        base = server + path
+        config = at(tmp_path)
+        if origin == "environment":
+            monkeypatch.setenv("OPENAI_API_KEY", KEY)
+            monkeypatch.setenv("OPENAI_BASE_URL", base)
+            model: Any = "openai-chat/m"
+        elif origin == "constructor":
+            model = OpenAIChat(base_url=base, api_key=KEY)
+        else:
+            monkeypatch.setenv("MY_KEY", KEY)
+            own = ProviderConfig(base_url=base, api_key_env="MY_KEY")
+            config = at(tmp_path, providers={"mine": own})
+            model = "mine/m"
+        async with await World.open(config) as world:
+            run = await world.run("Hello.", model=model)
+        assert run.status == ("stalled" if path == "/bad" else "completed")
+        assert _Server.seen == [f"Bearer {KEY}"]
+        assert KEY not in caplog.text + repr(model) + repr(run)
+        assert files_with(KEY, tmp_path) == []
+        assert files_with("Hello.", tmp_path), "the search would find it"
+
+    async def test_logs_hold_sizes_and_digests_but_no_contents(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        @tool(effect="pure")
+        async def fetch(what: str) -> str:
+            """Fetch."""
+            return "RESULT-SECRET"
+
+        @tool(effect="pure")
+        async def explode(what: str) -> str:
+            """Fail."""
+            raise ValueError(what)
+
+        caplog.set_level(logging.DEBUG, logger="artificer")
+        calls = reply(
+            call("fetch", what="ARGUMENT-SECRET"), call("explode", what="ARGUMENT-SECRET")
+        )
+        async with World.in_memory() as world:
+            run = await world.run(
+                "PROMPT-SECRET",
+                system="SYSTEM-SECRET",
+                model=ScriptedProvider([calls, say("ANSWER-SECRET")]),
+                tools=[fetch, explode],
+                limits=Limits(turns=3),
+            )
+        assert run.status == "completed"
+        formatted = logging.Formatter("%(message)s %(exc_text)s %(stack_info)s")
+        text = "\n".join(formatted.format(r) + repr(r.__dict__) for r in caplog.records)
+        for secret in SECRETS:
+            assert secret not in text
+        for fact in ("tool=fetch", "provider=scripted", "duration_ms=", "result=sha256:", run.id):
+            assert fact in text
