@@ -27,8 +27,10 @@ MAX_DEPTH = 12
 
 _SLUGS = ("a1", "ab", "a-b", "z9z-9zz-0zz-1zzz")
 _NAMING = ("title", "name", "label")
-_PLAIN_PATTERN = re.compile(r"\^(\[[^\[\]\\]+\]|[A-Za-z0-9_-]|[*+?]|\{\d+(,\d+)?\})+\$")
-"""Anchored sequences of classes and characters: all that need not be doubted."""
+_PLAIN_PATTERN = re.compile(
+    r"\^(?:(?:\[[^\[\]\\]+\]|[A-Za-z0-9_-])(?:[*+?]|\{\d{1,3}(?:,\d{1,3})?\})?)+\$"
+)
+"""Anchored sequences of classes and characters: what every regular expression engine agrees on."""
 
 
 def offered(tool: ToolDefinition) -> ToolDefinition:
@@ -127,13 +129,21 @@ def _scalar(schema: JsonObject, kind: JsonValue) -> JsonObject:
 def _string(schema: JsonObject) -> JsonObject:
     """Bound a string: by its pattern where the converter takes it, else by its length."""
     pattern = schema.get("pattern")
-    if isinstance(pattern, str) and all(re.search(pattern, slug) for slug in _SLUGS):
-        return {"type": "string", "pattern": SLUG}
     if isinstance(pattern, str) and _PLAIN_PATTERN.fullmatch(pattern):
-        return {"type": "string", "pattern": pattern}
+        if _takes_slugs(pattern):
+            return {"type": "string", "pattern": SLUG}
+        if not re.search(r"[*+]", pattern):
+            return {"type": "string", "pattern": pattern}
     least = max(1, _count(schema, "minLength", 1))
     most = max(least, min(_count(schema, "maxLength", MAX_STRING), MAX_STRING))
     return {"type": "string", "minLength": least, "maxLength": most}
+
+
+def _takes_slugs(pattern: str) -> bool:
+    try:
+        return all(re.search(pattern, slug) for slug in _SLUGS)
+    except re.error:
+        return False
 
 
 def _count(schema: JsonObject, keyword: str, default: int) -> int:
