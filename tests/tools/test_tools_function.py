@@ -395,7 +395,7 @@ class TestProcess:
 class TestTimeout:
     @pytest.mark.parametrize("how", ["loop", "sleep", "stubborn"])
     async def test_a_def_ends_at_its_timeout(self, how: str, tmp_path: Path) -> None:
-        @tool(timeout=0.3)
+        @tool(timeout=1)
         def hang(how: str, path: str) -> None:
             """Hang."""
             if how == "stubborn":
@@ -410,13 +410,13 @@ class TestTimeout:
         started = time.monotonic()
         receipt = await perform(hang, how=how, path=str(file))
         assert receipt.status == "timeout"
-        assert "0.3 s" in receipt.content
+        assert "within 1 s" in receipt.content
         assert time.monotonic() - started < 30
         with pytest.raises(ProcessLookupError):
             os.kill(int(file.read_text()), 0)
 
     async def test_its_orphaned_grandchildren_end_too(self, tmp_path: Path) -> None:
-        @tool(timeout=1)
+        @tool
         def spread(path: str) -> None:
             """Fork twice, leave the session, ignore SIGTERM, and go on."""
             if os.fork() == 0:
@@ -431,8 +431,11 @@ class TestTimeout:
             time.sleep(60)
 
         file = tmp_path / "file"
-        assert (await perform(spread, path=str(file))).status == "timeout"
-        assert file.stat().st_size > 0
+        task = asyncio.create_task(perform(spread, path=str(file)))
+        await appears(file)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
         assert await stays(file)
 
     async def test_cancelling_ends_it(self, tmp_path: Path) -> None:
