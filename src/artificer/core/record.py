@@ -74,11 +74,19 @@ def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine
         if b'"$blob"' in body:
             body = json.dumps(json.loads(body, object_hook=_filler(fetch))).encode()
         return _lines.validate_json(body)
-    except (ValidationError, ValueError) as error:
+    except (ValueError, RecursionError, TypeError) as error:
         raise TamperedError(
-            f"A journal record cannot be read: {error}.",
+            f"A journal record cannot be read: {_reason(error)}.",
             hint="A newer release may have written it; `artificer verify` tells more.",
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Where a record is wrong, without repeating what stands there."""
+    if not isinstance(error, ValidationError):
+        return type(error).__name__
+    first = error.errors(include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
 
 
 def _spill(value: Any, blobs: list[bytes]) -> Any:
