@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterable
 
 MAX_WIRE_NAME = 64
@@ -21,8 +20,8 @@ class SafeNames:
     """A bijection between a toolset's names and provider-safe names.
 
     A name that is already safe stays as it is. In any other, each unsafe character becomes ``_``;
-    if that is taken, or two names would share it, each such name gets a digest of itself as a
-    suffix. The order of the names plays no part.
+    where that is taken, the name gets a digest of itself as a suffix. Names are taken in sorted
+    order, so the order in which they are given plays no part.
 
     Adding a tool changes the wire name of another only when the two would collide; safe names
     never change. A run's toolset is fixed, so its wire names are too.
@@ -33,11 +32,10 @@ class SafeNames:
         self._to_wire = {name: name for name in unique if _SAFE.match(name)}
         taken = set(self._to_wire)
         unsafe = [name for name in unique if name not in taken]
-        shared = Counter(_readable(name) for name in unsafe)
         for name in unsafe:
             wire = _readable(name)
-            if wire in taken or shared[wire] > 1:
-                wire = _suffixed(name, taken | shared.keys())
+            if wire in taken:
+                wire = _suffixed(name, taken)
             taken.add(wire)
             self._to_wire[name] = wire
         self._from_wire = {wire: name for name, wire in self._to_wire.items()}
