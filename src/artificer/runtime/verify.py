@@ -64,7 +64,7 @@ async def _check_run(
         records = await journal.read(head.run)
         for line in read_chain(head.run, records, blobs):
             result.records += 1
-            for digest in _cited(line):
+            for digest in cited(line):
                 if not blobs.has(digest):
                     result.problems.append(
                         f"Run {head.run}, record {line.seq} cites the blob {digest}, "
@@ -86,7 +86,7 @@ def _check_blobs(blobs: BlobStore, result: Verification) -> None:
             result.problems.append(error.message)
 
 
-def _cited(line: Line) -> Iterator[str]:
+def cited(line: Line) -> Iterator[str]:
     """The blobs that a record cites besides those that hold its own strings."""
     if not isinstance(line, EventLine):
         return

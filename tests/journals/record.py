@@ -1,0 +1,235 @@
+"""Record the journals of this folder anew: ``python tests/journals/record.py [NAME ...]``.
+
+Recorded journals stay for ever, so that every release replays what older ones wrote. Record anew
+only what no release has written yet; what a release has shipped is added to, never changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from artificer.contracts.definition import ModelRequest
+from artificer.core.policy import Policy, Rule
+from artificer.core.spec import Limits
+from artificer.journal.memory import MemoryJournal
+from artificer.ports import Answer, Call, Head, Memo, Payload, Provider, Question, Record
+from artificer.providers.anthropic import Anthropic
+from artificer.providers.openai_chat import OpenAIChat
+from artificer.providers.openai_responses import OpenAIResponses
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.testing.cassette import dump
+from artificer.testing.rig import Rig
+from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock
+from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
+
+HERE = Path(__file__).parent
+ODD = "é ä 😀 𐀀 \u2028 \x7f \x00 \ufeff"
+INTEGER = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+
+
+class Speaks(ScriptedProvider):
+    """A script whose requests are mapped as another provider maps them."""
+
+    def __init__(self, original: Provider, answers: list[ModelReply | ModelFailure]) -> None:
+        super().__init__(answers, name=original.name)
+        self._original = original
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        return self._original.prepare(request, messages, memo)
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class Dying(MemoryJournal):
+    """A journal whose process dies before one of its appends."""
+
+    dies_at = 0
+
+    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+        self.dies_at -= 1
+        if self.dies_at == 0:
+            raise Crash
+        return await super().append(run, epoch, head, records)
+
+
+class Person:
+    """Allows what is even."""
+
+    async def ask(self, question: Question) -> Answer:
+        return Answer(question.arguments.endswith(("0}", "2}")), by="alice", reason="I say so.")
+
+
+def rig() -> Rig:
+    """Tools of every class."""
+
+    async def answer(call: Call) -> str:
+        return f"{call.definition.name}: {call.arguments}"
+
+    async def broken(call: Call) -> str:
+        raise ValueError("broken")
+
+    async def large(call: Call) -> str:
+        return ODD * 2_000
+
+    made = Rig(approver=Person())
+    made.tools.add("echo", answer, schema=INTEGER)
+    made.tools.add("asked", answer, schema=INTEGER, effect="keyed", risk="high")
+    made.tools.add("denied", answer, effect="once")
+    made.tools.add("broken", broken, effect="idempotent")
+    made.tools.add("large", large)
+    made.tools.add("once", answer, effect="once")
+    return made
+
+
+POLICY = Policy(
+    rules=(
+        Rule(decision="ask", tool="asked", risk=("high",), reason="It is asked about."),
+        Rule(decision="deny", tool="denied", reason="Not here."),
+    )
+)
+
+
+async def chat_tools(run: Rig) -> None:
+    """Calls that end in every way that a call can end in without a crash."""
+    bad = ToolUseBlock(id="a", name="echo", arguments='{"x": 1')
+    await run.run(
+        [
+            reply(TextBlock(text="Let me see."), call("echo", x=1), call("echo", x=1), bad),
+            reply(call("nothing"), call("broken"), call("denied"), call("asked", x=1)),
+            reply(call("asked", x=2), call("echo", x="one", y=2)),
+            ModelReply(blocks=(call("echo", x=3),), stop="max_tokens"),
+            ModelReply(blocks=(), stop="end_turn"),
+            say("That was all."),
+        ],
+        policy=POLICY,
+        choices=(ToolChoice(mode="required"), ToolChoice()),
+        temperature="0.5",
+    )
+
+
+async def deliver_repair(run: Rig) -> None:
+    """A report with drift, a list in Markdown, a missing table, and a goodbye that is rejected."""
+    table = {
+        "kind": "table",
+        "id": "costs",
+        "columns": ["a", "b"],
+        "rows": [["x", 1.5], [None, True]],
+    }
+    text = "# Costs\n\nWhat it costs, and why it is worth it.\n\n{{artifact:table:Costs}}\n"
+    await run.run(
+        [
+            say(text + "{{artifact:chart:share}}\n\n- one\n- two\n"),
+            reply(call("create_pie_chart", id="share", segments=[{"label": "a", "value": 0.1}])),
+            say(text + "{{artifact:chart:share}}\n"),
+            reply(
+                call("create_table", table={**table, "id": ""}), call("create_table", table=table)
+            ),
+            say("Sorry, done."),
+        ],
+        kind="deliver",
+    )
+
+
+async def unicode_large(run: Rig) -> None:
+    """Text of every script, strings of many KiB, raw responses that are no text."""
+    raw = bytes(range(256)) * 20
+    long = say(ODD * 1_000).model_copy(update={"raw": raw, "model": "é", "response_id": "😀"})
+    thought = ReasoningBlock(provider="scripted", data='{"signature":"' + "x" * 5_000 + '"}')
+    await run.run(
+        [reply(thought, call("large", what=ODD)), reply(call("large", what="x" * 5_000)), long],
+        prompt=ODD * 500,
+        system=ODD,
+        limits=Limits(result_chars=1_000),
+    )
+
+
+async def crashed_resumed(run: Rig) -> None:
+    """Killed with calls under way: one is ambiguous, the others run again."""
+    run.journal = journal = Dying()
+    journal.dies_at = 3
+    try:
+        await run.run([reply(call("once"), call("echo", x=1), call("asked", x=2))], policy=POLICY)
+    except Crash:
+        await run.resume([say("I looked: it had happened.")])
+
+
+async def stalled_resumed(run: Rig) -> None:
+    """Stalled twice, then answered."""
+    failure = ModelFailure(code="rate_limited", message="Too many.", attempts=3, raw=b"429")
+    await run.run([reply(call("echo", x=1)), failure])
+    await run.resume([failure])
+    await run.resume([say("There.")])
+
+
+async def cancelled(run: Rig) -> None:
+    """Stopped while a tool was at work."""
+    engine = run.engine(ScriptedProvider([reply(TextBlock(text="So far."), call("stop"))]))
+
+    async def stop(call: Call) -> str:
+        engine.stop("run", "enough")
+        await asyncio.sleep(3600)
+        return "never"
+
+    run.tools.add("stop", stop, effect="once")
+    engine = run.engine(ScriptedProvider([reply(TextBlock(text="So far."), call("stop"))]))
+    await engine.start("run", run.spec())
+
+
+def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
+    """A run whose requests are those of a real provider."""
+
+    async def record(run: Rig) -> None:
+        thought = ReasoningBlock(provider=original.name, data='{"type":"thinking"}', summary="Hm.")
+        answers = [
+            reply(TextBlock(text="Hm."), call("echo", x=1), call("large", what="é")),
+            ModelReply(blocks=(ToolUseBlock(id="b", name="echo", arguments="{"),), stop="tool_use"),
+            say("Done.").model_copy(update={"usage": Usage(input_tokens=9, cached_tokens=4)}),
+        ]
+        if original.name == "anthropic":
+            answers[0] = reply(thought, *answers[0].blocks)
+        await run.run(
+            Speaks(original, list(answers)),
+            provider=original.name,
+            system="Be brief.",
+            kind="deliver",
+            limits=Limits(result_chars=2_000),
+        )
+
+    return record
+
+
+RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
+    "chat-tools": chat_tools,
+    "deliver-repair": deliver_repair,
+    "unicode-large": unicode_large,
+    "crashed-resumed": crashed_resumed,
+    "stalled-resumed": stalled_resumed,
+    "cancelled": cancelled,
+    "anthropic": as_spoken_to(Anthropic()),
+    "openai": as_spoken_to(OpenAIResponses()),
+    "openai-chat": as_spoken_to(OpenAIChat()),
+}
+
+
+async def record(name: str) -> bytes:
+    """Record one of the journals."""
+    run = rig()
+    await RECORDINGS[name](run)
+    return await dump(run.journal, run.blobs, "run")
+
+
+def main() -> None:
+    """Write the files."""
+    for name in sys.argv[1:] or RECORDINGS:
+        path = HERE / f"{name}.jsonl"
+        path.write_bytes(asyncio.run(record(name)))
+        print(path, path.stat().st_size)
+
+
+if __name__ == "__main__":
+    main()

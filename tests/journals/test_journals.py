@@ -1,0 +1,146 @@
+"""Recorded runs replay byte for byte in every build, and a changed byte does not go unseen."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artificer.core import events as ev
+from artificer.core.record import EventLine
+from artificer.errors import ArtificerError
+from artificer.ports import Call, Provider
+from artificer.providers.anthropic import Anthropic
+from artificer.providers.openai_chat import OpenAIChat
+from artificer.providers.openai_responses import OpenAIResponses
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.load import load
+from artificer.runtime.replay import replay
+from artificer.runtime.verify import verify
+from artificer.testing.cassette import check, dump, insert, recorded_from
+from artificer.testing.rig import Rig, unpaired
+
+FILES = sorted(Path(__file__).parent.glob("*.jsonl"))
+NAMES = [file.stem for file in FILES]
+PROVIDERS: dict[str, Provider] = {
+    p.name: p for p in (Anthropic(), OpenAIResponses(), OpenAIChat(), ScriptedProvider([]))
+}
+
+
+def provider_of(file: Path) -> Provider:
+    return PROVIDERS.get(file.stem, PROVIDERS["scripted"])
+
+
+@pytest.mark.req("journals-replay")
+class TestRecordedRuns:
+    @pytest.mark.parametrize("file", FILES, ids=NAMES)
+    async def test_replays_byte_for_byte(self, file: Path) -> None:
+        """When this fails before the first release: python tests/journals/record.py"""
+        cassette = await insert(file.read_bytes())
+        assert await check(cassette, provider_of(file)) == []
+        found = await replay(cassette.journal, cassette.blobs, cassette.run, provider_of(file))
+        assert found.identical and found.requests_unchecked == 0 and found.requests >= 1
+        assert found.digest == cassette.state
+        assert (await verify(cassette.journal, cassette.blobs)).problems == []
+        loaded = await load(cassette.journal, cassette.blobs, cassette.run)
+        assert unpaired(loaded.state.history) == []
+
+    @pytest.mark.parametrize("file", FILES, ids=NAMES)
+    async def test_not_with_a_byte_changed(self, file: Path) -> None:
+        """Bytes all over the file, chosen anew in the same way every time."""
+        data = file.read_bytes()
+        choice = random.Random(file.stem)
+        places = {0, 13, len(data) - 1, *(choice.randrange(len(data)) for _ in range(25))}
+        for place in sorted(places):
+            changed = bytearray(data)
+            changed[place] ^= choice.choice((1, 2, 4, 32))
+            assert await faults(bytes(changed), provider_of(file)), f"byte {place}"
+
+    @pytest.mark.parametrize("file", FILES, ids=NAMES)
+    async def test_not_with_a_line_less(self, file: Path) -> None:
+        lines = file.read_bytes().splitlines(keepends=True)
+        for index in range(0, len(lines), max(1, len(lines) // 10)):
+            assert await faults(b"".join(lines[:index] + lines[index + 1 :]), provider_of(file))
+
+    async def test_between_them_they_hold_every_event_and_every_status(self) -> None:
+        events, statuses = set[str](), set[str]()
+        for file in FILES:
+            cassette = await insert(file.read_bytes())
+            loaded = await load(cassette.journal, cassette.blobs, cassette.run)
+            for line in loaded.lines:
+                if isinstance(line, EventLine):
+                    events.add(line.event.type)
+                    if isinstance(line.event, ev.CallsJudged):
+                        statuses |= {verdict.verdict for verdict in line.event.verdicts}
+                    if isinstance(line.event, ev.ToolReturned):
+                        statuses.add(line.event.status)
+        assert len(events) == 10
+        assert statuses >= {"ok", "error", "ambiguous", "allow", "ask", "denied", "invalid"}
+        assert statuses >= {"unknown_tool", "duplicate"}
+
+
+async def faults(data: bytes, provider: Provider) -> list[str]:
+    try:
+        return await check(await insert(data), provider)
+    except ArtificerError as error:
+        return [error.message]
+
+
+@pytest.mark.req("cassette")
+class TestCassettes:
+    async def recorded(self) -> Rig:
+        rig = Rig()
+
+        async def answer(call: Call) -> str:
+            return "x" * 5_000
+
+        rig.tools.add("answer", answer)
+        await rig.run([reply(call("answer", n=1)), reply(call("answer", n=2)), say("Done.")])
+        return rig
+
+    async def test_what_is_read_is_what_was_written(self) -> None:
+        rig = await self.recorded()
+        data = await dump(rig.journal, rig.blobs, "run")
+        cassette = await insert(data)
+        assert await cassette.journal.read("run") == await rig.journal.read("run")
+        assert await check(cassette, ScriptedProvider([])) == []
+        assert await dump(cassette.journal, cassette.blobs, "run") == data
+
+    async def test_a_journal_answers_in_the_place_of_its_provider(self) -> None:
+        rig = await self.recorded()
+        (first,) = [e for e in await rig.events() if isinstance(e, ev.RunFinished)]
+        provider = await recorded_from(rig.journal, rig.blobs, "run", ScriptedProvider([]))
+        again = await rig.run(provider, run="again")
+        assert again.deliverable == first.deliverable
+        found = await rig.replay(run="again")
+        assert found.identical and found.requests == 3
+
+    async def test_a_request_that_was_never_recorded_is_a_failure(self) -> None:
+        rig = await self.recorded()
+        provider = await recorded_from(rig.journal, rig.blobs, "run", ScriptedProvider([]))
+        other = await rig.run(provider, run="other", prompt="Something else.")
+        assert (other.status, other.reason) == ("failed", "model_failed")
+
+    async def test_a_replay_with_another_provider_says_so(self) -> None:
+        rig = await self.recorded()
+        found = await replay(rig.journal, rig.blobs, "run", OpenAIChat())
+        assert found.divergence is not None and "request" in found.divergence.what
+
+    async def test_without_a_provider_requests_are_counted_as_unchecked(self) -> None:
+        rig = await self.recorded()
+        found = await replay(rig.journal, rig.blobs, "run", None)
+        assert (found.identical, found.requests, found.requests_unchecked) == (True, 0, 3)
+
+    @pytest.mark.parametrize(
+        "data", [b"", b"\n", b"{}\n", b"[]\n", b"\xff", b'{"cassette":2,"run":"a","state":""}\n']
+    )
+    async def test_what_is_no_cassette_is_called_so(self, data: bytes) -> None:
+        with pytest.raises(ArtificerError, match="no cassette"):
+            await insert(data)
+
+    async def test_the_check_names_what_is_wrong(self) -> None:
+        rig = await self.recorded()
+        cassette: Any = await insert(await dump(rig.journal, rig.blobs, "run"))
+        assert await check(cassette, OpenAIChat()) != []
