@@ -182,7 +182,7 @@ def build_provider(name: str, config: Config) -> Provider:
 
 
 def _configured(name: str, own: ProviderConfig) -> Provider:
-    key = own.api_key_env or ""
+    key = own.api_key_env
     match own.protocol:
         case "anthropic":
             from artificer.providers.anthropic import Anthropic

@@ -9,6 +9,7 @@ import pytest
 
 from artificer.contracts.manifest import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
+from artificer.core.policy import Policy, Rule, decide
 from artificer.errors import ManifestError
 
 CASES = Path(__file__).parents[1] / "cases" / "manifests"
@@ -74,13 +75,14 @@ def test_what_this_release_does_not_read_is_refused_and_never_ignored(
     assert any(f" {key}: is part of the format, but not supported" in line for line in told)
 
 
-@pytest.mark.req("manifest-later")
-def test_an_approval_that_nobody_would_ask_for_is_refused() -> None:
-    told = faults_of(f'{TOOL}human_approval = true\n[command]\nexec = ["true"]\n')
-    assert told == [
-        "t.clad.toml:5: tool.human_approval: is not supported by this release yet; "
-        "use a policy rule that answers 'ask'"
-    ]
+@pytest.mark.req("manifest-approval")
+def test_an_approval_that_the_manifest_demands_no_rule_waives() -> None:
+    text = f'{TOOL}human_approval = true\n[command]\nexec = ["true"]\n'
+    manifest = parse_manifest(text, "t.clad.toml")
+    decision = decide(Policy(rules=(Rule(decision="allow"),)), manifest.definition)
+    assert (decision.decision, decision.rule) == ("ask", "human_approval")
+    refused = decide(Policy(rules=(Rule(decision="deny"),)), manifest.definition)
+    assert refused.decision == "deny"
 
 
 @pytest.mark.req("manifest-schema")

@@ -29,7 +29,8 @@ class ToolDefinition(Value):
     """One tool: its name, what it is for, the JSON Schema of its arguments, and its contract.
 
     Names are ours, any of ``[A-Za-z0-9_.-]``, at most 64 characters; each provider maps them to
-    what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object.
+    what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object. With
+    ``human_approval`` a person is asked before every call that policy allows.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -37,6 +38,7 @@ class ToolDefinition(Value):
     input_schema: dict[str, JsonValue]
     effect: EffectClass = "once"
     risk: Risk = "low"
+    human_approval: bool = False
     timeout_ms: Annotated[int, Field(gt=0)] = DEFAULT_TIMEOUT_MS
     backend: Backend = "function"
 

@@ -51,6 +51,7 @@ class Manifest(Value):
             input_schema=self.input_schema,
             effect=self.tool.effect,
             risk=self.tool.risk_tier,
+            human_approval=self.tool.human_approval,
             timeout_ms=self.tool.timeout_seconds * 1000,
             backend="command",
         )
@@ -163,9 +164,6 @@ def _known_keys(path: Path) -> list[str]:
 
 def _assemble(keys: ManifestKeys, faults: list[Fault]) -> Manifest | None:
     faults += [f for argument in keys.args.values() for f in argument_faults(argument)]
-    if keys.tool.human_approval:  # to ignore it would be worse than to refuse it
-        message = "is not supported by this release yet; use a policy rule that answers 'ask'"
-        faults.append(Fault(("tool", "human_approval"), message))
     groups = read_groups(keys.command, faults)
     arguments = tuple(sorted(keys.args.values(), key=lambda argument: argument.position))
     faults += command_faults(keys, groups) if groups else []

@@ -42,8 +42,17 @@ class Decision(Value):
 
 
 def decide(policy: Policy, tool: ToolDefinition) -> Decision:
-    """Return the decision of the first rule that applies."""
+    """Return the decision of the first rule that applies.
+
+    What a tool's author demands is not for a rule to waive: an allowed call of a tool with
+    ``human_approval`` is asked about all the same.
+    """
+    decision = Decision(decision=policy.default, rule="default", reason="")
     for number, rule in enumerate(policy.rules, 1):
         if fnmatchcase(tool.name, rule.tool) and (not rule.risk or tool.risk in rule.risk):
-            return Decision(decision=rule.decision, rule=f"rule {number}", reason=rule.reason)
-    return Decision(decision=policy.default, rule="default", reason="")
+            decision = Decision(decision=rule.decision, rule=f"rule {number}", reason=rule.reason)
+            break
+    if decision.decision == "allow" and tool.human_approval:
+        reason = "The tool demands a person's approval for every call."
+        return Decision(decision="ask", rule="human_approval", reason=reason)
+    return decision
