@@ -74,7 +74,7 @@ def rig() -> Rig:
         raise ValueError("broken")
 
     async def large(call: Call) -> str:
-        return ODD * 2_000
+        return ODD * 300
 
     made = Rig(approver=Person())
     made.tools.add("echo", answer, schema=INTEGER)
@@ -114,21 +114,16 @@ async def chat_tools(run: Rig) -> None:
 
 async def deliver_repair(run: Rig) -> None:
     """A report with drift, a list in Markdown, a missing table, and a goodbye that is rejected."""
-    table = {
-        "kind": "table",
-        "id": "costs",
-        "columns": ["a", "b"],
-        "rows": [["x", 1.5], [None, True]],
-    }
+    rows = [["x", 1.5], [None, True]]
+    table = {"kind": "table", "id": "costs", "columns": ["a", "b"], "rows": rows}
+    nameless = call("create_table", table={**table, "id": ""})
     text = "# Costs\n\nWhat it costs, and why it is worth it.\n\n{{artifact:table:Costs}}\n"
     await run.run(
         [
             say(text + "{{artifact:chart:share}}\n\n- one\n- two\n"),
             reply(call("create_pie_chart", id="share", segments=[{"label": "a", "value": 0.1}])),
             say(text + "{{artifact:chart:share}}\n"),
-            reply(
-                call("create_table", table={**table, "id": ""}), call("create_table", table=table)
-            ),
+            reply(nameless, call("create_table", table=table)),
             say("Sorry, done."),
         ],
         kind="deliver",
@@ -138,11 +133,11 @@ async def deliver_repair(run: Rig) -> None:
 async def unicode_large(run: Rig) -> None:
     """Text of every script, strings of many KiB, raw responses that are no text."""
     raw = bytes(range(256)) * 20
-    long = say(ODD * 1_000).model_copy(update={"raw": raw, "model": "é", "response_id": "😀"})
+    long = say(ODD * 300).model_copy(update={"raw": raw, "model": "é", "response_id": "😀"})
     thought = ReasoningBlock(provider="scripted", data='{"signature":"' + "x" * 5_000 + '"}')
     await run.run(
         [reply(thought, call("large", what=ODD)), reply(call("large", what="x" * 5_000)), long],
-        prompt=ODD * 500,
+        prompt=ODD * 300,
         system=ODD,
         limits=Limits(result_chars=1_000),
     )

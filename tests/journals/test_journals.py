@@ -29,6 +29,10 @@ PROVIDERS: dict[str, Provider] = {
 }
 
 
+def content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
 def provider_of(file: Path) -> Provider:
     return PROVIDERS.get(file.stem, PROVIDERS["scripted"])
 
@@ -38,7 +42,7 @@ class TestRecordedRuns:
     @pytest.mark.parametrize("file", FILES, ids=NAMES)
     async def test_replays_byte_for_byte(self, file: Path) -> None:
         """When this fails before the first release: python tests/journals/record.py"""
-        cassette = await insert(file.read_bytes())
+        cassette = await insert(content(file))
         assert await check(cassette, provider_of(file)) == []
         found = await replay(cassette.journal, cassette.blobs, cassette.run, provider_of(file))
         assert found.identical and found.requests_unchecked == 0 and found.requests >= 1
@@ -50,7 +54,7 @@ class TestRecordedRuns:
     @pytest.mark.parametrize("file", FILES, ids=NAMES)
     async def test_not_with_a_byte_changed(self, file: Path) -> None:
         """Bytes all over the file, chosen anew in the same way every time."""
-        data = file.read_bytes()
+        data = content(file)
         choice = random.Random(file.stem)
         places = {0, 13, len(data) - 1, *(choice.randrange(len(data)) for _ in range(25))}
         for place in sorted(places):
@@ -60,14 +64,14 @@ class TestRecordedRuns:
 
     @pytest.mark.parametrize("file", FILES, ids=NAMES)
     async def test_not_with_a_line_less(self, file: Path) -> None:
-        lines = file.read_bytes().splitlines(keepends=True)
+        lines = content(file).splitlines(keepends=True)
         for index in range(0, len(lines), max(1, len(lines) // 10)):
             assert await faults(b"".join(lines[:index] + lines[index + 1 :]), provider_of(file))
 
     async def test_between_them_they_hold_every_event_and_every_status(self) -> None:
         events, statuses = set[str](), set[str]()
         for file in FILES:
-            cassette = await insert(file.read_bytes())
+            cassette = await insert(content(file))
             loaded = await load(cassette.journal, cassette.blobs, cassette.run)
             for line in loaded.lines:
                 if isinstance(line, EventLine):

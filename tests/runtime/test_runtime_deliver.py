@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from artificer.core import events as ev
+from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import BlobStore
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.observe import Observer
 from artificer.store.memory import MemoryStore
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock, ToolUseBlock
@@ -239,16 +241,18 @@ class TestArtifacts:
         assert result.status == "invalid" and "2**53" in result.content
 
     async def test_cancelled_runs_keep_what_was_made(self, rig: Rig) -> None:
-        provider = ScriptedProvider([reply(make_list("a", "x"), call("wait"))])
-        engine = rig.engine(provider)
+        class StopWhenMade(Observer):
+            def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+                if isinstance(line, EventLine) and isinstance(line.event, ev.ToolReturned):
+                    engine.stop(run, "enough")
 
         async def wait(call: object) -> str:
-            engine.stop("run", "enough")
             await asyncio.sleep(3600)
             return "never"
 
         rig.tools.add("wait", wait)
-        engine = rig.engine(provider)
+        rig.observer = StopWhenMade()
+        engine = rig.engine(ScriptedProvider([reply(make_list("a", "x"), call("wait"))]))
         state = await engine.start("run", rig.spec(kind="deliver"))
         assert state.status == "cancelled"
         assert [ref.id for ref in rig.deliverable(state).artifacts] == ["a"]
