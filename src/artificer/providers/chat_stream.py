@@ -17,7 +17,6 @@ from artificer.providers.failures import failure
 from artificer.providers.mapping import (
     NewId,
     call_block,
-    clean,
     count_of,
     fresh_id,
     raw_arguments,
@@ -39,6 +38,7 @@ from artificer.values.model import (
     TextDelta,
     Usage,
 )
+from artificer.values.text import well_formed
 
 _FAILED_FINISH = frozenset({"error", "abort", "insufficient_system_resource"})
 """Finish reasons of OpenRouter, vLLM and DeepSeek that mean: no reply."""
@@ -85,7 +85,7 @@ class ChatStream(ReplyStream):
 
     def _take(self, event: JsonObject) -> list[Delta]:
         for name in self._ids:
-            self._ids[name] = self._ids[name] or clean(text_of(event.get(name)))
+            self._ids[name] = self._ids[name] or well_formed(text_of(event.get(name)))
         self._read_usage(event.get("usage"))
         choice = _first_choice(event.get("choices"))
         deltas = self._read_message(choice.get("delta") or choice.get("message"))
@@ -119,7 +119,7 @@ class ChatStream(ReplyStream):
         deltas: list[Delta] = []
         if text := self._counted(text_of(message.get("content"))):
             self._text.append(text)
-            deltas.append(TextDelta(text=clean(text)))
+            deltas.append(TextDelta(text=well_formed(text)))
         if refusal := self._counted(text_of(message.get("refusal"))):
             self._refusal.append(refusal)
         for name in _REASONING_FIELDS:
@@ -146,8 +146,8 @@ class ChatStream(ReplyStream):
         if not (text := self._counted(raw_arguments(function.get("arguments")))):
             return []
         call.pieces.append(text)
-        shown = self._tools.names.from_wire(clean(call.name))
-        return [ArgumentsDelta(index=self._calls.index(call), name=shown, text=clean(text))]
+        shown = self._tools.names.from_wire(well_formed(call.name))
+        return [ArgumentsDelta(index=self._calls.index(call), name=shown, text=well_formed(text))]
 
     def _call_for(self, index: JsonValue, call_id: str, name: str) -> _Call | None:
         """Return the call that a piece belongs to, a new one where it opens one.
@@ -182,11 +182,11 @@ class ChatStream(ReplyStream):
     def _blocks(self) -> list[Block]:
         blocks: list[Block] = []
         if reasoning := self._reasoning_data():
-            summary = next((clean("".join(t)) for t in self._reasoning.values()), "")
+            summary = next((well_formed("".join(t)) for t in self._reasoning.values()), "")
             blocks.append(
                 ReasoningBlock(provider=self._tag, data=json.dumps(reasoning), summary=summary)
             )
-        if text := clean("".join(self._text) or "".join(self._refusal)):
+        if text := well_formed("".join(self._text) or "".join(self._refusal)):
             blocks.append(TextBlock(text=text))
         taken: set[str] = set()
         for call in self._calls:

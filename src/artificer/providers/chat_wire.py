@@ -14,7 +14,6 @@ from artificer.providers.chat_stream import ChatStream
 from artificer.providers.dialects import ChatDialect
 from artificer.providers.mapping import (
     arguments_text,
-    clean,
     filled,
     result_text,
     wire_id,
@@ -27,6 +26,7 @@ from artificer.values.blocks import (
     ToolResultBlock,
     user,
 )
+from artificer.values.text import well_formed
 
 __all__ = ["ChatDialect", "ChatStream", "to_payload"]
 
@@ -40,7 +40,7 @@ def to_payload(
 
     def to_wire(message: Message) -> list[JsonObject]:
         if message is system:
-            return [{"role": "system", "content": clean(request.system)}]
+            return [{"role": "system", "content": well_formed(request.system)}]
         if message.role == "user":
             return _user_items(message)
         return [_assistant_item(message, tools, dialect)]

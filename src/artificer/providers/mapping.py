@@ -11,6 +11,7 @@ from collections.abc import Callable
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import ToolResultBlock, ToolUseBlock
 from artificer.values.strict_json import parse_object
+from artificer.values.text import well_formed
 
 EMPTY_TURN = "(empty)"
 """Stands for a message or a result without a word: providers refuse empty ones."""
@@ -38,18 +39,9 @@ def wire_id(call_id: str) -> str:
     return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def clean(text: str) -> str:
-    """Replace lone surrogates, which JSON can carry but UTF-8 cannot, by U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def filled(text: str) -> str:
-    """Return a text that may be sent: clean, and not blank."""
-    return clean(text) if text.strip() else EMPTY_TURN
+    """Return a text that may be sent: well-formed, and not blank."""
+    return well_formed(text) if text.strip() else EMPTY_TURN
 
 
 def arguments_object(raw: str) -> JsonObject:
@@ -59,7 +51,7 @@ def arguments_object(raw: str) -> JsonObject:
     ``arguments``: a text that is no acceptable JSON object is wrapped, never lost.
     """
     parsed = parse_object(raw)
-    return parsed if isinstance(parsed, dict) else {UNPARSABLE: clean(raw)}
+    return parsed if isinstance(parsed, dict) else {UNPARSABLE: well_formed(raw)}
 
 
 def arguments_text(raw: str) -> str:
@@ -71,7 +63,11 @@ def arguments_text(raw: str) -> str:
 
 def result_text(block: ToolResultBlock) -> str:
     """Return a tool result's text for protocols that have no error flag: the status leads."""
-    return f"[{block.status}] {clean(block.content)}" if block.is_error else filled(block.content)
+    return (
+        f"[{block.status}] {well_formed(block.content)}"
+        if block.is_error
+        else filled(block.content)
+    )
 
 
 def call_block(
@@ -81,11 +77,11 @@ def call_block(
 
     The id is added to ``taken``.
     """
-    usable = clean(call_id)
+    usable = well_formed(call_id)
     if not usable or usable in taken:
         usable = new_id()
     taken.add(usable)
-    return ToolUseBlock(id=usable, name=clean(name), arguments=clean(arguments))
+    return ToolUseBlock(id=usable, name=well_formed(name), arguments=well_formed(arguments))
 
 
 def text_of(value: JsonValue) -> str:

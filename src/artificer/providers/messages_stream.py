@@ -16,7 +16,6 @@ from artificer.providers.failures import failure
 from artificer.providers.mapping import (
     NewId,
     call_block,
-    clean,
     count_of,
     fresh_id,
     raw_arguments,
@@ -39,6 +38,7 @@ from artificer.values.model import (
     TextDelta,
     Usage,
 )
+from artificer.values.text import well_formed
 
 _MEMBERS = {
     "text_delta": "text",
@@ -122,8 +122,8 @@ class MessagesStream(ReplyStream):
             blocks=tuple(blocks),
             stop=self._stop(any(isinstance(b, ToolUseBlock) for b in blocks)),
             usage=self._counts(),
-            model=clean(text_of(self._message.get("model"))),
-            response_id=clean(text_of(self._message.get("id"))),
+            model=well_formed(text_of(self._message.get("model"))),
+            response_id=well_formed(text_of(self._message.get("id"))),
             raw=self._raw(),
         )
 
@@ -134,7 +134,7 @@ class MessagesStream(ReplyStream):
         if self._has_room(len(self._blocks)) and isinstance(start, dict):
             self._blocks[number] = _Block(start)
             if text := text_of(start.get("text")):
-                return [TextDelta(text=clean(text))]
+                return [TextDelta(text=well_formed(text))]
         return []
 
     def _grow(self, event: JsonObject) -> list[Delta]:
@@ -151,12 +151,12 @@ class MessagesStream(ReplyStream):
         block.pieces.setdefault(member, []).append(piece)
         if member == "partial_json":
             return [self._arguments_delta(number, block, piece)]
-        return [TextDelta(text=clean(piece))] if member == "text" else []
+        return [TextDelta(text=well_formed(piece))] if member == "text" else []
 
     def _arguments_delta(self, number: int, block: _Block, piece: str) -> ArgumentsDelta:
         earlier = [n for n, b in self._blocks.items() if b.type == "tool_use" and n < number]
-        name = self._tools.names.from_wire(clean(text_of(block.start.get("name"))))
-        return ArgumentsDelta(index=len(earlier), name=name, text=clean(piece))
+        name = self._tools.names.from_wire(well_formed(text_of(block.start.get("name"))))
+        return ArgumentsDelta(index=len(earlier), name=name, text=well_formed(piece))
 
     def _end(self, event: JsonObject) -> None:
         delta = event.get("delta")
@@ -198,13 +198,13 @@ class MessagesStream(ReplyStream):
         for _, block in sorted(self._blocks.items()):
             start, whole = block.start, block.whole()
             if block.type == "text" and whole.get("text"):
-                blocks.append(TextBlock(text=clean(text_of(whole["text"]))))
+                blocks.append(TextBlock(text=well_formed(text_of(whole["text"]))))
             elif block.type == "tool_use":
                 call_id, name = text_of(start.get("id")), text_of(start.get("name"))
                 call = call_block(call_id, name, block.arguments, taken, self._new_id)
                 blocks.append(self._tools.from_wire(call))
             elif _is_reusable_reasoning(whole):
-                summary = clean(text_of(whole.get("thinking")))
+                summary = well_formed(text_of(whole.get("thinking")))
                 data = json.dumps(whole)
                 blocks.append(ReasoningBlock(provider=self._tag, data=data, summary=summary))
         return blocks

@@ -14,7 +14,6 @@ from artificer.providers.dialects import MessagesDialect
 from artificer.providers.mapping import (
     EMPTY_TURN,
     arguments_object,
-    clean,
     filled,
     wire_id,
 )
@@ -29,6 +28,7 @@ from artificer.values.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from artificer.values.text import well_formed
 
 __all__ = ["MessagesDialect", "MessagesStream", "to_payload"]
 
@@ -57,7 +57,7 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> 
         **dialect.extra,
     }
     if request.system.strip():
-        rest["system"] = clean(request.system)
+        rest["system"] = well_formed(request.system)
     if request.temperature is not None:
         rest["temperature"] = request.temperature
     if request.tools:
@@ -142,7 +142,7 @@ def _call(block: ToolUseBlock, tools: WireTools) -> JsonObject:
 def _texts(blocks: Sequence[Block]) -> list[JsonValue]:
     """The texts that hold something: "text content blocks must contain non-whitespace text"."""
     return [
-        _text(clean(block.text))
+        _text(well_formed(block.text))
         for block in blocks
         if isinstance(block, TextBlock) and block.text.strip()
     ]

@@ -15,7 +15,6 @@ from artificer.providers.failures import classify, failure
 from artificer.providers.mapping import (
     NewId,
     call_block,
-    clean,
     count_of,
     fresh_id,
     raw_arguments,
@@ -39,6 +38,7 @@ from artificer.values.model import (
     Usage,
 )
 from artificer.values.strict_json import parse_object
+from artificer.values.text import well_formed
 
 
 class ResponsesStream(ReplyStream):
@@ -74,7 +74,7 @@ class ResponsesStream(ReplyStream):
         kind, item = text_of(event.get("type")), event.get("item")
         piece = text_of(event.get("delta"))
         if kind in ("response.output_text.delta", "response.refusal.delta"):
-            return [TextDelta(text=clean(piece))] if self._counted(piece) else []
+            return [TextDelta(text=well_formed(piece))] if self._counted(piece) else []
         if kind == "response.function_call_arguments.delta":
             return self._arguments(event, piece) if self._counted(piece) else []
         if kind == "response.output_item.added" and isinstance(item, dict):
@@ -98,9 +98,9 @@ class ResponsesStream(ReplyStream):
         item_id = text_of(event.get("item_id"))
         if item_id not in self._calls:
             item_id = ids[-1] if ids else ""
-        name = self._tools.names.from_wire(clean(self._calls.get(item_id, "")))
+        name = self._tools.names.from_wire(well_formed(self._calls.get(item_id, "")))
         index = ids.index(item_id) if item_id in ids else 0
-        return [ArgumentsDelta(index=index, name=name, text=clean(piece))]
+        return [ArgumentsDelta(index=index, name=name, text=well_formed(piece))]
 
     def _reply(self) -> ModelReply | ModelFailure:
         final = self._final or {}
@@ -119,8 +119,8 @@ class ResponsesStream(ReplyStream):
                 cached_tokens=count_of(usage, "input_tokens_details", "cached_tokens"),
                 reasoning_tokens=count_of(usage, "output_tokens_details", "reasoning_tokens"),
             ),
-            model=clean(text_of(final.get("model"))),
-            response_id=clean(text_of(final.get("id"))),
+            model=well_formed(text_of(final.get("model"))),
+            response_id=well_formed(text_of(final.get("id"))),
             raw=json.dumps({**final, "output": items}).encode(),
         )
 
@@ -132,7 +132,7 @@ class ResponsesStream(ReplyStream):
                 continue
             kind = item.get("type")
             if kind == "message":
-                if text := clean(_message_text(item)):
+                if text := well_formed(_message_text(item)):
                     blocks.append(TextBlock(text=text))
             elif kind == "function_call":
                 call_id = text_of(item.get("call_id")) or text_of(item.get("id"))
@@ -141,7 +141,7 @@ class ResponsesStream(ReplyStream):
                 blocks.append(self._tools.from_wire(call))
             elif kind == "reasoning" and item.get("encrypted_content"):
                 # Without its encrypted content an item cannot be handed back: nothing is stored.
-                summary = clean(text_of(item.get("summary")))
+                summary = well_formed(text_of(item.get("summary")))
                 data = json.dumps({k: v for k, v in item.items() if k != "status"})
                 blocks.append(ReasoningBlock(provider=self._tag, data=data, summary=summary))
         return blocks

@@ -15,7 +15,6 @@ from artificer.ports import Memo, Payload
 from artificer.providers.dialects import ResponsesDialect
 from artificer.providers.mapping import (
     arguments_text,
-    clean,
     filled,
     result_text,
     wire_id,
@@ -30,6 +29,7 @@ from artificer.values.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from artificer.values.text import well_formed
 
 __all__ = ["ResponsesDialect", "ResponsesStream", "to_payload"]
 
@@ -71,7 +71,7 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) ->
     if not request.model.startswith(_WITHOUT_REASONING):
         rest["include"] = ["reasoning.encrypted_content"]
     if request.system.strip():
-        rest["instructions"] = clean(request.system)
+        rest["instructions"] = well_formed(request.system)
     if request.temperature is not None:
         rest["temperature"] = request.temperature
     if request.tools:
