@@ -106,6 +106,10 @@ class TestWorld:
                 provider = ScriptedProvider([say("Done.")])
                 run = await world.run("Go.", model=provider, kind=kind)
                 assert run.state.given.limits.turns == turns
+                provider = ScriptedProvider([say("Done.")])
+                limits = Limits(max_tokens=99)
+                run = await world.run("Go.", model=provider, kind=kind, limits=limits)
+                assert run.state.given.limits == Limits(max_tokens=99, turns=turns)
                 assert len(provider.requests[0]["tools"]) == tools
                 assert provider.requests[0]["system"]
 

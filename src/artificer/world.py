@@ -186,7 +186,7 @@ class World:
             toolset=box.toolset.to_text(),
             sources=box.folders,
             policy=policy or self.config.policy,
-            limits=limits or Limits(turns=KINDS[kind].turns),
+            limits=_limits(kind, limits),
             choices=tuple(choices or (ToolChoice(),)),
             temperature=temperature,
         )
@@ -306,6 +306,13 @@ class World:
 
     def _run(self, run_id: str, state: RunState) -> Run:
         return Run(run_id, state, self._storage.blobs)
+
+
+def _limits(kind: RunKind, given: Limits | None) -> Limits:
+    """The given limits; the turn cap is that of the kind unless it was given too."""
+    if given is None or "turns" not in given.model_fields_set:
+        return (given or Limits()).model_copy(update={"turns": KINDS[kind].turns})
+    return given
 
 
 P = ParamSpec("P")

@@ -99,7 +99,7 @@ class TestGate:
             ToolUseBlock(id=f"c{n}", name=name, arguments=text)
             for n, (name, text) in enumerate(calls)
         )
-        verdicts = judge(blocks, toolset=TOOLS, policy=Policy(), made=(), most=3, cut=False)
+        verdicts = judge(blocks, toolset=TOOLS, policy=Policy(), made=(), most=3, stop="tool_use")
         assert [v.call_id for v in verdicts] == [b.id for b in blocks]
         for block, verdict in zip(blocks, verdicts, strict=True):
             assert verdict.canonical()
@@ -124,7 +124,9 @@ class TestGate:
     @given(st.text(max_size=20), st.text(max_size=30))
     def test_any_name_and_text_get_a_verdict(self, name: str, text: str) -> None:
         block = ToolUseBlock(id="a", name=name, arguments=text)
-        (verdict,) = judge((block,), toolset=TOOLS, policy=Policy(), made=(), most=9, cut=False)
+        (verdict,) = judge(
+            (block,), toolset=TOOLS, policy=Policy(), made=(), most=9, stop="tool_use"
+        )
         assert verdict.verdict == "unknown_tool"
 
     def test_a_digest_binds_name_and_arguments(self) -> None:
@@ -133,7 +135,7 @@ class TestGate:
 
     def test_one_failure_names_every_call_of_a_cut_reply(self) -> None:
         blocks = tuple(ToolUseBlock(id=str(n), name="create_list", arguments="{") for n in range(3))
-        verdicts = judge(blocks, toolset=TOOLS, policy=Policy(), made=(), most=9, cut=True)
+        verdicts = judge(blocks, toolset=TOOLS, policy=Policy(), made=(), most=9, stop="max_tokens")
         assert [v.verdict for v in verdicts] == ["invalid"] * 3
 
 

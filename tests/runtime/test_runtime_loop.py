@@ -114,6 +114,10 @@ class TestAnswers:
         assert "declined" in deliverable.note
         assert deliverable.status == "partial"
 
+    async def test_no_call_of_a_refusal_runs(self, rig: Rig) -> None:
+        state = await finish(rig, reply(TextBlock(text="No."), call("echo", x=1), stop="refusal"))
+        assert (state.reason, statuses(state), rig.tools.calls) == ("refused", ["invalid"], [])
+
     async def test_a_refusal_without_a_word_is_a_failure(self, rig: Rig) -> None:
         state = await finish(rig, ModelReply(blocks=(), stop="refusal"))
         assert (state.status, state.reason) == ("failed", "refused")
@@ -176,6 +180,12 @@ class TestLimits:
         rig.tools.add("slow", slow)
         state = await finish(rig, reply(call("slow")), limits=Limits(wall_ms=9_000))
         assert (state.reason, statuses(state)) == ("wall_limit", ["ok"])
+
+    async def test_wall_time_does_not_count_from_a_clock_that_was_set_back(self, rig: Rig) -> None:
+        stalled = await rig.run([ModelFailure(code="auth", message="no")])
+        rig.clock.time -= 7_200_000
+        state = await rig.resume([reply(call("echo", x=1)), say("Done.")])
+        assert (stalled.phase, state.reason) == (Phase.STALLED, "done")
 
     async def test_calls_of_one_reply(self, rig: Rig) -> None:
         calls = [call("echo", x=n) for n in range(5)]

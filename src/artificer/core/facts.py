@@ -65,7 +65,7 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int) -> ev.CallsJudged
         policy=spec.policy,
         made=state.artifacts,
         most=spec.limits.calls,
-        cut=state.cut,
+        stop=state.stop or "end_turn",
     )
     return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
 

@@ -17,6 +17,7 @@ from artificer.core.policy import Policy, decide
 from artificer.values.base import Digest, JsonObject, Problem, Value
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
+from artificer.values.model import StopReason
 from artificer.values.strict_json import parse_object
 
 VerdictWord = Literal["allow", "ask", "denied", "invalid", "unknown_tool", "duplicate"]
@@ -41,6 +42,13 @@ class Verdict(Value):
     content: str = ""
 
 
+_UNTRUSTED: dict[StopReason, str] = {
+    "max_tokens": "Not run: your reply was cut off at its output limit. "
+    "Repeat the call, with less in it.",
+    "refusal": "Not run: your reply ended in a refusal.",
+}
+
+
 def judge(
     calls: tuple[ToolUseBlock, ...],
     *,
@@ -48,24 +56,20 @@ def judge(
     policy: Policy,
     made: tuple[ArtifactRef, ...],
     most: int,
-    cut: bool,
+    stop: StopReason,
 ) -> tuple[Verdict, ...]:
     """Judge the calls of one turn, in order.
 
     ``made`` are the artifacts that exist; what earlier calls of the turn will make counts too.
-    ``most`` is the number of calls that one turn may have. ``cut`` says that the reply ended at
-    its output limit: then no call of it can be trusted to be whole, and none runs.
+    ``most`` is the number of calls that one turn may have. ``stop`` says why the reply ended:
+    when that was its output limit or a refusal, no call of it can be trusted to be whole and
+    meant, and none runs.
     """
     verdicts: list[Verdict] = []
     seen: set[str] = set()
     for number, call in enumerate(calls, 1):
-        if cut:
-            verdict = _refuse(
-                call,
-                "invalid",
-                "Not run: your reply was cut off at its output limit. "
-                "Repeat the call, with less in it.",
-            )
+        if stop in _UNTRUSTED:
+            verdict = _refuse(call, "invalid", _UNTRUSTED[stop])
         elif number > most:
             verdict = _refuse(
                 call, "invalid", f"Not run: one reply may hold at most {most} tool calls."

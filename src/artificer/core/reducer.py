@@ -77,7 +77,7 @@ def finish(state: RunState, reason: FinishReason) -> Step:
 
 def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
     """The wall clock starts anew; a stalled run asks its model again."""
-    state = state.model_copy(update={"running_since": event.at})
+    state = state.model_copy(update={"running_since": state.now})
     if state.phase is not Phase.STALLED:
         return state, ()
     state = state.model_copy(update={"turn": state.turn - 1, "failure": None})
@@ -121,7 +121,7 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
         update={
             "usage": state.usage + event.usage,
             "cost_micros": cost,
-            "cut": event.stop == "max_tokens",
+            "stop": event.stop,
             "call_ids": state.call_ids | {call.id for call in message.calls},
             "last_text": message.text or state.last_text,
         }
@@ -148,15 +148,16 @@ def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
 
 def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     """Accept the text, or send it back with what is wrong while there are rounds left."""
+    cut = state.stop == "max_tokens" if event.revised else state.narrative_cut
     state = _settle(state, event.intent).model_copy(
         update={
             "narrative": event.narrative,
-            "narrative_cut": state.cut if event.revised else state.narrative_cut,
+            "narrative_cut": cut,
             "findings": event.findings,
         }
     )
     if event.request is None:
-        return finish(state, "output_limit" if state.narrative_cut else "done")
+        return finish(state, "output_limit" if cut else "done")
     if state.repairs >= state.given.limits.repairs:
         return finish(state, "repair_limit" if state.last_text else "empty_reply")
     state = state.model_copy(update={"repairs": state.repairs + 1})
@@ -227,7 +228,8 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
 def _if_settled(state: RunState) -> Step:
     if any(call.status is None for call in state.calls):
         return state, ()
-    return next_turn(_with_results(state))
+    state = _with_results(state)
+    return finish(state, "refused") if state.stop == "refusal" else next_turn(state)
 
 
 def _with_results(state: RunState) -> RunState:

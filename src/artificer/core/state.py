@@ -14,7 +14,7 @@ from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock
 from artificer.values.canon import canonical_typed, digest_of
-from artificer.values.model import FailureCode, Usage
+from artificer.values.model import FailureCode, StopReason, Usage
 
 
 class Phase(StrEnum):
@@ -56,8 +56,8 @@ class RunState(Value):
 
     ``history`` is the whole conversation and ``spec`` what was asked for; their digests stand for
     them in the state's own digest, so that it costs the same at turn 1,000 as at turn 10.
-    ``cut`` says that the last reply ended at its output limit, ``narrative_cut`` that the kept one
-    did.
+    ``stop`` is why the last reply ended; ``narrative_cut`` says that the kept one ended at its
+    output limit.
     """
 
     phase: Phase = Phase.NEW
@@ -77,7 +77,7 @@ class RunState(Value):
     findings: tuple[Finding, ...] = ()
     artifacts: tuple[ArtifactRef, ...] = ()
     repairs: int = 0
-    cut: bool = False
+    stop: StopReason | None = None
     narrative_cut: bool = False
     usage: Usage = Usage()
     cost_micros: int | None = None
