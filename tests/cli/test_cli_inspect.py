@@ -21,6 +21,7 @@ from artificer.values.model import ModelFailure
 CHART = call(
     "create_bar_chart", id="c", title="C", labels=["a"], series=[{"name": "n", "values": [1]}]
 )
+LIST = {"kind": "list", "id": "s", "items": ["x"]}
 UNREACHABLE = ModelFailure(code="unavailable", message="connection refused")
 
 
@@ -32,9 +33,7 @@ async def world(shell: Shell) -> AsyncIterator[World]:
 
 async def finished(world: World) -> str:
     """A report of two turns with an allowed, a denied and an invalid call."""
-    calls = reply(
-        CHART, call("create_file", name="x"), call("create_list", kind="list", id="s", items=["x"])
-    )
+    calls = reply(CHART, call("create_file", name="x"), call("create_list", list=LIST))
     run = await world.run(
         "A chart, please",
         model=ScriptedProvider([calls, say("# Chart\n\n{{artifact:chart:c}}")]),
@@ -94,7 +93,7 @@ async def test_show_tells_turns_decisions_receipts_and_tokens(shell: Shell, worl
     assert text.index("turn 1") < text.index("JudgeCalls") < text.index("turn 2")
     assert "create_bar_chart: allow by default" in text
     assert "create_list: denied by rule 1: no lists" in text
-    assert "create_file: invalid: arguments: " in text
+    assert "create_file: invalid: /content: is required" in text
     assert "create_bar_chart · ok · " in text
     assert "artifact chart:c" in text
     numbers = [line.split()[0] for line in text.splitlines() if line[:5].strip().isdigit()]

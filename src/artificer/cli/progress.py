@@ -19,10 +19,10 @@ FORMING = 400
 
 
 class Progress(Observer):
-    """Writes what happens to a screen. ``begun`` says that the run is in the journal."""
+    """Writes what happens to a screen. ``run`` is the run's id once it is in the journal."""
 
     def __init__(self, screen: Screen) -> None:
-        self.begun = False
+        self.run: str | None = None
         self.failure: ev.ModelFailed | None = None
         self._screen = screen
         self._turn = 0
@@ -59,10 +59,10 @@ class Progress(Observer):
     def _event(self, run: str, event: ev.Event) -> None:
         match event:
             case ev.PromptReceived(spec=spec):
-                self.begun = True
+                self.run = run
                 self._screen.line(f"run {run} · {spec.kind} · {spec.provider}/{spec.model}", "dim")
             case ev.RunResumed():
-                self.begun = True
+                self.run = run
                 self._screen.line(f"run {run} · resumed", "dim")
             case ev.ModelResponded():
                 self._responded(event)
@@ -95,6 +95,7 @@ class Progress(Observer):
             odd.get(event.stop, ""),
         )
         self._screen.line(f"turn {self._turn}  {facts}", "strong")
+        self._show(f"turn {self._turn}: checking")
 
     def _judged(self, event: ev.CallsJudged) -> None:
         for verdict in event.verdicts:

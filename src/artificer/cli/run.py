@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable
 from pathlib import Path
 
 import click
 
-from artificer.cli.approve import terminal_approver
-from artificer.cli.console import complain, note
-from artificer.cli.drive import in_world
-from artificer.cli.exits import Exit, Interrupted
-from artificer.cli.outcome import Wish, hand_over
+from artificer.cli.attend import FOLDER, MODEL_FILE, attend
+from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
-from artificer.cli.screen import new_screen
 from artificer.cli.settings import Settings, pass_settings
 from artificer.core.spec import Limits, RunKind
 from artificer.loops.kinds import KINDS
-from artificer.system import SystemClock
-from artificer.world import World
-
-FOLDER = click.Path(file_okay=False, path_type=Path)
+from artificer.ports import Approver
+from artificer.world import Run, World
 
 
 @click.command(name="run")
@@ -37,11 +32,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--offer", metavar="TOOL", multiple=True, help="Offer only this tool; repeatable.")
 @click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
-@click.option(
-    "--local-model",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A GGUF file for the provider `local`.",
-)
+@click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @click.option("--max-turns", type=click.IntRange(1), help="Model requests. Default: 24, chat 15.")
 @pass_settings
 def command(
@@ -69,33 +60,20 @@ def command(
       git log -20 | artificer run - --tools ./tools --out ./report
     """
     text = _prompt(prompt)
-    run_id = SystemClock().new_run_id()
-    screen = new_screen(verbose=settings.verbose)
-    progress = Progress(screen)
 
-    async def work(world: World) -> Exit:
-        run = await world.run(
+    def begin(world: World, progress: Progress, approver: Approver | None) -> Awaitable[Run]:
+        return world.run(
             text,
             model=model,
             kind=kind,
             tools=tools,
             offer=offer or None,
             limits=Limits(turns=max_turns or KINDS[kind].turns),
-            approver=terminal_approver(screen),
+            approver=approver,
             observer=progress,
-            run_id=run_id,
         )
-        screen.close()
-        return hand_over(world, run, progress.failure, Wish(out, as_json))
 
-    try:
-        return in_world(settings, work, local_model=local_model)
-    except Interrupted:
-        screen.close()
-        say_interrupted(progress, run_id)
-        raise
-    finally:
-        screen.close()
+    return attend(settings, begin, Wish(out, as_json), local_model)
 
 
 def _prompt(argument: str) -> str:
@@ -109,11 +87,3 @@ def _prompt(argument: str) -> str:
     if not text.strip():
         raise click.UsageError("The prompt is empty.")
     return text
-
-
-def say_interrupted(progress: Progress, run_id: str) -> None:
-    """Tell how to go on, if there is anything to go on with."""
-    if progress.begun:
-        note(f"interrupted; resume with: artificer resume {run_id}")
-    else:
-        complain("Interrupted before the run began.")

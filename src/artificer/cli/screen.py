@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from artificer.cli.console import clean, has_colour, note, one_line
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.live import Live
 
 
@@ -40,8 +42,8 @@ class LiveScreen(Screen):
         from rich.live import Live
 
         console = Console(stderr=True, no_color=not has_colour(sys.stderr), highlight=False)
-        self._width = console.width
-        self._live: Live = Live(console=console, transient=True, refresh_per_second=12)
+        self._now = _Now()
+        self._live: Live = Live(self._now, console=console, transient=True, refresh_per_second=10)
         self._live.start()
 
     def line(self, text: str, style: str | None = None) -> None:
@@ -51,14 +53,8 @@ class LiveScreen(Screen):
         self._live.console.print(Text(clean(text), style=_RICH_STYLES.get(style or "", "")))
 
     def forming(self, label: str, text: str) -> None:
-        """Replace the live line: the label, and the end of the text."""
-        from rich.spinner import Spinner
-        from rich.text import Text
-
-        room = max(10, self._width - len(label) - 8)
-        tail = one_line(text[-room:], room)
-        words = Text(f"{label}  {tail}", no_wrap=True, overflow="ellipsis", style="dim")
-        self._live.update(Spinner("dots", words))
+        """Replace the live line: the label, the time since it came up, and the end of the text."""
+        self._now.update(label, text)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -72,6 +68,31 @@ class LiveScreen(Screen):
     def close(self) -> None:
         """Remove the live line and show the cursor again."""
         self._live.stop()
+
+
+class _Now:
+    """What is happening just now, drawn anew ten times a second so that its clock goes on."""
+
+    def __init__(self) -> None:
+        from rich.spinner import Spinner
+
+        self._spinner = Spinner("dots")
+        self._label = self._text = ""
+        self._since = time.monotonic()
+
+    def update(self, label: str, text: str) -> None:
+        if label != self._label:
+            self._since = time.monotonic()
+        self._label, self._text = label, text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        head = f"{self._label}  {time.monotonic() - self._since:.0f} s"
+        room = max(10, options.max_width - len(head) - 6)
+        line = f"{head}  {one_line(self._text[-room:], room)}"
+        self._spinner.update(text=Text(line, no_wrap=True, overflow="ellipsis", style="dim"))
+        yield self._spinner
 
 
 _RICH_STYLES = {"good": "green", "bad": "red", "dim": "dim", "strong": "bold", "hint": "cyan"}

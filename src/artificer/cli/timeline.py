@@ -17,7 +17,7 @@ from artificer.values.text import clip
 DETAIL = 160
 """Characters of a text or of arguments that are shown."""
 
-DIGEST = 19
+DIGEST = 20
 """Characters of a digest that are shown: ``sha256:`` and twelve digits."""
 
 

@@ -1,0 +1,59 @@
+"""Attending a run from its first record to its outcome: what ``run`` and ``resume`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import click
+
+from artificer.cli.approve import terminal_approver
+from artificer.cli.console import complain, note
+from artificer.cli.drive import in_world
+from artificer.cli.exits import Exit, Interrupted
+from artificer.cli.outcome import Wish, hand_over
+from artificer.cli.progress import Progress
+from artificer.cli.screen import new_screen
+from artificer.cli.settings import Settings
+from artificer.errors import ArtificerError
+from artificer.ports import Approver
+from artificer.world import Run, World
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+MODEL_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+Begin = Callable[[World, Progress, Approver | None], Awaitable[Run]]
+"""Begins a run, or goes on with one."""
+
+
+def attend(settings: Settings, begin: Begin, wish: Wish, local_model: Path | None) -> Exit:
+    """Show a run's progress, answer its questions, hand over its outcome.
+
+    Raises:
+        Interrupted: by a signal; how to go on has been told.
+        ArtificerError: the run could not begin or go on.
+    """
+    screen = new_screen(verbose=settings.verbose)
+    progress = Progress(screen)
+
+    async def work(world: World) -> Exit:
+        run = await begin(world, progress, terminal_approver(screen))
+        screen.close()
+        return hand_over(world, run, progress.failure, wish)
+
+    try:
+        return in_world(settings, work, local_model=local_model)
+    except Interrupted:
+        screen.close()
+        if progress.run:
+            note(f"interrupted; resume with: artificer resume {progress.run}")
+        else:
+            complain("Interrupted before the run began.")
+        raise
+    except ArtificerError:
+        screen.close()
+        if progress.run:
+            note(f"the run is kept; resume with: artificer resume {progress.run}")
+        raise
+    finally:
+        screen.close()
