@@ -15,6 +15,7 @@ from artificer.cli.settings import Settings, pass_settings
 from artificer.core.spec import Limits, RunKind
 from artificer.loops.kinds import KINDS
 from artificer.ports import Approver
+from artificer.values.model import ToolChoice
 from artificer.world import Run, World
 
 
@@ -30,6 +31,14 @@ from artificer.world import Run, World
 )
 @click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
 @click.option("--offer", metavar="TOOL", multiple=True, help="Offer only this tool; repeatable.")
+@click.option("--system", metavar="TEXT", help="Instructions in place of the built-in ones.")
+@click.option(
+    "--choice",
+    "choices",
+    metavar="WORD",
+    multiple=True,
+    help="auto, none, required or a tool's name, turn by turn; the last one stays.",
+)
 @click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
@@ -42,6 +51,8 @@ def command(
     kind: RunKind,
     tools: tuple[Path, ...],
     offer: tuple[str, ...],
+    system: str | None,
+    choices: tuple[str, ...],
     out: Path | None,
     as_json: bool,
     local_model: Path | None,
@@ -68,12 +79,22 @@ def command(
             kind=kind,
             tools=tools,
             offer=offer or None,
+            system=system,
+            choices=tuple(_choice(word) for word in choices),
             limits=Limits(turns=max_turns or KINDS[kind].turns),
             approver=approver,
             observer=progress,
         )
 
     return attend(settings, begin, Wish(out, as_json), local_model)
+
+
+def _choice(word: str) -> ToolChoice:
+    match word:
+        case "auto" | "none" | "required":
+            return ToolChoice(mode=word)
+        case _:
+            return ToolChoice(mode="tool", name=word)
 
 
 def _prompt(argument: str) -> str:
