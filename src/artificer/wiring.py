@@ -26,6 +26,7 @@ from artificer.store.memory import MemoryStore
 from artificer.system import SystemClock
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.function import FunctionExecutor, FunctionTool
+from artificer.values.model import ToolChoice
 
 BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
 """Providers that need no ``[providers.NAME]`` section."""
@@ -81,6 +82,10 @@ class ToolBox:
             raise ConfigError(f"There is no tool called {unknown[0]!r}.", hint=f"Known: {known}.")
         kept = tuple(tool for tool in self.toolset.tools if tool.name in wanted)
         return replace(self, toolset=Toolset(tools=kept))
+
+    def must_offer(self, choices: Iterable[ToolChoice]) -> None:
+        """Raise ConfigError unless every tool that a choice demands is one of these."""
+        self.narrowed([choice.name for choice in choices if choice.name is not None])
 
     def must_match(self, recorded: Toolset) -> None:
         """Raise ConfigError unless every tool of a recorded toolset is here, and still the same."""

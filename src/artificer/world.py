@@ -169,7 +169,8 @@ class World:
         :meth:`resume` goes on with it.
 
         Raises:
-            ConfigError: no model was named, or its provider is unknown.
+            ConfigError: no model was named, its provider is unknown, or ``offer`` or ``choices``
+                name a tool that is not there.
             AuthorError: a tool cannot be used.
             MissingExtraError: the provider's SDK is not installed.
         """
@@ -177,6 +178,7 @@ class World:
         box = build_tools(
             [*self.config.tools, *tools], kind=kind, blobs=self._storage.blobs
         ).narrowed(offer)
+        box.must_offer(choices or ())
         spec = RunSpec(
             kind=kind,
             prompt=prompt,

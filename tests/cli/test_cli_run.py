@@ -79,6 +79,22 @@ async def test_a_partial_report_says_what_is_missing(shell: Shell) -> None:
     assert "missing: chart:people" in result.err
 
 
+@pytest.mark.req("cli-run-choice")
+async def test_system_and_tool_choice_reach_the_model_turn_by_turn(shell: Shell) -> None:
+    choices = ("--choice", "create_bar_chart", "--choice", "none")
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "Compare", "--system", "Be brief.", *choices)
+        first, second = (seen.body for seen in server.seen)
+        unknown = await shell.run("run", "Compare", "--choice", "create_song")
+    assert result.code == 0, result.err
+    assert first["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert first["tool_choice"]["function"]["name"] == "create_bar_chart"
+    assert second["tool_choice"] == "none"
+    assert unknown.code == 3
+    assert "create_song" in unknown.err
+
+
 @pytest.mark.req("cli-run-policy")
 async def test_calls_that_do_not_run_are_told_with_their_reason(shell: Shell) -> None:
     policy = '[policy]\n[[policy.rules]]\ndecision = "deny"\ntool = "create_*"\nreason = "no art"\n'

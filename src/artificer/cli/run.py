@@ -81,7 +81,7 @@ def command(
             offer=offer or None,
             system=system,
             choices=tuple(_choice(word) for word in choices),
-            limits=Limits(turns=max_turns or KINDS[kind].turns),
+            limits=Limits(turns=max_turns) if max_turns else None,
             approver=approver,
             observer=progress,
         )
