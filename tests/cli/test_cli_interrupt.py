@@ -58,6 +58,9 @@ async def test_a_run_that_is_interrupted_can_be_resumed(
         assert [run["status"] for run in (await shell.run("runs", "--json")).json()] == ["open"]
         done = await shell.run("resume", "last")
     assert (done.code, done.out) == (0, "Well, here it is.\n")
+    resumed, answered, *_ = done.err.splitlines()
+    assert resumed == f"run {run_id} · resumed"
+    assert answered.startswith("turn 1  ")
     assert (await shell.run("replay", run_id)).code == 0
 
 

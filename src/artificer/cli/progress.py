@@ -35,13 +35,22 @@ class Progress(Observer):
         if isinstance(line, EventLine):
             self._event(run, line.event)
             return
+        self.recall(line)
+        match line.intent:
+            case Generate():
+                self._show(f"turn {self._turn}: waiting for the model")
+            case CallTool(tool=tool) | AskApproval(tool=tool):
+                self._show(f"turn {self._turn}: {tool}")
+
+    def recall(self, line: EventLine | IntentLine) -> None:
+        """Take note of an earlier record, whose outcome may be told later, without a word."""
+        if isinstance(line, EventLine):
+            return
         match line.intent:
             case Generate(turn=turn):
                 self._turn = turn
-                self._show(f"turn {turn}: waiting for the model")
             case CallTool() | AskApproval() as call:
                 self._calls[call.n] = call
-                self._show(f"turn {self._turn}: {call.tool}")
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Show the end of what is forming."""

@@ -41,8 +41,9 @@ def command(
     """
 
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
-        return await world.resume(
-            await world.find(run), tools=tools, approver=approver, observer=progress
-        )
+        run_id = await world.find(run)
+        for line in (await world.get(run_id)).lines:
+            progress.recall(line)
+        return await world.resume(run_id, tools=tools, approver=approver, observer=progress)
 
     return attend(settings, begin, Wish(out, as_json), local_model)

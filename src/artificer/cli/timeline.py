@@ -52,7 +52,7 @@ def _intent(intent: Intent, line: IntentLine) -> str:
         case Generate(tool_choice=choice, messages=messages):
             demanded = choice.name or choice.mode
             request = f"request {clip(line.request or '', DIGEST)}"
-            return joined(count(messages, "message"), f"tools {demanded}", request)
+            return joined(count(messages, "message"), f"tool choice {demanded}", request)
         case AskApproval(tool=tool, arguments=arguments, reason=reason):
             return joined(f"{tool} {one_line(arguments, DETAIL)}", reason)
         case CallTool(tool=tool, arguments=arguments, effect=effect):
