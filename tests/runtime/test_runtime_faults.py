@@ -232,6 +232,27 @@ class TestInterrupted:
         state = await engine.start("run", rig.spec())
         assert (state.status, results(state)) == ("cancelled", ["ok"])
 
+    async def test_work_that_will_not_be_torn_apart_is_recorded_as_done(
+        self, rig: Rig, work: Work
+    ) -> None:
+        begun = asyncio.Event()
+
+        async def careful(call: Call) -> str:
+            begun.set()
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                return "brought to its end"
+            return "never"
+
+        rig.tools.add("careful", careful, effect="once")
+        engine = rig.engine(ScriptedProvider([reply(call("careful"), call("work"))]))
+        driving = asyncio.ensure_future(engine.start("run", rig.spec()))
+        await asyncio.gather(begun.wait(), work.begun.wait())
+        engine.stop("run", "enough")
+        state = await driving
+        assert (state.status, results(state)) == ("cancelled", ["ok", "cancelled"])
+
     async def test_stopped_while_the_model_speaks(self, rig: Rig) -> None:
         class Endless(ScriptedProvider):
             async def generate(self, *args: object) -> object:  # type: ignore[override]

@@ -134,7 +134,7 @@ class TestCanonical:
         )
 
 
-REST = st.dictionaries(TEXT.filter(lambda name: name != "messages"), JSON, max_size=4)
+REST = st.dictionaries(TEXT | st.sampled_from(["messages", "input"]), JSON, max_size=4)
 STEPS = st.lists(
     st.tuples(st.sampled_from(["grow", "grow", "grow", "rest", "replace", "shrink", "key"]), JSON),
     max_size=12,

@@ -137,7 +137,7 @@ def _split(rest: Mapping[str, Any], key: str) -> tuple[bytes, bytes]:
     def members(names: list[str]) -> bytes:
         return b",".join(canonical(n) + b":" + canonical(rest[n]) for n in names)
 
-    names = sorted(rest, key=lambda name: name.encode("utf-16-be"))
+    names = sorted(rest.keys() - {key}, key=lambda name: name.encode("utf-16-be"))
     before = [n for n in names if n.encode("utf-16-be") < key.encode("utf-16-be")]
     after = names[len(before) :]
     head = b"{" + members(before) + (b"," if before else b"") + canonical(key) + b":["
