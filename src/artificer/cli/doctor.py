@@ -23,6 +23,7 @@ EXTRAS = {
     "anthropic": ("anthropic", "anthropic"),
     "openai": ("openai", "openai"),
     "local": ("xllamacpp", "xllamacpp"),
+    "charts": ("vl-convert-python", "vl_convert"),
 }
 """Each extra: the distribution that it installs, and the module that is imported."""
 
