@@ -16,11 +16,11 @@ from pydantic import TypeAdapter
 from artificer.artifacts.deliverable import Deliverable
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.events import Event
-from artificer.core.intents import Intent
+from artificer.core.intents import CheckReply, Intent, JudgeCalls
 from artificer.core.record import Line
 from artificer.core.state import RunState
 from artificer.errors import CanonicalError
-from artificer.values.base import Problem
+from artificer.values.base import Problem, Value
 from artificer.values.blocks import TextBlock, ToolUseBlock
 from artificer.values.canon import (
     MAX_SAFE_INTEGER,
@@ -204,6 +204,24 @@ def _numbers(schema: Any, where: str) -> Any:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+@pytest.mark.req("digests-outlive-fields")
+class TestIdentity:
+    def test_a_field_with_a_default_that_comes_later_changes_no_digest(self) -> None:
+        class Old(Value):
+            a: int
+            b: str = "x"
+
+        class New(Old):
+            c: int | None = None
+
+        assert Old(a=1).identity() == New(a=1).identity() == b'{"a":1}'
+        assert Old(a=1, b="y").identity() == New(a=1, b="y").identity()
+        assert New(a=1, c=2).identity() != Old(a=1).identity()
+
+    def test_intents_of_different_kinds_differ_also_when_they_say_the_same(self) -> None:
+        assert JudgeCalls(n=1, turn=1).digest != CheckReply(n=1, turn=1).digest
 
 
 @pytest.mark.req("text-well-formed")

@@ -36,8 +36,8 @@ class _Intent(Value):
 
     @property
     def digest(self) -> str:
-        """Digest of the canonical form."""
-        return digest_of(self.canonical())
+        """Digest of the kind of intent and of what it says."""
+        return digest_of(type(self).__name__.encode() + self.identity())
 
 
 class Generate(_Intent):

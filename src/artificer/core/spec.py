@@ -68,8 +68,8 @@ class RunSpec(Value):
 
     @property
     def digest(self) -> str:
-        """Digest of the canonical form."""
-        return digest_of(self.canonical())
+        """Digest of what was asked for."""
+        return digest_of(self.identity())
 
 
 @lru_cache(maxsize=64)

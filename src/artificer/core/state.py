@@ -13,7 +13,7 @@ from artificer.core.spec import RunSpec
 from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock
-from artificer.values.canon import canonical_typed, digest_of
+from artificer.values.canon import digest_of
 from artificer.values.model import FailureCode, StopReason, Usage
 
 
@@ -89,7 +89,7 @@ class RunState(Value):
     @property
     def digest(self) -> str:
         """Digest of the state, at a cost that does not grow with the conversation."""
-        return digest_of(canonical_typed(self.model_dump(mode="json", exclude=_BY_DIGEST)))
+        return digest_of(self.identity(without=_BY_DIGEST))
 
     @property
     def given(self) -> RunSpec:
@@ -111,12 +111,12 @@ class RunState(Value):
         )
 
 
-_BY_DIGEST = {"history", "spec", "call_ids"}
+_BY_DIGEST = frozenset({"history", "spec", "call_ids"})
 
 
 def with_message(state: RunState, message: Message) -> RunState:
     """Append to the conversation and to the chain of its digest."""
-    chained = digest_of(state.history_digest.encode() + message.canonical())
+    chained = digest_of(state.history_digest.encode() + message.identity())
     return state.model_copy(
         update={"history": (*state.history, message), "history_digest": chained}
     )

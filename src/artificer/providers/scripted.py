@@ -70,8 +70,7 @@ class ScriptedProvider:
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """The normal form itself is the wire form."""
-        rest = memo.rest(request, lambda request: request.model_dump(mode="json"))
-        return Payload(rest, "messages", memo.items(None, messages, _to_wire))
+        return Payload(memo.rest(request, _rest), "messages", memo.items(None, messages, _to_wire))
 
     async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> Answer:
         """Return the next answer, streaming its pieces."""
@@ -91,6 +90,15 @@ class ScriptedProvider:
 
     async def aclose(self) -> None:
         """Nothing to release."""
+
+
+def _rest(request: ModelRequest) -> JsonObject:
+    """All but the conversation. Of its tools a model is told no more than this by anyone."""
+    told = {"name", "description", "input_schema"}
+    return {
+        **request.model_dump(mode="json", exclude={"tools"}),
+        "tools": [tool.model_dump(mode="json", include=told) for tool in request.tools],
+    }
 
 
 def _to_wire(message: Message) -> list[JsonObject]:

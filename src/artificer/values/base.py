@@ -31,6 +31,15 @@ class Value(BaseModel):
         """The RFC 8785 bytes of this value. No stored value holds a float; a test sees to it."""
         return canonical_typed(self.model_dump(mode="json"))
 
+    def identity(self, *, without: frozenset[str] = frozenset()) -> bytes:
+        """The canonical bytes of what is not a default: what digests in a journal are made of.
+
+        So a field that a later release adds, with a default, leaves older journals' digests as
+        they are. The default of a field must therefore never change.
+        """
+        lean = self.model_dump(mode="json", exclude=set(without), exclude_defaults=True)
+        return canonical_typed(lean)
+
 
 class Problem(Value):
     """One thing wrong with what a model or an author wrote.
