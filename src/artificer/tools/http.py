@@ -1,0 +1,172 @@
+"""Performing the calls of ``[http]`` tools: a request out, a receipt with evidence back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from artificer.contracts.arg_types import Argument
+from artificer.contracts.bind import bind
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.envelope import MAX_EVIDENCE, Stream
+from artificer.contracts.http_envelope import HttpEnvelope, HttpOutcome, http_content
+from artificer.contracts.http_request import HttpRequest, build_request
+from artificer.contracts.http_template import HttpTemplate
+from artificer.contracts.manifest_keys import OutputKeys
+from artificer.contracts.output import Parsed, parse_output
+from artificer.contracts.scope import Scope
+from artificer.errors import BugError
+from artificer.ports import BlobStore, Call, Receipt
+from artificer.tools.http_client import MAX_BODY, Received, SendError, make_ready, send
+from artificer.tools.refusal import refuse
+from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
+from artificer.values.blocks import CallStatus
+from artificer.values.text import clip
+
+
+@dataclass(frozen=True)
+class HttpTool:
+    """A manifest with ``[http]``, read."""
+
+    definition: ToolDefinition
+    arguments: tuple[Argument, ...]
+    template: HttpTemplate
+    output: OutputKeys
+    scope: Scope | None = None
+
+
+class HttpExecutor:
+    """Performs the calls of HTTP tools. Long bodies are kept in ``blobs``, if there are any."""
+
+    def __init__(
+        self,
+        tools: Sequence[HttpTool],
+        *,
+        blobs: BlobStore | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """``environment`` is where secrets are found (default: this process's own).
+
+        Raises ToolDefinitionError when two tools share a name.
+        """
+        self._tools = {tool.definition.name: tool for tool in tools}
+        self._definitions = toolset_of(tuple(tool.definition for tool in tools)).tools
+        self._blobs = blobs
+        self._environment = os.environ if environment is None else environment
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definitions, in the given order."""
+        return self._definitions
+
+    async def execute(self, call: Call) -> Receipt:
+        """Send the request within the call's time; a failing server is an error receipt."""
+        tool = self._tools.get(call.definition.name)
+        if tool is None:
+            raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        bound = bind(tool.arguments, {}, call.arguments, tool.scope)
+        if bound.problems:
+            return refuse(call.definition.name, bound.problems)
+        built = build_request(tool.template, bound.values)
+        if built.request is None:
+            return refuse(call.definition.name, built.problems)
+        return await _Exchange(tool, call, built.request, self._blobs).run(self._environment)
+
+
+class _Exchange:
+    """One request and its response, on the way to a receipt."""
+
+    def __init__(
+        self, tool: HttpTool, call: Call, request: HttpRequest, blobs: BlobStore | None
+    ) -> None:
+        self._tool = tool
+        self._call = call
+        self._request = request
+        self._blobs = blobs
+        self._received = Received()
+        self._redactor = Redactor({})
+        self._timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._started = time.monotonic()
+
+    async def run(self, environment: Mapping[str, str]) -> Receipt:
+        """Send, read and judge."""
+        secrets, missing = find_secrets(self._request.secrets, environment)
+        if missing:
+            variable = PREFIXES[0] + missing[0].upper()
+            return await self._receipt("error", f"Not sent: {variable} is not set.", None)
+        self._redactor = Redactor(secrets)
+        seconds = self._call.definition.timeout_ms / 1000
+        key = self._call.key if self._call.definition.effect == "keyed" else None
+        try:
+            async with asyncio.timeout(seconds):
+                ready = make_ready(self._request, secrets, key)
+                allow_private = self._tool.template.allow_private
+                await send(ready, self._received, allow_private=allow_private)
+        except TimeoutError:
+            return await self._receipt("timeout", f"No full response within {seconds:g} s.", None)
+        except SendError as error:
+            return await self._receipt("error", str(error), None)
+        return await self._judge()
+
+    async def _judge(self) -> Receipt:
+        status = self._received.status or 0
+        if not self._tool.template.succeeded(status):
+            outcome: HttpOutcome = "error"
+            if status >= 400:
+                outcome = "client_error" if status < 500 else "server_error"
+            return await self._receipt(outcome, f"The server answered {status}.", None)
+        complete = self._received.complete
+        parsed = parse_output(self._tool.output, self._text(), complete=complete)
+        if parsed is not None and parsed.fault:
+            return await self._receipt("error", parsed.fault, parsed)
+        return await self._receipt("success", None, parsed)
+
+    def _text(self) -> str:
+        text = self._redactor.clean(self._received.text)
+        if not self._received.complete and self._redactor.longest:
+            text = text[: -self._redactor.longest]  # the beginning of a secret may stand there
+        return text
+
+    async def _receipt(
+        self, outcome: HttpOutcome, fault: str | None, parsed: Parsed | None
+    ) -> Receipt:
+        received = self._received
+        text = self._text()
+        blob = None
+        if self._blobs is not None and len(text) > MAX_EVIDENCE:
+            blob = await asyncio.to_thread(self._blobs.put, text.encode("utf-8", "replace"))
+        cut = len(received.body) >= MAX_BODY
+        if cut and fault is None:
+            fault = f"The body is longer than {MAX_BODY} bytes; this is its beginning."
+        envelope = HttpEnvelope(
+            status=outcome,
+            tool=self._call.definition.name,
+            request=self._request.line,
+            http_status=received.status,
+            content_type=clip(self._redactor.clean(received.content_type), 200),
+            body=Stream(text=text, size=len(received.body), truncated=not received.complete),
+            output_hash=received.digest if received.status else None,
+            blob=blob,
+            duration_ms=round((time.monotonic() - self._started) * 1000),
+            timestamp=self._timestamp,
+            fault=None if fault is None else self._redactor.clean(fault),
+        )
+        return Receipt(
+            status=_STATUS[outcome],
+            content=http_content(envelope, parsed),
+            evidence=envelope.to_text(),
+        )
+
+
+_STATUS: dict[HttpOutcome, CallStatus] = {
+    "success": "ok",
+    "client_error": "error",
+    "server_error": "error",
+    "error": "error",
+    "timeout": "timeout",
+}

@@ -1,0 +1,424 @@
+"""``[http]`` tools against real servers: every attack of research toolclad section 3, rows 5-10."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+from http_support import Seen, answer, serving
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from artificer.contracts.arg_types import Argument
+from artificer.contracts.definition import EffectClass, ToolDefinition
+from artificer.contracts.http_keys import HttpKeys
+from artificer.contracts.http_template import read_template
+from artificer.contracts.manifest_keys import OutputKeys
+from artificer.ports import Call, Receipt
+from artificer.store.memory import MemoryStore
+from artificer.tools.http import HttpExecutor, HttpTool
+from artificer.tools.http_client import MAX_BODY
+
+SECRET = 's3cr3t/&"value'
+
+
+def make_tool(
+    http: dict[str, Any],
+    arguments: dict[str, dict[str, Any]] | None = None,
+    *,
+    output: dict[str, Any] | None = None,
+    effect: EffectClass = "once",
+    timeout_ms: int = 5_000,
+) -> HttpTool:
+    """A tool as its manifest would make it; requests may go to this machine unless it says not."""
+    declared = {
+        name: Argument.model_validate_json(json.dumps({"name": name, **keys}))
+        for name, keys in (arguments or {}).items()
+    }
+    keys = HttpKeys.model_validate_json(json.dumps({"allow_private": True, **http}))
+    template, faults = read_template(keys, declared)
+    assert template, faults
+    return HttpTool(
+        definition=ToolDefinition(
+            name="t",
+            description="d",
+            input_schema={"type": "object"},
+            effect=effect,
+            timeout_ms=timeout_ms,
+            backend="http",
+        ),
+        arguments=tuple(declared.values()),
+        template=template,
+        output=OutputKeys.model_validate_json(json.dumps(output or {})),
+    )
+
+
+async def call(
+    tool: HttpTool, environment: dict[str, str] | None = None, /, **arguments: Any
+) -> Receipt:
+    """Perform a call."""
+    executor = HttpExecutor([tool], environment=environment or {})
+    return await executor.execute(Call("r", "c", tool.definition, arguments, "the-key"))
+
+
+def read(receipt: Receipt) -> dict[str, Any]:
+    """What the model reads."""
+    read: dict[str, Any] = json.loads(receipt.content)
+    return read
+
+
+X = {"x": {"required": True}}
+
+
+@pytest.mark.req("http-success")
+async def test_a_parsed_body_is_what_the_model_reads() -> None:
+    with serving(answer(body='{"n": 1}', headers={"Content-Type": "application/json"})) as server:
+        tool = make_tool(
+            {"url": f"{server.url}/v1/{{x}}?q={{q}}&page=1"},
+            {**X, "q": {}},
+            output={"format": "json", "schema": {"required": ["n"]}},
+        )
+        receipt = await call(tool, x="a b")
+    assert receipt.status == "ok"
+    assert read(receipt) == {"status": "success", "http_status": 200, "results": {"n": 1}}
+    assert server.seen[0].target == "/v1/a%20b?page=1", "a pair without a value is left out"
+    evidence = json.loads(receipt.evidence or "")
+    assert evidence["request"] == f"GET {server.url}/v1/a%20b?page=1"
+    assert evidence["body"]["text"] == '{"n": 1}'
+
+
+@pytest.mark.req("http-success")
+async def test_a_body_that_breaks_its_schema_is_an_error() -> None:
+    with serving(answer(body='{"m": 1}')) as server:
+        tool = make_tool(
+            {"url": server.url}, output={"format": "json", "schema": {"required": ["n"]}}
+        )
+        receipt = await call(tool)
+    assert receipt.status == "error"
+    assert "breaks its schema" in read(receipt)["fault"]
+
+
+@pytest.mark.req("http-statuses")
+@pytest.mark.parametrize(
+    ("status", "outcome"), [(404, "client_error"), (503, "server_error"), (304, "error")]
+)
+async def test_a_failing_status_says_whose_fault_it_is(status: int, outcome: str) -> None:
+    with serving(answer(status, "" if status == 304 else "sorry")) as server:
+        receipt = await call(make_tool({"url": server.url}))
+    assert receipt.status == "error"
+    assert (read(receipt)["status"], read(receipt)["http_status"]) == (outcome, status)
+
+
+@pytest.mark.req("http-statuses")
+async def test_a_manifest_says_which_statuses_are_successes() -> None:
+    with serving(answer(404, "none")) as server:
+        listed = await call(make_tool({"url": server.url, "success_status": [200, 404]}))
+    with serving(answer(202, "later")) as server:
+        excluded = await call(make_tool({"url": server.url, "error_status": [202]}))
+    assert (listed.status, excluded.status) == ("ok", "error")
+
+
+# --- attack 5: values that leave their place ---------------------------------------------------
+
+
+@pytest.mark.req("http-value-stays")
+async def test_a_value_stays_in_its_path_segment_and_in_its_pair() -> None:
+    with serving(answer()) as server:
+        tool = make_tool({"url": f"{server.url}/u/{{x}}/end?q={{y}}&z=1"}, {**X, "y": {}})
+        await call(tool, x="../../admin?q=1#f", y="1&admin=true#")
+    assert server.seen[0].target == ("/u/..%2F..%2Fadmin%3Fq%3D1%23f/end?q=1%26admin%3Dtrue%23&z=1")
+
+
+@pytest.mark.req("http-value-stays")
+@pytest.mark.parametrize("value", [".", "..", ""])
+async def test_a_segment_that_would_vanish_or_climb_is_refused(value: str) -> None:
+    with serving(answer()) as server:
+        receipt = await call(make_tool({"url": f"{server.url}/a/{{x}}/b"}, X), x=value)
+    assert receipt.status == "invalid"
+    assert server.seen == []
+
+
+@pytest.mark.req("http-value-stays")
+async def test_every_argument_is_checked_before_anything_is_sent() -> None:
+    arguments = {"x": {"type": "enum", "allowed": ["a"], "required": True}}
+    with serving(answer()) as server:
+        tool = make_tool({"url": f"{server.url}/{{x}}"}, arguments)
+        unknown = await call(tool, x="a", evil="b")
+        missing = await call(tool)
+    assert (unknown.status, missing.status) == ("invalid", "invalid")
+    assert server.seen == []
+
+
+@pytest.mark.req("http-value-stays")
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    value=st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).filter(
+        lambda text: text not in (".", "..")
+    )
+)
+def test_no_value_whatever_changes_the_shape_of_a_request(value: str) -> None:
+    with serving(answer()) as server:
+        tool = make_tool(
+            {
+                "method": "POST",
+                "url": f"{server.url}/a/{{x}}/b?k={{x}}&end=1",
+                "body_template": '{"in": "<{x}>", "whole": {x}, "end": 1}',
+            },
+            X,
+        )
+        receipt = asyncio.run(call(tool, x=value))
+    assert receipt.status == "ok", receipt
+    path, _, query = server.seen[0].target.partition("?")
+    assert path.count("/") == 3
+    assert path.startswith("/a/")
+    assert path.endswith("/b")
+    assert query.count("&") == 1
+    assert query.endswith("&end=1")
+    assert json.loads(server.seen[0].body) == {"in": f"<{value}>", "whole": value, "end": 1}
+
+
+@pytest.mark.req("http-body")
+async def test_a_typed_body_keeps_types_and_leaves_out_what_is_not_given() -> None:
+    body = {"n": "{n}", "list": ["{n}", "{o}"], "o": "{o}", "text": 'say "{x}"', "fixed": True}
+    with serving(answer()) as server:
+        tool = make_tool(
+            {"method": "POST", "url": server.url, "body": body},
+            {**X, "n": {"type": "integer"}, "o": {}},
+        )
+        await call(tool, x='a"b', n=3)
+    sent = json.loads(server.seen[0].body)
+    assert sent == {"n": 3, "list": [3], "text": 'say "a"b"', "fixed": True}
+    assert server.seen[0].headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.req("http-body")
+async def test_a_form_is_encoded_as_a_form() -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    with serving(answer()) as server:
+        http = {"method": "POST", "url": server.url, "headers": form, "body_template": "a={x}&b=1"}
+        await call(make_tool(http, X), x="1&b=2")
+    assert server.seen[0].body == b"a=1%26b%3D2&b=1"
+
+
+@pytest.mark.req("http-value-stays")
+async def test_a_value_cannot_begin_another_header() -> None:
+    with serving(answer()) as server:
+        tool = make_tool({"url": server.url, "headers": {"X-A": "{x}"}}, {"x": {"multiline": True}})
+        receipt = await call(tool, x="a\r\nX-Evil: 1")
+        newline = await call(tool, x="a\nX-Evil: 1")
+    assert (receipt.status, newline.status) == ("invalid", "invalid")
+    assert server.seen == []
+
+
+# --- attacks 6 and 7: secrets -------------------------------------------------------------------
+
+
+@pytest.mark.req("http-secrets")
+async def test_a_secret_in_a_value_is_only_text() -> None:
+    with serving(answer()) as server:
+        tool = make_tool({"method": "POST", "url": server.url, "body_template": '{"a": "{x}"}'}, X)
+        await call(tool, {"ARTIFICER_SECRET_OTHER": SECRET}, x="{_secret:other}")
+    assert json.loads(server.seen[0].body) == {"a": "{_secret:other}"}
+
+
+@pytest.mark.req("http-secrets")
+@pytest.mark.parametrize("prefix", ["TOOLCLAD_SECRET_", "ARTIFICER_SECRET_"])
+async def test_a_secret_is_sent_and_kept_nowhere(prefix: str) -> None:
+    def echo(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        body = f"{seen.target} {seen.headers} ".encode() + seen.body
+        answer(400, body, {"Content-Type": seen.headers["X-Key"]})(handler, seen)
+
+    with serving(echo) as server:
+        tool = make_tool(
+            {
+                "method": "POST",
+                "url": f"{server.url}/{{_secret:k}}?k={{_secret:k}}",
+                "headers": {"X-Key": "Bearer {_secret:k}"},
+                "body": {"k": "{_secret:k}", "x": "{x}"},
+            },
+            X,
+        )
+        receipt = await call(tool, {prefix + "K": SECRET}, x="y")
+    assert server.seen[0].headers["X-Key"] == f"Bearer {SECRET}"
+    assert json.loads(server.seen[0].body) == {"k": SECRET, "x": "y"}
+    assert server.seen[0].target.startswith("/s3cr3t%2F%26%22value?k=")
+    assert "s3cr3t" not in receipt.content
+    assert "s3cr3t" not in (receipt.evidence or "")
+    assert "{_secret:k}" in json.loads(receipt.evidence or "")["request"]
+
+
+@pytest.mark.req("http-secrets")
+async def test_a_secret_that_is_not_set_is_asked_for_and_nothing_is_sent() -> None:
+    with serving(answer()) as server:
+        tool = make_tool({"url": server.url, "headers": {"Authorization": "{_secret:api}"}})
+        receipt = await call(tool, {"TOOLCLAD_SECRET_API": ""})
+    assert "ARTIFICER_SECRET_API is not set" in read(receipt)["fault"]
+    assert server.seen == []
+
+
+# --- attack 8: redirects ------------------------------------------------------------------------
+
+
+@pytest.mark.req("http-redirects")
+async def test_credentials_never_follow_a_redirect_to_another_origin() -> None:
+    with (
+        serving(answer(body="taken")) as other,
+        serving(answer(302, headers={"Location": f"{other.url}/x"})) as server,
+    ):
+        tool = make_tool({"url": server.url, "headers": {"Authorization": "{_secret:k}"}})
+        receipt = await call(tool, {"ARTIFICER_SECRET_K": SECRET})
+    assert "another origin" in read(receipt)["fault"]
+    assert other.seen == []
+
+
+@pytest.mark.req("http-redirects")
+@pytest.mark.parametrize("target", ["file:///etc/hostname", "//127.0.0.1:1/x", "http://u@h/"])
+async def test_a_redirect_to_anything_else_is_not_followed(target: str) -> None:
+    with serving(answer(302, headers={"Location": target})) as server:
+        receipt = await call(make_tool({"method": "POST", "url": server.url, "body": {}}))
+    assert receipt.status == "error"
+    assert len(server.seen) == 1
+
+
+@pytest.mark.req("http-redirects")
+async def test_a_redirect_on_the_same_origin_is_followed_with_the_credentials() -> None:
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        there = seen.target == "/b"
+        (answer(body="here") if there else answer(307, headers={"Location": "/b"}))(handler, seen)
+
+    with serving(respond) as server:
+        tool = make_tool(
+            {
+                "method": "POST",
+                "url": f"{server.url}/a",
+                "headers": {"Authorization": "{_secret:k}"},
+                "body": {"a": 1},
+            }
+        )
+        receipt = await call(tool, {"ARTIFICER_SECRET_K": SECRET})
+    assert read(receipt)["body"] == "here"
+    assert [(s.target, s.body) for s in server.seen] == [("/a", b'{"a":1}'), ("/b", b'{"a":1}')]
+    assert server.seen[1].headers["Authorization"] == SECRET
+
+
+@pytest.mark.req("http-redirects")
+async def test_redirects_end() -> None:
+    with serving(answer(302, headers={"Location": "/again"})) as server:
+        receipt = await call(make_tool({"url": server.url}))
+    assert "redirects more than" in read(receipt)["fault"]
+
+
+@pytest.mark.req("http-redirects")
+async def test_a_plain_request_may_follow_to_another_origin() -> None:
+    with (
+        serving(answer(body="there")) as other,
+        serving(answer(302, headers={"Location": other.url})) as server,
+    ):
+        receipt = await call(make_tool({"url": server.url, "headers": {"Accept": "*/*"}}))
+    assert read(receipt)["body"] == "there"
+
+
+# --- attack 9: schemes; private addresses -------------------------------------------------------
+
+
+@pytest.mark.req("http-schemes")
+@pytest.mark.parametrize("value", ["file:///etc/hostname", "ftp://h/x", "gopher://h/"])
+async def test_only_http_is_spoken(value: str) -> None:
+    arguments = {"u": {"type": "url", "required": True}}
+    receipt = await call(make_tool({"url": "{u}", "error_status": [500]}, arguments), u=value)
+    assert receipt.status == "invalid"
+
+
+@pytest.mark.req("http-private")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"])
+async def test_private_addresses_are_refused_unless_the_manifest_opts_in(host: str) -> None:
+    with serving(answer()) as server:
+        url = f"http://{host}:{server.port}/"
+        arguments = {"u": {"type": "url", "required": True}}
+        fixed = await call(make_tool({"url": url, "allow_private": False}))
+        chosen = await call(make_tool({"url": "{u}", "allow_private": False}, arguments), u=url)
+    for receipt in (fixed, chosen):
+        assert "allow_private = true" in read(receipt)["fault"]
+    assert server.seen == []
+
+
+@pytest.mark.req("http-private")
+async def test_a_host_that_does_not_answer_is_an_error() -> None:
+    with serving(answer()) as server:
+        port = server.port
+    receipt = await call(make_tool({"url": f"http://127.0.0.1:{port}/"}))
+    assert (receipt.status, read(receipt)["http_status"]) == ("error", None)
+
+
+# --- attack 10: time and size -------------------------------------------------------------------
+
+
+@pytest.mark.req("http-bounded")
+async def test_a_dripping_server_meets_the_deadline_and_its_output_is_kept() -> None:
+    def drip(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        for _ in range(100):
+            handler.wfile.write(b"x")
+            time.sleep(0.05)
+
+    with serving(drip) as server:
+        receipt = await call(make_tool({"url": server.url}, timeout_ms=400))
+    assert receipt.status == "timeout"
+    assert read(receipt)["body"].startswith("x")
+
+
+@pytest.mark.req("http-bounded")
+async def test_a_huge_body_is_cut_and_said_to_be() -> None:
+    def flood(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(200 * 1024 * 1024))
+        handler.end_headers()
+        for _ in range(200):
+            handler.wfile.write(b"y" * 1024 * 1024)
+
+    store = MemoryStore()
+    with serving(flood) as server:
+        tool = make_tool({"url": server.url})
+        executor = HttpExecutor([tool], blobs=store, environment={})
+        receipt = await executor.execute(Call("r", "c", tool.definition, {}, "k"))
+    evidence = json.loads(receipt.evidence or "")
+    assert evidence["body"]["size"] == MAX_BODY
+    assert evidence["body"]["truncated"]
+    assert "longer than" in read(receipt)["fault"]
+    assert len(receipt.content) <= 32_000
+    assert len(store.get(evidence["blob"])) == MAX_BODY
+
+
+@pytest.mark.req("http-bounded")
+async def test_a_compressed_body_is_not_unpacked() -> None:
+    with serving(answer(body=b"zz", headers={"Content-Encoding": "gzip"})) as server:
+        receipt = await call(make_tool({"url": server.url}))
+    assert "compressed" in read(receipt)["fault"]
+
+
+@pytest.mark.req("http-bounded")
+async def test_bytes_that_are_no_text_survive() -> None:
+    with serving(answer(body=b"ok\xff")) as server:
+        receipt = await call(make_tool({"url": server.url}))
+    assert read(receipt)["body"] == "ok\N{REPLACEMENT CHARACTER}"
+
+
+# --- effects ------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("http-idempotency")
+@pytest.mark.parametrize(("effect", "sent"), [("keyed", "the-key"), ("once", None)])
+async def test_a_keyed_tool_sends_its_idempotency_key(
+    effect: EffectClass, sent: str | None
+) -> None:
+    with serving(answer()) as server:
+        await call(make_tool({"method": "POST", "url": server.url, "body": {}}, effect=effect))
+    assert server.seen[0].headers.get("Idempotency-Key") == sent
