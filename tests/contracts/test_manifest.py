@@ -61,10 +61,6 @@ def test_what_is_not_toml_says_where() -> None:
         ('[mcp]\nserver = "s"', "mcp"),
         ('[session]\nstartup_command = "x"', "session"),
         ('[browser]\nengine = "cdp"', "browser"),
-        ('[tool.evidence]\noutput_dir = "/tmp"', "tool.evidence"),
-        ('[command.conditionals.a]\nwhen = "b"', "command.conditionals"),
-        ("[args.a]\nclamp = true", "args.a.clamp"),
-        ('[output]\nparser = "x"', "output.parser"),
     ],
 )
 def test_what_this_release_does_not_read_is_refused_and_never_ignored(

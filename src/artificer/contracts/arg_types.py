@@ -7,15 +7,20 @@ typed JSON, nothing is coerced, patterns match the whole value and run on a line
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import unicodedata
 from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple, get_args
-from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, JsonValue
 
+from artificer.contracts.addresses import (
+    MAX_HOST,
+    ip_of,
+    network_of,
+    refuse_target,
+    refuse_url,
+)
 from artificer.values.base import JsonObject, Value
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical
 
@@ -29,14 +34,22 @@ ArgumentType = Literal[
     "url",
     "port",
     "ip_address",
+    "cidr",
+    "scope_target",
+    "credential_file",
     "duration",
+    "msf_options",
     "regex_match",
 ]
 
 ARGUMENT_TYPES: tuple[str, ...] = get_args(ArgumentType)
 
-LATER_TYPES = ("scope_target", "cidr", "msf_options", "credential_file")
-"""Types of the format that this release does not know yet."""
+NUMBERS = ("integer", "number", "port")
+FILES = ("path", "credential_file")
+"""Types whose values name files, and are held inside the tools' folder."""
+
+TARGETS = ("scope_target", "url", "ip_address", "cidr")
+"""Types whose values name something on a network."""
 
 MAX_TEXT = 32_000
 """Characters of one value: Linux takes at most 128 KiB for one argument (MAX_ARG_STRLEN)."""
@@ -44,20 +57,22 @@ MAX_TEXT = 32_000
 MAX_PATH = 4_096
 """Characters of a path (PATH_MAX)."""
 
+METACHARACTERS = frozenset(";|&$`(){}[]<>!\n\r")
+"""What the format's reference refuses in every text (``research/toolclad.md`` section 1.2)."""
+
 _N = "[0-9]{1,9}"
 _DURATION = f"^({_N}|({_N}h)?({_N}m)?({_N}s)?({_N}ms)?)$"
-_LABEL = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
-_NUMERIC_HOST = re.compile(r"(0[xX][0-9A-Fa-f]*|[0-9]+)(\.(0[xX][0-9A-Fa-f]*|[0-9]+))*\.?")
-_URL_TEXT = re.compile(r"[A-Za-z0-9._~:/?#@!$&'()*+,;=%\[\]-]+")
-"""RFC 3986's characters: everything else must be percent-encoded."""
+_MSF_PAIR = re.compile(r"[A-Z][A-Z0-9_]* [^|&$`(){}\[\]<>!]+")
 
 
 class Argument(Value):
     """One ``[args.NAME]`` table, with its name.
 
-    ``allow_dash`` and ``multiline`` are ours: they let a value begin with ``-``, or hold newlines
-    and tabs. ``min`` and ``max`` bound numbers.
+    ``allow_dash``, ``multiline`` and ``list`` are ours: they let a value begin with ``-``, hold
+    newlines and tabs, or be a list of at most ``max_items`` values. ``min`` and ``max`` bound
+    numbers; with ``clamp`` a number beyond them is brought to the nearest of them. With
+    ``scope_check`` the value must lie in the folder's scope. ``sanitize`` may name
+    ``"injection"``: then the metacharacters of shells are refused, as the reference does always.
     """
 
     name: str
@@ -70,9 +85,18 @@ class Argument(Value):
     pattern: str | None = None
     min: int | float | None = Field(default=None, validation_alias=AliasChoices("min", "min_float"))
     max: int | float | None = Field(default=None, validation_alias=AliasChoices("max", "max_float"))
+    clamp: bool = False
     schemes: Annotated[tuple[str, ...], Field(min_length=1)] = ("http", "https")
+    sanitize: tuple[Literal["injection"], ...] = ()
+    scope_check: bool = False
     allow_dash: bool = False
     multiline: bool = False
+    list: bool = False
+    max_items: Annotated[int, Field(ge=1, le=1000)] = 100
+
+    def each(self, value: JsonValue) -> tuple[JsonValue, ...]:
+        """The single values in what was given: of a list its items, else the value itself."""
+        return tuple(value) if self.list and isinstance(value, list) else (value,)
 
 
 class _Rules(NamedTuple):
@@ -83,30 +107,62 @@ class _Rules(NamedTuple):
 def schema_of(argument: Argument) -> JsonObject:
     """The JSON Schema of an argument, with every constraint that a schema can express."""
     schema = _RULES[argument.type].schema(argument)
-    if argument.pattern is not None:
+    if argument.pattern:
         schema["pattern"] = f"^(?:{argument.pattern})$"
     if argument.allowed:
         schema["enum"] = list(argument.allowed)
-    if argument.description:
-        schema["description"] = argument.description
+    if argument.list:
+        schema = {"type": "array", "items": schema, "maxItems": argument.max_items}
+        if argument.required:
+            schema["minItems"] = 1
+    if description := _description(argument):
+        schema["description"] = description
     if argument.default is not None:
         schema["default"] = argument.default
     return schema
 
 
+def _description(argument: Argument) -> str:
+    if not argument.clamp:
+        return argument.description
+    low, high = bounds_of(argument)
+    told = f"A value beyond {low} to {high} is brought to the nearest of them."
+    return f"{argument.description} {told}".strip()
+
+
 def refusal(argument: Argument, value: JsonValue) -> str | None:
-    """Why a value that passed the schema is refused all the same, or None."""
+    """Why one value that passed the schema is refused all the same, or None."""
     text = text_of(value)
     permitted = "\n\t" if argument.multiline else ""
     for character in text:
         if unicodedata.category(character) in ("Cc", "Cs") and character not in permitted:
             return f"holds the control character U+{ord(character):04X}"
+    if argument.sanitize and not METACHARACTERS.isdisjoint(text) and argument.type not in _OWN:
+        return f"holds one of the characters {''.join(sorted(METACHARACTERS)).strip()}"
     return _RULES[argument.type].refusal(argument, text)
 
 
+_OWN = ("enum", "msf_options", *NUMBERS, "boolean")
+"""Types for which ``sanitize`` adds nothing: they list or check their characters themselves."""
+
+
 def text_of(value: JsonValue) -> str:
-    """How a value is written on a command line: text as it is, numbers and booleans as JSON."""
+    """How a value is written on a command line: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else canonical(value).decode()
+
+
+def bounds_of(argument: Argument) -> tuple[float, float]:
+    """The least and the greatest value of a number, integer or port."""
+    low, high = _LIMITS[argument.type]
+    low = low if argument.min is None else max(low, argument.min)
+    return low, high if argument.max is None else min(high, argument.max)
+
+
+_LIMITS: dict[str, tuple[float, float]] = {
+    "integer": (-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER),
+    "number": (float("-inf"), float("inf")),
+    "port": (1, 65535),
+}
 
 
 # --- schemas ----------------------------------------------------------------------------------
@@ -120,27 +176,23 @@ def _path(argument: Argument) -> JsonObject:
     return {"type": "string", "minLength": 1, "maxLength": MAX_PATH}
 
 
-def _bounded(kind: str, low: float | None, high: float | None) -> JsonObject:
-    schema: JsonObject = {"type": kind}
-    if low is not None:
-        schema["minimum"] = low
-    if high is not None:
-        schema["maximum"] = high
-    return schema
+def _target(argument: Argument) -> JsonObject:
+    return {"type": "string", "minLength": 1, "maxLength": MAX_HOST}
 
 
-def _integer(argument: Argument) -> JsonObject:
-    low = -MAX_SAFE_INTEGER if argument.min is None else argument.min
-    high = MAX_SAFE_INTEGER if argument.max is None else argument.max
-    return _bounded("integer", low, high)
+def _cidr(argument: Argument) -> JsonObject:
+    return {"type": "string", "pattern": "^[0-9A-Fa-f:.]+/[0-9]{1,3}$", "maxLength": 49}
 
 
 def _number(argument: Argument) -> JsonObject:
-    return _bounded("number", argument.min, argument.max)
-
-
-def _port(argument: Argument) -> JsonObject:
-    return _bounded("integer", max(1, argument.min or 1), min(65535, argument.max or 65535))
+    kind = "number" if argument.type == "number" else "integer"
+    schema: JsonObject = {"type": kind}
+    low, high = _LIMITS[argument.type] if argument.clamp else bounds_of(argument)
+    if low != float("-inf"):
+        schema["minimum"] = low
+    if high != float("inf"):
+        schema["maximum"] = high
+    return schema
 
 
 def _boolean(argument: Argument) -> JsonObject:
@@ -171,50 +223,42 @@ def _refuse_path(argument: Argument, text: str) -> str | None:
 
 
 def _refuse_ip(argument: Argument, text: str) -> str | None:
-    return None if _is_ip(text) else "is not an IP address"
+    return None if ip_of(text) else "is not an IP address"
 
 
-def _is_ip(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return "%" not in text  # a zone id may hold anything, blanks included
+def _refuse_cidr(argument: Argument, text: str) -> str | None:
+    return None if network_of(text) else "is not a network in CIDR notation"
+
+
+def _refuse_target(argument: Argument, text: str) -> str | None:
+    return refuse_target(text)
 
 
 def _refuse_url(argument: Argument, text: str) -> str | None:
-    if not _URL_TEXT.fullmatch(text):
-        return "holds characters that a URL must percent-encode"
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname or "", parts.port
-    except ValueError as error:
-        return f"is not a URL: {error}"
-    if parts.scheme not in argument.schemes:
-        return f"must begin with one of: {', '.join(f'{s}://' for s in argument.schemes)}"
-    if "@" in parts.netloc:
-        return "must not hold a user or a password"
-    if port == 0 or not _is_host(host, bracketed="[" in parts.netloc):
-        return "has no valid host and port"
-    return None
+    return refuse_url(text, argument.schemes)
 
 
-def _is_host(host: str, *, bracketed: bool) -> bool:
-    if bracketed or _NUMERIC_HOST.fullmatch(host):  # 2130706433 and 0x7f.1 are no host names
-        return _is_ip(host)
-    return len(host) <= 253 and _HOST.fullmatch(host) is not None
+def _refuse_msf(argument: Argument, text: str) -> str | None:
+    pairs = [pair.strip() for pair in text.split(";")]
+    if all(_MSF_PAIR.fullmatch(pair) for pair in pairs if pair):
+        return None
+    return "is not a list such as 'RHOSTS 10.0.0.1; RPORT 445'"
 
 
 _RULES: dict[str, _Rules] = {
     "string": _Rules(_text, _nothing),
     "regex_match": _Rules(_text, _nothing),
     "enum": _Rules(_text, _nothing),
-    "integer": _Rules(_integer, _nothing),
+    "integer": _Rules(_number, _nothing),
     "number": _Rules(_number, _nothing),
-    "port": _Rules(_port, _nothing),
+    "port": _Rules(_number, _nothing),
     "boolean": _Rules(_boolean, _nothing),
     "duration": _Rules(_duration, _nothing),
     "path": _Rules(_path, _refuse_path),
+    "credential_file": _Rules(_path, _refuse_path),
     "ip_address": _Rules(_text, _refuse_ip),
+    "cidr": _Rules(_cidr, _refuse_cidr),
+    "scope_target": _Rules(_target, _refuse_target),
     "url": _Rules(_url, _refuse_url),
+    "msf_options": _Rules(_text, _refuse_msf),
 }

@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from artificer.contracts.arg_types import Argument, refusal, text_of
+from artificer.contracts.arg_types import Argument, text_of
+from artificer.contracts.condition import Condition
 from artificer.values.base import JsonValue, Problem, Value
 
 _BRACES = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
@@ -53,14 +54,26 @@ class Flags(Value):
 
 
 class Group(Value):
-    """Items that appear together or, when one of their arguments has no value, not at all."""
+    """Items that appear together or not at all.
 
-    items: tuple[Item | Flags, ...]
+    They are left out when one of their names has no value, or when the condition does not hold.
+    A group within is for itself: it may be left out alone.
+    """
+
+    items: tuple[Item | Flags | Group, ...]
+    when: Condition | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The arguments whose values it holds."""
-        return tuple(name for item in self.items for name in item.names)
+        """The names whose values its own items need."""
+        own = (item for item in self.items if not isinstance(item, Group))
+        return tuple(name for item in own for name in item.names)
+
+    @property
+    def mentions(self) -> frozenset[str]:
+        """Every name that it, its condition or a group within it asks for."""
+        inner = (n for item in self.items if isinstance(item, Group) for n in item.mentions)
+        return frozenset((*self.names, *inner, *(self.when.names if self.when else ())))
 
 
 @dataclass(frozen=True)
@@ -95,46 +108,72 @@ def parse_template(template: str) -> tuple[Group, ...]:
 def build_argv(
     groups: tuple[Group, ...],
     arguments: tuple[Argument, ...],
-    constants: Mapping[str, JsonValue],
-    given: Mapping[str, JsonValue],
+    values: Mapping[str, JsonValue],
 ) -> Built:
-    """Put values into a command.
+    """Put bound values into a command. An item with a list becomes an item for each of its values.
 
-    A name's value is what the call gives, else the argument's default, else the constant of that
-    name. A group with a name that has no value is left out.
+    The problems are those of values that would begin an option.
     """
-    values = dict(constants)
-    values |= {a.name: a.default for a in arguments if a.default is not None}
-    values |= given
-    declared = {argument.name: argument for argument in arguments}
-    problems = [
-        p for name, value in given.items() if (p := _problem(declared.get(name), name, value))
-    ]
-    argv: list[str] = []
-    options_ended = False
+    builder = _Builder({argument.name: argument for argument in arguments}, values)
     for group in groups:
-        if all(name in values for name in group.names):
-            for item in group.items:
-                if isinstance(item, Flags):
-                    argv += item.choices.get(text_of(values[item.argument]), ())
-                    continue
-                pieces = [_piece(part, values) for part in item.parts]
-                culprit = None if options_ended else _option_by_value(pieces, declared)
-                if culprit is not None:
-                    message = "must not begin with '-'"
-                    problems.append(Problem(pointer=f"/{culprit}", message=message))
-                options_ended = options_ended or item.literal == "--"  # the manifest's, no value
-                argv.append("".join(piece for piece, _ in pieces))
-    return Built(problems=tuple(problems)) if problems else Built(argv=tuple(argv))
+        builder.add(group)
+    if builder.problems:
+        return Built(problems=tuple(builder.problems))
+    return Built(argv=tuple(builder.argv))
 
 
-def _problem(argument: Argument | None, name: str, value: JsonValue) -> Problem | None:
-    reason = refusal(argument, value) if argument else "is not a known parameter"
-    return Problem(pointer=f"/{name}", message=reason) if reason else None
+class _Builder:
+    def __init__(self, declared: Mapping[str, Argument], values: Mapping[str, JsonValue]) -> None:
+        self._declared = declared
+        self._values = values
+        self._options_ended = False
+        self.argv: list[str] = []
+        self.problems: list[Problem] = []
+
+    def add(self, group: Group) -> None:
+        if group.when is not None and not group.when.holds(self._values):
+            return
+        if any(self._is_missing(name) for name in group.names):
+            return
+        for item in group.items:
+            if isinstance(item, Group):
+                self.add(item)
+            elif isinstance(item, Flags):
+                self._add_flags(item)
+            else:
+                self._add_item(item)
+
+    def _is_missing(self, name: str) -> bool:
+        return name not in self._values or self._values[name] == []
+
+    def _add_flags(self, flags: Flags) -> None:
+        for value in self._each(flags.argument):
+            self.argv += flags.choices.get(text_of(value), ())
+
+    def _add_item(self, item: Item) -> None:
+        lists = [n for n in item.names if n in self._declared and self._declared[n].list]
+        for value in self._each(lists[0]) if lists else (None,):
+            own = {lists[0]: value} if lists else {}
+            pieces = [_piece(part, {**self._values, **own}) for part in item.parts]
+            culprit = None if self._options_ended else _option_by_value(pieces, self._declared)
+            if culprit is not None:
+                message = "must not begin with '-'"
+                self.problems.append(Problem(pointer=f"/{culprit}", message=message))
+            self.argv.append("".join(piece for piece, _ in pieces))
+        self._options_ended = self._options_ended or item.literal == "--"  # not a value
+
+    def _each(self, name: str) -> tuple[JsonValue, ...]:
+        argument, value = self._declared.get(name), self._values[name]
+        return argument.each(value) if argument else (value,)
 
 
 def _piece(part: Part, values: Mapping[str, JsonValue]) -> tuple[str, str | None]:
     return (part.text if part.name is None else text_of(values[part.name]), part.name)
+
+
+def begins_option(argument: Argument, text: str) -> bool:
+    """Whether a text looks like an option by what was given, and not by what the manifest lists."""
+    return text.startswith("-") and not argument.allow_dash and text not in argument.allowed
 
 
 def _option_by_value(
@@ -143,7 +182,4 @@ def _option_by_value(
     """The argument whose value, and not the manifest, makes an item look like an option."""
     text, name = next(((t, n) for t, n in pieces if t), ("", None))
     argument = declared.get(name or "")
-    if not text.startswith("-") or argument is None:
-        return None
-    by_manifest = argument.allow_dash or text in argument.allowed
-    return None if by_manifest else name
+    return name if argument is not None and begins_option(argument, text) else None

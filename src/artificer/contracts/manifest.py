@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from math import isfinite
-from typing import Any, NamedTuple
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from artificer.contracts.arg_types import LATER_TYPES, Argument, schema_of
+from artificer.contracts.arg_check import Fault, argument_faults
+from artificer.contracts.arg_types import Argument, schema_of
 from artificer.contracts.argv import Built, Group, build_argv
+from artificer.contracts.bind import Bound, bind
+from artificer.contracts.command_read import (
+    literal_placeholders,
+    read_groups,
+)
+from artificer.contracts.custom_types import FolderKeys
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.manifest_check import Fault, argument_faults, command_faults, read_groups
-from artificer.contracts.manifest_keys import LATER, ManifestKeys, OutputKeys, ToolKeys
+from artificer.contracts.manifest_check import (
+    command_faults,
+    executor_faults,
+    known_names,
+    mapping_faults,
+)
+from artificer.contracts.manifest_keys import (
+    BACKENDS,
+    CommandKeys,
+    ExampleKeys,
+    ManifestKeys,
+    OutputKeys,
+    ToolKeys,
+)
+from artificer.contracts.manifest_read import read_keys
 from artificer.contracts.schema import compile_schema
-from artificer.contracts.toml_lines import Path, key_lines, line_of
+from artificer.contracts.scope import Scope
+from artificer.contracts.toml_lines import key_lines, line_of
 from artificer.errors import AuthorError, ManifestError
 from artificer.values.base import JsonObject, Value
 
+SUFFIX = ".clad.toml"
+"""How a manifest's file name ends."""
+
 
 class Manifest(Value):
-    """A command-line program as a tool. Arguments stand in the order of their positions."""
+    """A tool as its file declares it. Arguments stand in the order of their positions.
+
+    ``groups`` are the command, unless an ``executor`` performs it. ``warnings`` say what
+    ``compat`` let pass.
+    """
 
     tool: ToolKeys
     arguments: tuple[Argument, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[Group, ...] = ()
+    executor: str | None = None
     constants: dict[str, JsonValue]
-    success_exit: tuple[int, ...]
+    success_exit: tuple[int, ...] = (0,)
     output: OutputKeys
+    scope: Scope | None = None
+    examples: tuple[ExampleKeys, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def input_schema(self) -> JsonObject:
@@ -56,13 +85,35 @@ class Manifest(Value):
             backend="command",
         )
 
-    def argv(self, given: Mapping[str, JsonValue]) -> Built:
-        """The command for arguments that have passed the input schema."""
-        return build_argv(self.groups, self.arguments, self.constants, given)
+    @property
+    def mentions(self) -> frozenset[str]:
+        """Every name that the command asks for."""
+        return frozenset(name for group in self.groups for name in group.mentions)
+
+    def bind(self, given: Mapping[str, JsonValue]) -> Bound:
+        """The values of a call whose arguments have passed the input schema."""
+        return bind(self.arguments, self.constants, given, self.scope)
+
+    def argv(
+        self, given: Mapping[str, JsonValue], places: Mapping[str, str] | None = None
+    ) -> Built:
+        """The command for arguments that have passed the input schema.
+
+        ``places`` are the values of ``_scan_id``, ``_evidence_dir`` and ``_output_file``.
+        """
+        bound = self.bind(given)
+        if bound.problems:
+            return Built(problems=bound.problems)
+        return build_argv(self.groups, self.arguments, {**bound.values, **(places or {})})
 
 
-def parse_manifest(text: str, file: str) -> Manifest:
+def parse_manifest(
+    text: str, file: str, *, folder: FolderKeys | None = None, compat: bool = False
+) -> Manifest:
     """Read one ``*.clad.toml`` file; ``file`` is its name, for messages.
+
+    ``folder`` is what its ``toolclad.toml`` says. With ``compat``, what the reference lets pass
+    and is safe to let pass is a warning.
 
     Raises:
         ManifestError: with one line, ``file:line: key: what is wrong``, for each fault.
@@ -71,14 +122,22 @@ def parse_manifest(text: str, file: str) -> Manifest:
         data = tomllib.loads(text, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
-    faults = list(_take_out_later(data))
-    keys = _read_keys(data, faults)
-    manifest = _assemble(keys, faults) if keys else None
-    if faults or manifest is None:
-        lines = key_lines(text)
-        told = sorted({(line_of(lines, f.path), ".".join(f.path), f.message) for f in faults})
-        raise ManifestError("\n".join(f"{file}:{n}: {key}: {what}" for n, key, what in told))
-    return manifest
+    folder = folder or FolderKeys()
+    faults: list[Fault] = []
+    stem = file.rpartition("/")[2].removesuffix(SUFFIX)
+    keys = read_keys(data, folder.types, faults, compat=compat, stem=stem)
+    manifest = _assemble(keys, folder, faults, compat=compat) if keys else None
+    if manifest is None or any(not (compat and fault.lenient) for fault in faults):
+        raise ManifestError("\n".join(_told(text, file, faults)))
+    return manifest.model_copy(update={"warnings": tuple(_told(text, file, faults))})
+
+
+def _told(text: str, file: str, faults: list[Fault]) -> list[str]:
+    if not faults:
+        return []
+    lines = key_lines(text)
+    told = sorted({(line_of(lines, f.path), ".".join(f.path), f.message) for f in faults})
+    return [f"{file}:{n}: {key}: {what}" for n, key, what in told]
 
 
 def _finite(text: str) -> float:
@@ -88,97 +147,76 @@ def _finite(text: str) -> float:
     return number
 
 
-class _Section(NamedTuple):
-    path: Path
-    table: dict[str, Any]
-    later: tuple[str, ...]
+def _assemble(
+    keys: ManifestKeys, folder: FolderKeys, faults: list[Fault], *, compat: bool
+) -> Manifest | None:
+    keys = _checked_arguments(keys, faults, compat=compat)
+    faults += _backend_faults(keys)
+    groups = _read_command(keys, keys.command, faults, compat=compat) if keys.command else ()
+    faults += _output_faults(keys.output)
+    if any(not (compat and fault.lenient) for fault in faults):
+        return None
+    command = keys.command or CommandKeys()
+    return Manifest(
+        tool=keys.tool,
+        arguments=tuple(sorted(keys.args.values(), key=lambda argument: argument.position)),
+        groups=groups,
+        executor=command.executor,
+        constants=dict(command.defaults),
+        success_exit=command.success_exit,
+        output=keys.output,
+        scope=folder.scope,
+        examples=keys.examples,
+    )
 
 
-def _sections(data: dict[str, Any]) -> list[_Section]:
-    tables = [((), data, ""), *(((name,), data.get(name), name) for name in LATER if name)]
-    arguments = data.get("args")
-    if isinstance(arguments, dict):
-        tables += [(("args", name), table, "args.*") for name, table in arguments.items()]
+def _checked_arguments(keys: ManifestKeys, faults: list[Fault], *, compat: bool) -> ManifestKeys:
+    """Add the faults of arguments; with ``compat``, take out defaults that are of no use."""
+    kept = {}
+    for name, argument in keys.args.items():
+        found = argument_faults(argument)
+        faults += found
+        if compat:
+            update: dict[str, object] = {"sanitize": ("injection",)}
+            if any(fault.path[2:] == ("default",) for fault in found):
+                update["default"] = None
+            argument = argument.model_copy(update=update)
+        kept[name] = argument
+    return keys.model_copy(update={"args": kept})
+
+
+def _backend_faults(keys: ManifestKeys) -> list[Fault]:
+    there = [name for name in BACKENDS if getattr(keys, name, None) is not None]
+    if not there and keys.tool.dispatch != "callback":
+        return [Fault(("command",), "is missing: nothing says how the tool is performed")]
     return [
-        _Section(path, table, LATER.get(kind, ()))
-        for path, table, kind in tables
-        if isinstance(table, dict)
+        Fault((name,), f"is a second backend: there is [{there[0]}] already") for name in there[1:]
     ]
 
 
-def _take_out_later(data: dict[str, Any]) -> list[Fault]:
-    """Remove the keys of the format that this release does not read, with a fault for each."""
+def _read_command(
+    keys: ManifestKeys, command: CommandKeys, faults: list[Fault], *, compat: bool
+) -> tuple[Group, ...]:
+    groups = read_groups(command, faults)
+    if command.executor is not None:
+        faults += [*executor_faults(keys), *mapping_faults(keys, command)]
+    elif groups:
+        faults += command_faults(keys, command, groups)
+    if compat:
+        known = known_names(keys, command)
+        groups = tuple(literal_placeholders(group, known) for group in groups)
+    return groups
+
+
+def _output_faults(output: OutputKeys) -> list[Fault]:
     faults = []
-    for section in _sections(data):
-        for key in section.later:
-            if key in section.table:
-                del section.table[key]
-                message = "is part of the format, but not supported by this release yet"
-                faults.append(Fault((*section.path, key), message))
-    return faults
-
-
-def _read_keys(data: dict[str, Any], faults: list[Fault]) -> ManifestKeys | None:
-    arguments = data.get("args")
-    if isinstance(arguments, dict):
-        for name, table in arguments.items():
-            if isinstance(table, dict):
-                if "name" in table:
-                    faults.append(Fault(("args", name, "name"), "is not a known key"))
-                table["name"] = name
-    try:
-        # By way of JSON: there, and not in Python, a strict tuple may be given as a list.
-        return ManifestKeys.model_validate_json(json.dumps(data, default=str))
-    except ValidationError as error:
-        faults += [_fault(detail, data) for detail in error.errors()]
-        return None
-
-
-def _fault(detail: Any, data: dict[str, Any]) -> Fault:
-    path = tuple(str(step) for step in detail["loc"])
-    kind, given = detail["type"], detail["input"]
-    if kind == "extra_forbidden":
-        near = get_close_matches(path[-1], _known_keys(path), n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        return Fault(path, f"is not a known key{meant}")
-    if kind == "missing":
-        return Fault(path, "is missing")
-    if kind == "literal_error" and path[-1] == "type" and given in LATER_TYPES:
-        return Fault(path, f"the type {given!r} is not supported by this release yet")
-    if kind == "literal_error" and isinstance(given, str):
-        near = get_close_matches(given, detail["ctx"]["expected"].split("'"), n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        return Fault(path, f"{given!r} is not one of {detail['ctx']['expected']}{meant}")
-    return Fault(path, detail["msg"])
-
-
-def _known_keys(path: Path) -> list[str]:
-    if path[0] == "args" and len(path) == 3:
-        return sorted({*Argument.model_fields, "min_float", "max_float"} - {"name"})
-    if len(path) == 2:
-        section = ManifestKeys.model_fields[path[0]].annotation
-        fields = getattr(section, "model_fields", {})
-        return [field.alias or name for name, field in fields.items()]
-    return list(ManifestKeys.model_fields)
-
-
-def _assemble(keys: ManifestKeys, faults: list[Fault]) -> Manifest | None:
-    faults += [f for argument in keys.args.values() for f in argument_faults(argument)]
-    groups = read_groups(keys.command, faults)
-    arguments = tuple(sorted(keys.args.values(), key=lambda argument: argument.position))
-    faults += command_faults(keys, groups) if groups else []
-    if keys.output.result is not None:
+    if output.parser and ":" in output.parser:
+        kind, _, name = output.parser.partition(":")
+        if kind != "builtin" or name not in ("text", "json", "jsonl", "csv", "xml"):
+            faults.append(Fault(("output", "parser"), f"{output.parser!r} is no parser"))
+    if output.result is not None:
         try:
-            compile_schema(keys.output.result)
+            compile_schema(output.result)
         except AuthorError as error:
             faults.append(Fault(("output", "schema"), str(error).splitlines()[0]))
-    if faults:
-        return None
-    return Manifest(
-        tool=keys.tool,
-        arguments=arguments,
-        groups=groups,
-        constants=dict(keys.command.defaults),
-        success_exit=keys.command.success_exit,
-        output=keys.output,
-    )
+    return faults

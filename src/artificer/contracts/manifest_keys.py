@@ -1,7 +1,7 @@
 """What a manifest may say: the sections and keys of a ``*.clad.toml`` file, with their types.
 
-The format is ToolClad's (``research/toolclad.md`` section 1.1), which this release reads in part;
-``effect``, ``success_exit``, ``allow_dash``, ``multiline`` and groups in ``exec`` are ours.
+The format is ToolClad's (``research/toolclad.md`` section 1.1). ``effect``, ``limits``,
+``success_exit``, ``[[examples]]`` and groups in ``exec`` are ours.
 """
 
 from __future__ import annotations
@@ -17,20 +17,58 @@ from artificer.values.canon import MAX_SAFE_INTEGER
 
 MAX_TIMEOUT_SECONDS = 24 * 60 * 60
 
+BACKENDS = ("command", "http", "mcp", "session", "browser")
+"""Sections that say how a call is performed. A manifest has exactly one, unless it is a callback.
+
+In the order in which the reference prefers them when there are several, the last first.
+"""
+
 LATER: dict[str, tuple[str, ...]] = {
-    "": ("http", "mcp", "session", "browser", "types"),
-    "tool": ("cedar", "evidence", "dispatch", "mode"),
-    "args.*": ("clamp", "sanitize", "scope_check"),
-    "command": ("executor", "conditionals"),
-    "output": ("parser",),
+    "": ("http", "mcp", "session", "browser"),
+    "tool": ("mode",),
 }
 """Keys of the format that this release does not read, by section: refused, never ignored."""
 
+PLACES = ("_scan_id", "_evidence_dir", "_output_file")
+"""Placeholders whose values are made for each call: its id, its folder, a file in that folder."""
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Text = Annotated[str, Field(min_length=1)]
-
-
+Count = Annotated[int, Field(gt=0, le=MAX_SAFE_INTEGER)]
 SafeInteger = Annotated[int, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+
+
+class CedarKeys(Value):
+    """``[tool.cedar]``: names for a policy engine of the author's. Kept, and used by nothing."""
+
+    resource: str = ""
+    action: str = ""
+
+
+class EvidenceKeys(Value):
+    """``[tool.evidence]``
+
+    A call's evidence always lies in the project's folder: ``output_dir`` is read for the format's
+    sake. With ``capture`` the whole raw output is kept as blobs, however short it is.
+    """
+
+    output_dir: str = ""
+    capture: bool = False
+    hash: Literal["sha256"] = "sha256"
+    screenshots: bool = False
+
+
+class LimitKeys(Value):
+    """``[tool.limits]``: what the program and each of its children may use.
+
+    ``memory_mb`` is address space in MiB, ``cpu_seconds`` processor time, ``files`` open files,
+    ``file_mb`` the size in MiB of one written file.
+    """
+
+    memory_mb: Count | None = None
+    cpu_seconds: Count | None = None
+    files: Count | None = None
+    file_mb: Count | None = None
 
 
 class ToolKeys(Value):
@@ -44,6 +82,17 @@ class ToolKeys(Value):
     risk_tier: Risk = "low"
     human_approval: bool = False
     effect: EffectClass = "once"
+    dispatch: Literal["exec", "callback"] = "exec"
+    cedar: CedarKeys = CedarKeys()
+    evidence: EvidenceKeys = EvidenceKeys()
+    limits: LimitKeys = LimitKeys()
+
+
+class ConditionalKeys(Value):
+    """``[command.conditionals.NAME]``: items that appear when a condition holds."""
+
+    when: Text
+    template: Text
 
 
 class CommandKeys(Value):
@@ -51,23 +100,48 @@ class CommandKeys(Value):
 
     template: str | None = None
     exec: tuple[str | tuple[str, ...], ...] | None = None
+    executor: Text | None = None
     defaults: dict[str, str | SafeInteger | float | bool] = Field(default_factory=dict)
     mappings: dict[str, dict[str, str]] = Field(default_factory=dict)
+    conditionals: dict[str, ConditionalKeys] = Field(default_factory=dict)
     success_exit: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)
 
 
 class OutputKeys(Value):
-    """``[output]``"""
+    """``[output]``
 
-    format: Literal["text", "json"] = "text"
-    envelope: Literal[True] = True
+    ``parser`` is ``builtin:FORMAT`` or a program beside the manifest, which is given the path of
+    the raw output and prints JSON. Without ``envelope`` a model reads the results alone.
+    """
+
+    format: Literal["text", "json", "jsonl", "csv", "xml"] = "text"
+    parser: Text | None = None
+    envelope: bool = True
     result: dict[str, JsonValue] | None = Field(default=None, alias="schema")
+
+    @property
+    def script(self) -> str | None:
+        """The parser, when it is a program."""
+        return None if self.parser is None or ":" in self.parser else self.parser
+
+
+class ExampleKeys(Value):
+    """``[[examples]]``: a call, and what must come of it. ``artificer tools test`` makes it.
+
+    ``contains`` is text that the output must hold; ``argv`` the exact command.
+    """
+
+    args: dict[str, JsonValue] = Field(default_factory=dict)
+    status: Literal["success", "error", "timeout", "invalid"] = "success"
+    contains: str = ""
+    argv: tuple[str, ...] | None = None
 
 
 class ManifestKeys(Value):
-    """A whole file."""
+    """A whole file. A backend is a section of BACKENDS, and a field of that name here."""
 
     tool: ToolKeys
     args: dict[str, Argument] = Field(default_factory=dict)
-    command: CommandKeys
+    command: CommandKeys | None = None
     output: OutputKeys = OutputKeys()
+    examples: tuple[ExampleKeys, ...] = ()

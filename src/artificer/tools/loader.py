@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
-from artificer.contracts.manifest import parse_manifest
+from artificer.contracts.custom_types import FolderKeys, parse_folder_keys
+from artificer.contracts.manifest import SUFFIX, Manifest, parse_manifest
 from artificer.errors import ManifestError
 from artificer.tools.command import CommandTool
+from artificer.tools.signing import Signers
 
-SUFFIX = ".clad.toml"
-"""How a manifest's file name ends."""
+FOLDER_FILE = "toolclad.toml"
+"""What the manifests of a folder share: argument types and scope."""
 
 MAX_BYTES = 256 * 1024
 """Largest manifest that is read."""
 
 
-def load_folder(folder: Path) -> tuple[CommandTool, ...]:
+def load_folder(
+    folder: Path, *, compat: bool = False, trusted_keys: Sequence[Path] = ()
+) -> tuple[CommandTool, ...]:
     """Load every manifest directly in a folder, in the order of file names.
+
+    With ``compat``, what the format's reference lets pass is a warning of the manifest. With
+    ``trusted_keys`` (public keys, PEM) every file must bear a signature by one of them.
 
     Raises:
         ManifestError: with the faults of all files, a line each; also for a folder that cannot
             be read, and for two tools of the same name.
+        ConfigError: a trusted key cannot be read.
+        MissingExtraError: signatures are wanted, and ``cryptography`` is not installed.
     """
     if not folder.is_dir():
         raise ManifestError(
             f"{folder} is not a folder.", hint=f"Name a folder that holds *{SUFFIX} files."
         )
+    signers = Signers.of(trusted_keys)
     tools: list[CommandTool] = []
     faults: list[str] = []
-    for file in sorted(folder.glob(f"*{SUFFIX}")):
+    try:
+        keys = load_folder_keys(folder, signers)
+    except ManifestError as error:
+        faults.append(error.message)
+        keys = FolderKeys()
+    for file in _manifests(folder):
         try:
-            tools.append(load_file(file))
+            tools.append(load_file(file, keys, compat=compat, signers=signers))
         except ManifestError as error:
             faults.append(error.message)
     faults += _clashes(tools)
@@ -40,19 +57,53 @@ def load_folder(folder: Path) -> tuple[CommandTool, ...]:
     return tuple(tools)
 
 
-def load_file(file: Path) -> CommandTool:
-    """Load one manifest. Raises ManifestError with all its faults."""
+def load_folder_keys(folder: Path, signers: Signers | None = None) -> FolderKeys:
+    """Read a folder's ``toolclad.toml``, if it has one. Raises ManifestError."""
+    file = folder / FOLDER_FILE
+    return parse_folder_keys(_read(file, signers), str(file)) if file.exists() else FolderKeys()
+
+
+def load_file(
+    file: Path,
+    keys: FolderKeys | None = None,
+    *,
+    compat: bool = False,
+    signers: Signers | None = None,
+) -> CommandTool:
+    """Load one manifest; ``keys`` are its folder's. Raises ManifestError with all its faults."""
+    manifest = parse_manifest(_read(file, signers), str(file), folder=keys, compat=compat)
+    for key, program in (("command.executor", manifest.executor), _parser_of(manifest)):
+        if program is not None and "/" in program and not _is_program(file.parent / program):
+            raise ManifestError(f"{file}: {key}: {program!r} is no executable file beside it")
+    return CommandTool(manifest, str(file))
+
+
+def _parser_of(manifest: Manifest) -> tuple[str, str | None]:
+    return "output.parser", manifest.output.script
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _manifests(folder: Path) -> list[Path]:
+    names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(SUFFIX))
+    return [folder / name for name in names]
+
+
+def _read(file: Path, signers: Signers | None) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
         raise ManifestError(f"{file}: cannot be read: {error.strerror}") from error
     if len(data) > MAX_BYTES:
         raise ManifestError(f"{file}: has {len(data)} bytes, {MAX_BYTES} are allowed")
+    if signers is not None:
+        signers.check(file, data)
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise ManifestError(f"{file}: is not UTF-8: {error.reason}") from error
-    return CommandTool(parse_manifest(text, str(file)), str(file))
 
 
 def _clashes(tools: list[CommandTool]) -> list[str]:

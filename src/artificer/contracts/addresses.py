@@ -1,0 +1,91 @@
+"""Addresses, read strictly: what some C library would take for one is none.
+
+``2130706433``, ``0x7f.1`` and ``127.1`` reach 127.0.0.1 through ``inet_aton``; a zone id
+(``fe80::1%x --flood y``) may hold anything, blanks included; a name in another script may look
+like a name in ours (``research/toolclad.md`` sections 1.2 and 3).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from urllib.parse import urlsplit
+
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+MAX_HOST = 253
+"""Characters of a host name (RFC 1035 section 2.3.4)."""
+
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
+_URL_LABEL = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_URL_HOST = re.compile(rf"{_URL_LABEL}(\.{_URL_LABEL})*\.?")
+_ENDS_IN_NUMBER = re.compile(r"(.*\.)?([0-9]+|0[xX][0-9A-Fa-f]*)\.?")
+_CIDR = re.compile(r"[0-9A-Fa-f:.]+/[0-9]{1,3}")
+_URL_TEXT = re.compile(r"[A-Za-z0-9._~:/?#@!$&'()*+,;=%\[\]-]+")
+"""RFC 3986's characters: everything else must be percent-encoded."""
+
+
+def ip_of(text: str) -> IPAddress | None:
+    """The address that a text writes; None for anything else, zone ids included."""
+    try:
+        return None if "%" in text else ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def network_of(text: str) -> IPNetwork | None:
+    """The network that a text writes as ``address/bits``; host bits may be set."""
+    try:
+        return ipaddress.ip_network(text, strict=False) if _CIDR.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def is_host(text: str) -> bool:
+    """Whether a text is an ASCII host name that nothing takes for a number.
+
+    A name whose last label is a number is an address to some resolvers (WHATWG URL section 3.5).
+    """
+    return len(text) <= MAX_HOST and bool(_HOST.fullmatch(text)) and not _ends_in_number(text)
+
+
+def _ends_in_number(text: str) -> bool:
+    return _ENDS_IN_NUMBER.fullmatch(text) is not None
+
+
+def refuse_target(text: str) -> str | None:
+    """Why a text is no scope target: an address, a network or an ASCII host name.
+
+    Internationalised names are refused in both spellings: they may look like another name.
+    """
+    if any(label[:4].lower() == "xn--" for label in text.split(".")):
+        return "holds a punycode label, which may look like another name"
+    if ip_of(text) or network_of(text) or is_host(text):
+        return None
+    return "is not an IP address, a network in CIDR notation or a host name"
+
+
+def refuse_url(text: str, schemes: tuple[str, ...]) -> str | None:
+    """Why a text is no absolute URL with one of these schemes, without user and password."""
+    if not _URL_TEXT.fullmatch(text):
+        return "holds characters that a URL must percent-encode"
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        return f"is not a URL: {error}"
+    if parts.scheme not in schemes:
+        return f"must begin with one of: {', '.join(f'{s}://' for s in schemes)}"
+    if "@" in parts.netloc:
+        return "must not hold a user or a password"
+    if port == 0 or not _is_url_host(host, bracketed="[" in parts.netloc):
+        return "has no valid host and port"
+    return None
+
+
+def _is_url_host(host: str, *, bracketed: bool) -> bool:
+    if bracketed or _ends_in_number(host):
+        return ip_of(host) is not None
+    return len(host) <= MAX_HOST and _URL_HOST.fullmatch(host) is not None

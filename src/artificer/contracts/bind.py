@@ -1,0 +1,82 @@
+"""Giving the arguments of a manifest their values: defaults, limits, and what is refused.
+
+Every backend's call comes through here, after the input schema and before anything is built of
+the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from artificer.contracts.arg_types import Argument, bounds_of, refusal, text_of
+from artificer.contracts.scope import Scope
+from artificer.values.base import JsonValue, Problem
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The values of a call by name, or the problems for which it cannot be made.
+
+    ``notes`` say what was changed: a number that was brought to its limit.
+    """
+
+    values: Mapping[str, JsonValue] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def bind(
+    arguments: tuple[Argument, ...],
+    constants: Mapping[str, JsonValue],
+    given: Mapping[str, JsonValue],
+    scope: Scope | None = None,
+) -> Bound:
+    """Bind values that have passed the input schema.
+
+    A name's value is what the call gives, else the argument's default, else the constant of that
+    name; an argument with none of them has no value. Without a scope nothing is in scope: an
+    argument with ``scope_check`` is refused.
+    """
+    declared = {argument.name: argument for argument in arguments}
+    unknown = [Problem(pointer=f"/{n}", message="is not a known parameter") for n in given]
+    problems = [p for p in unknown if p.pointer[1:] not in declared]
+    values = dict(constants)
+    values |= {a.name: a.default for a in arguments if a.default is not None}
+    notes: list[str] = []
+    for argument in arguments:
+        if argument.name in given:
+            value = given[argument.name]
+            values[argument.name] = clamped = _clamped(argument, value)
+            if clamped != value:
+                notes.append(f"{argument.name}: {value} was brought to {clamped}")
+        if argument.name in values:
+            problems += _problems(argument, values[argument.name], scope)
+        elif argument.required:
+            problems.append(Problem(pointer=f"/{argument.name}", message="is required"))
+    if problems:
+        return Bound(problems=tuple(problems))
+    return Bound(values, notes=tuple(notes))
+
+
+def _problems(argument: Argument, value: JsonValue, scope: Scope | None) -> Iterator[Problem]:
+    for number, one in enumerate(argument.each(value)):
+        reason = refusal(argument, one) or _out_of_scope(argument, one, scope)
+        if reason:
+            place = f"/{argument.name}/{number}" if argument.list else f"/{argument.name}"
+            yield Problem(pointer=place, message=reason)
+
+
+def _out_of_scope(argument: Argument, value: JsonValue, scope: Scope | None) -> str | None:
+    if scope is not None and (argument.scope_check or argument.type == "scope_target"):
+        return scope.refusal(text_of(value))
+    if argument.scope_check:
+        return "is out of scope: the folder's toolclad.toml has no [scope]"
+    return None
+
+
+def _clamped(argument: Argument, value: JsonValue) -> JsonValue:
+    if not argument.clamp or not isinstance(value, int | float) or isinstance(value, bool):
+        return value
+    low, high = bounds_of(argument)
+    return min(max(value, low), high)

@@ -1,0 +1,163 @@
+"""Reading a manifest's keys: parsed TOML in, typed keys out, with a fault for all that is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from artificer.contracts.arg_check import Fault
+from artificer.contracts.arg_types import ARGUMENT_TYPES, Argument
+from artificer.contracts.custom_types import CustomType, with_custom_type
+from artificer.contracts.manifest_keys import BACKENDS, LATER, ManifestKeys
+from artificer.contracts.toml_lines import Path
+
+FORGIVEN_ROUNDS = 8
+"""How often ``compat`` takes out what cannot be read, before it gives up."""
+
+_ESSENTIAL = frozenset({("tool",), ("args",), ("command",), *((b,) for b in BACKENDS)})
+
+
+def read_keys(
+    data: dict[str, Any],
+    types: Mapping[str, CustomType],
+    faults: list[Fault],
+    *,
+    compat: bool,
+    stem: str,
+) -> ManifestKeys | None:
+    """Read the sections of a file; None, with faults, when that cannot be done.
+
+    ``types`` are the folder's own argument types, ``stem`` is the file's name without its ending.
+    """
+    faults += _take_out_later(data)
+    faults += _prepare_arguments(data, types)
+    if compat:
+        faults += _fill_in(data, stem)
+    for _ in range(FORGIVEN_ROUNDS):
+        try:
+            # By way of JSON: there, and not in Python, a strict tuple may be given as a list.
+            return ManifestKeys.model_validate_json(json.dumps(data, default=str))
+        except ValidationError as error:
+            found = [(d, _fault(d, types)) for d in error.errors()]
+        if not compat or not all(_forgive(data, detail) for detail, _ in found):
+            faults += [fault for _, fault in found]
+            return None
+        faults += [fault._replace(lenient=True) for _, fault in found]
+    return None
+
+
+class _Section(NamedTuple):
+    path: Path
+    table: dict[str, Any]
+    later: tuple[str, ...]
+
+
+def _sections(data: dict[str, Any]) -> Iterator[_Section]:
+    for name, keys in LATER.items():
+        path = (name,) if name else ()
+        table = data.get(name) if name else data
+        if isinstance(table, dict):
+            yield _Section(path, table, keys)
+
+
+def _take_out_later(data: dict[str, Any]) -> list[Fault]:
+    """Remove the keys of the format that this release does not read, with a fault for each."""
+    faults = []
+    for section in _sections(data):
+        for key in section.later:
+            if key in section.table:
+                del section.table[key]
+                message = "is part of the format, but not supported by this release yet"
+                faults.append(Fault((*section.path, key), message))
+    return faults
+
+
+def _prepare_arguments(data: dict[str, Any], types: Mapping[str, CustomType]) -> list[Fault]:
+    """Give each argument its name, and its custom type's base and limits."""
+    faults = []
+    arguments = data.get("args")
+    if not isinstance(arguments, dict):
+        return []
+    for name, table in arguments.items():
+        if isinstance(table, dict):
+            if "name" in table:
+                faults.append(Fault(("args", name, "name"), "is not a known key"))
+            if table.get("pattern") == "":  # as the reference: no pattern
+                del table["pattern"]
+            arguments[name] = {**with_custom_type(table, types), "name": name}
+    return faults
+
+
+# --- compat -----------------------------------------------------------------------------------
+
+
+def _fill_in(data: dict[str, Any], stem: str) -> Iterator[Fault]:
+    """Give a file what the reference does not ask for."""
+    tool = data.setdefault("tool", {})
+    if not isinstance(tool, dict):
+        return
+    for key, value in (("name", stem), ("version", "0"), ("description", tool.get("name", stem))):
+        if tool.get(key) in (None, ""):
+            tool[key] = value
+            yield Fault(("tool", key), f"is missing: taken to be {value!r}", lenient=True)
+
+
+def _forgive(data: dict[str, Any], detail: Any) -> bool:
+    """Take out the key that cannot be read, so that its default counts. False if it is needed."""
+    path = tuple(takewhile(lambda step: not isinstance(step, int), detail["loc"]))
+    if path in _ESSENTIAL or detail["type"] == "missing" or path[:2] == ("tool", "name"):
+        return False
+    if path[0] == "args" and len(path) <= 3 and path[2:] in ((), ("type",)):
+        return False
+    table: Any = data
+    for step in path[:-1]:
+        table = table[step] if isinstance(table, dict) and step in table else None
+    if not isinstance(table, dict) or path[-1] not in table:
+        return False
+    del table[path[-1]]
+    return True
+
+
+# --- what is wrong ----------------------------------------------------------------------------
+
+
+def _fault(detail: Any, types: Mapping[str, CustomType]) -> Fault:
+    path = tuple(str(step) for step in detail["loc"])
+    kind, given = detail["type"], detail["input"]
+    if kind == "extra_forbidden":
+        near = get_close_matches(path[-1], _known_keys(path), n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        return Fault(path, f"is not a known key{meant}")
+    if kind == "missing":
+        return Fault(path, "is missing")
+    if kind == "literal_error" and isinstance(given, str):
+        expected = detail["ctx"]["expected"]
+        choices = expected.split("'")[1::2]
+        if path[0] == "args" and path[-1] == "type":
+            choices = [*ARGUMENT_TYPES, *types]
+        near = get_close_matches(given, choices, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        return Fault(path, f"{given!r} is not one of {expected}{meant}")
+    return Fault(path, detail["msg"])
+
+
+def _known_keys(path: Path) -> list[str]:
+    if path[0] == "args" and len(path) == 3:
+        return sorted({*Argument.model_fields, "min_float", "max_float"} - {"name"})
+    model: Any = ManifestKeys
+    for step in path[:-1]:
+        field = getattr(model, "model_fields", {}).get(step)
+        model = _model_in(field.annotation) if field else None
+    fields = getattr(model, "model_fields", {})
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _model_in(annotation: Any) -> Any:
+    """The model of an annotation such as ``CommandKeys | None``."""
+    choices = (annotation, *getattr(annotation, "__args__", ()))
+    return next((choice for choice in choices if hasattr(choice, "model_fields")), None)

@@ -1,0 +1,166 @@
+"""Scopes: which addresses, names and URLs are in, and that arguments are held to them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from artificer.contracts.custom_types import FolderKeys, parse_folder_keys
+from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.scope import Scope, host_matches, in_network
+from artificer.errors import ManifestError
+
+pytestmark = pytest.mark.req("scope-engine")
+
+
+@pytest.mark.parametrize(
+    ("address", "network", "inside"),
+    [
+        ("10.0.0.1", "10.0.0.0/8", True),
+        ("10.255.255.255", "10.0.0.0/8", True),
+        ("11.0.0.0", "10.0.0.0/8", False),
+        ("192.168.1.7", "192.168.1.0/24", True),
+        ("192.168.2.7", "192.168.1.0/24", False),
+        ("1.2.3.4", "1.2.3.4/32", True),
+        ("1.2.3.4", "0.0.0.0/0", True),
+        ("10.0.0.1", "fe80::/10", False),
+        ("2001:db8::1", "2001:db8::/32", True),
+        ("2001:db9::1", "2001:db8::/32", False),
+        ("::ffff:10.0.0.1", "10.0.0.0/8", True),
+        ("10.0.0.1", "10.0.0.0", False),
+        ("10.0.0.1", "10.0.0.0/33", False),
+        ("010.0.0.1", "10.0.0.0/8", False),
+    ],
+)
+def test_addresses_in_networks(address: str, network: str, inside: bool) -> None:
+    assert in_network(address, network) is inside
+
+
+@pytest.mark.parametrize(
+    ("host", "pattern", "matches"),
+    [
+        ("a.example.org", "*.example.org", True),
+        ("a.b.example.org", "*.example.org", True),
+        ("example.org", "*.example.org", False),
+        ("badexample.org", "*.example.org", False),
+        ("example.org", "example.org", True),
+        ("EXAMPLE.org.", "example.org", True),
+        ("a.example.org", "example.org", False),
+        ("anything", "*", True),
+    ],
+)
+def test_names_and_wildcards(host: str, pattern: str, matches: bool) -> None:
+    assert host_matches(host, pattern) is matches
+
+
+SCOPE = Scope(
+    allow=(
+        "10.0.0.0/8",
+        "2001:db8::/32",
+        "*.example.org",
+        "example.org",
+        "https://api.example.net/v1",
+    ),
+    block=("10.0.0.5", "10.9.0.0/16", "secret.example.org", "2001:db8:bad::/48"),
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "inside"),
+    [
+        ("10.0.0.4", True),
+        ("10.0.0.5", False),
+        ("10.9.1.1", False),
+        ("11.0.0.1", False),
+        ("10.1.0.0/16", True),
+        ("10.0.0.0/24", False),
+        ("10.0.0.0/7", False),
+        ("0.0.0.0/0", False),
+        ("2001:db8::5", True),
+        ("2001:db8:bad::5", False),
+        ("::ffff:10.0.0.4", True),
+        ("::ffff:10.0.0.5", False),
+        ("example.org", True),
+        ("www.EXAMPLE.org", True),
+        ("secret.example.org", False),
+        ("example.org.evil.net", False),
+        ("http://www.example.org:8080/x", True),
+        ("http://secret.example.org/x", False),
+        ("http://10.0.0.5/", False),
+        ("http://[::ffff:10.0.0.5]/", False),
+        ("https://api.example.net/v1/users", True),
+        ("https://api.example.net/v1", True),
+        ("https://api.example.net/v10", False),
+        ("https://api.example.net/v1/../admin", False),
+        ("https://api.example.net/v1/%2e%2e/admin", False),
+        ("http://api.example.net/v1", False),
+        ("https://api.example.net:444/v1", False),
+        ("https://u@example.org/", False),
+        ("api.example.net", False),
+        ("2130706433", False),
+        ("999.1.1.1", False),
+        ("-x", False),
+        ("", False),
+    ],
+)
+def test_targets(target: str, inside: bool) -> None:
+    assert (SCOPE.refusal(target) is None) is inside
+
+
+@given(st.text() | st.from_regex(r"[a-z0-9.:/%*\[\]-]{0,40}", fullmatch=True))
+def test_any_text_gets_an_answer_and_an_empty_scope_holds_nothing(text: str) -> None:
+    assert Scope().refusal(text)
+    SCOPE.refusal(text)
+
+
+def folder(text: str) -> FolderKeys:
+    return parse_folder_keys(text, "toolclad.toml")
+
+
+def manifest_of(arguments: str, command: str, scope: str) -> Manifest:
+    tool = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
+    text = f"{tool}{arguments}\n[command]\n{command}\n"
+    return parse_manifest(text, "t.clad.toml", folder=folder(scope))
+
+
+def test_every_scope_checked_argument_is_held_to_the_folders_scope() -> None:
+    scope = '[scope]\nallow = ["example.org", "10.0.0.0/8"]\nblock = ["10.0.0.9"]'
+    for kind, good, bad in (
+        ("scope_target", "example.org", "example.net"),
+        ("url", "https://example.org/x", "https://example.net/x"),
+        ("ip_address", "10.0.0.1", "10.0.0.9"),
+        ("cidr", "10.1.0.0/16", "10.0.0.0/24"),
+        ("string", "example.org", "example.org; id"),
+    ):
+        arguments = f'[args.x]\ntype = "{kind}"\nscope_check = true\nrequired = true'
+        manifest = manifest_of(arguments, 'exec = ["p", "{x}"]', scope)
+        assert manifest.argv({"x": good}).argv == ("p", good)
+        assert "scope" in manifest.argv({"x": bad}).problems[0].message or kind == "string"
+        assert manifest.argv({"x": bad}).problems
+    listed = manifest_of(
+        '[args.x]\ntype = "scope_target"\nlist = true\nrequired = true',
+        'exec = ["p", "{x}"]',
+        scope,
+    )
+    assert [p.pointer for p in listed.argv({"x": ["10.0.0.1", "10.0.0.9"]}).problems] == ["/x/1"]
+
+
+def test_defaults_are_held_to_the_scope_too() -> None:
+    arguments = '[args.x]\ntype = "scope_target"\ndefault = "example.net"'
+    manifest = manifest_of(arguments, 'exec = ["p", "{x}"]', '[scope]\nallow = ["example.org"]')
+    assert manifest.argv({}).problems
+
+
+def test_what_must_be_in_scope_is_refused_where_there_is_none() -> None:
+    arguments = '[args.x]\ntype = "scope_target"\nrequired = true\nscope_check = true'
+    manifest = manifest_of(arguments, 'exec = ["p", "{x}"]', "")
+    assert "no [scope]" in manifest.argv({"x": "example.org"}).problems[0].message
+
+
+def test_a_scope_that_cannot_be_read_is_told_with_its_line() -> None:
+    with pytest.raises(ManifestError) as caught:
+        folder('[scope]\nallow = ["exa mple"]\nblok = []')
+    told = caught.value.message.splitlines()
+    assert told[0].startswith("toolclad.toml:2: scope.allow.0: ")
+    assert "toolclad.toml:3: scope.blok: is not a known key" in told
