@@ -9,6 +9,7 @@ import pty
 import re
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,15 @@ async def finish(process: asyncio.subprocess.Process, stdin: bytes | None = None
         process.send_signal(signal.SIGKILL)
         raise
     return Result(process.returncode or 0, (out or b"").decode(), (err or b"").decode())
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    for _ in range(PATIENCE_S * 50):
+        if holds():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it never came to hold")
 
 
 def text_of(path: str | Path) -> str:

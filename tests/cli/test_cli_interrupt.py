@@ -7,7 +7,7 @@ import signal
 import sys
 
 import pytest
-from cli_kit import Shell, finish, lines_until
+from cli_kit import Shell, finish, lines_until, until
 
 from artificer.testing.strict_server import Calls, Hangs, Says, StrictServer
 
@@ -49,7 +49,7 @@ async def test_a_run_that_is_interrupted_can_be_resumed(
         shell.configure(server.url)
         process = await shell.start("run", "--kind", "chat", "Think")
         run_id = (await lines_until(process.stderr, "run ")).split()[1]
-        await asyncio.sleep(1)  # most often the reply has begun by then; it works before, too
+        await until(lambda: bool(server.seen))
         process.send_signal(number)
         ended = await finish(process)
         assert ended.code == code
@@ -99,3 +99,17 @@ async def test_the_second_signal_ends_what_does_not_end() -> None:
     ended = await finish(process)
     assert ended.code == 130
     assert ended.err == ""
+
+
+@pytest.mark.req("cli-interrupt")
+async def test_an_interrupt_before_the_model_is_asked_leaves_a_run_too(shell: Shell) -> None:
+    async with StrictServer(Hangs("Well")) as server:
+        shell.configure(server.url)
+        process = await shell.start("run", "--kind", "chat", "Think")
+        await lines_until(process.stderr, "run ")
+        process.send_signal(signal.SIGINT)
+        assert (await finish(process)).code == 130
+    async with StrictServer(Says("Here it is.")) as server:
+        shell.configure(server.url)
+        done = await shell.run("resume", "last")
+    assert (done.code, done.out) == (0, "Here it is.\n")
