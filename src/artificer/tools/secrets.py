@@ -1,4 +1,5 @@
 """Secrets of tools: found in the environment at sending, and taken out of all that is kept."""
+
 from __future__ import annotations
 
 import json
