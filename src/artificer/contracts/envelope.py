@@ -6,7 +6,7 @@ import json
 from typing import Any, Literal
 
 from artificer.contracts.output import Parsed
-from artificer.values.base import Digest, Value
+from artificer.values.base import Digest, JsonObject, Value
 from artificer.values.canon import canonical
 from artificer.values.text import head_and_tail
 
@@ -16,7 +16,8 @@ MAX_CONTENT = 32_000
 MAX_EVIDENCE = 16_000
 """Characters of each stream that an envelope holds."""
 
-EnvelopeStatus = Literal["success", "error", "timeout"]
+EnvelopeStatus = Literal["success", "error", "timeout", "dry_run"]
+"""``dry_run``: the command was built and not run; no model ever sees it."""
 
 
 class Stream(Value):
@@ -26,6 +27,11 @@ class Stream(Value):
     size: int = 0
     truncated: bool = False
 
+    @property
+    def is_shortened(self) -> bool:
+        """Whether an envelope holds less than all of it."""
+        return self.truncated or len(self.text) > MAX_EVIDENCE
+
 
 class Envelope(Value):
     """What a command did.
@@ -33,7 +39,10 @@ class Envelope(Value):
     ``output_hash`` is the digest of every byte of its standard output, also of those not kept.
     ``exit_code`` is negative for a signal's number, and None when the program did not start or
     did not end by itself. ``timestamp`` is when it was started, RFC 3339 in UTC. ``left_behind``
-    counts the processes it left running, which have been ended.
+    counts the processes it left running, which have been ended. ``scan_id`` is the id that the
+    program was given of this call. ``output_file`` is the file that it wrote for us, and
+    ``output_blobs`` are its standard output, whole and in pieces, when it is more than is kept
+    here. ``notes`` say what was changed of the arguments.
     """
 
     status: EnvelopeStatus
@@ -47,6 +56,10 @@ class Envelope(Value):
     timestamp: str
     left_behind: int = 0
     fault: str | None = None
+    scan_id: str = ""
+    output_file: str | None = None
+    output_blobs: tuple[Digest, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """The evidence of a receipt: canonical JSON, its streams shortened."""
@@ -54,7 +67,7 @@ class Envelope(Value):
             name: stream.model_copy(
                 update={
                     "text": head_and_tail(stream.text, MAX_EVIDENCE),
-                    "truncated": stream.truncated or len(stream.text) > MAX_EVIDENCE,
+                    "truncated": stream.is_shortened,
                 }
             )
             for name, stream in (("stdout", self.stdout), ("stderr", self.stderr))
@@ -70,6 +83,8 @@ def content_of(envelope: Envelope, parsed: Parsed | None) -> str:
     facts: dict[str, Any] = {"status": envelope.status, "exit_code": envelope.exit_code}
     if envelope.fault:
         facts["fault"] = envelope.fault
+    if envelope.notes:
+        facts["notes"] = list(envelope.notes)
     if envelope.stderr.text:
         facts["stderr"] = head_and_tail(envelope.stderr.text, MAX_CONTENT // 8)
     if parsed is not None and parsed.fault is None:
@@ -82,6 +97,41 @@ def content_of(envelope: Envelope, parsed: Parsed | None) -> str:
         if len(text) <= MAX_CONTENT:
             return text
         kept = kept * 3 // 4  # escapes make JSON longer than its text
+
+
+def bare_content_of(envelope: Envelope, parsed: Parsed | None) -> str:
+    """What a model reads where the manifest wants no envelope: results or output, and only that.
+
+    A call that did not succeed is told in full all the same.
+    """
+    if envelope.status != "success":
+        return content_of(envelope, parsed)
+    text = envelope.stdout.text if parsed is None else _json(parsed.results)
+    return head_and_tail(text, MAX_CONTENT - 100)
+
+
+def output_schema(results: JsonObject | None, *, plain: bool) -> JsonObject:
+    """The JSON Schema of what :func:`content_of` writes, in every status.
+
+    ``results`` is the manifest's schema of them, ``plain`` whether the output is plain text.
+    Results that are too long give way to ``stdout``, so neither is always there.
+    """
+    properties: JsonObject = {
+        "status": {"type": "string", "enum": ["success", "error", "timeout"]},
+        "exit_code": {"type": ["integer", "null"]},
+        "fault": {"type": "string"},
+        "notes": {"type": "array", "items": {"type": "string"}},
+        "stderr": {"type": "string"},
+        "stdout": {"type": "string"},
+    }
+    if not plain:
+        properties["results"] = results or {}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["status", "exit_code"],
+        "additionalProperties": False,
+    }
 
 
 def _json(value: Any) -> str:

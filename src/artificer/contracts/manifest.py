@@ -18,6 +18,7 @@ from artificer.contracts.command_read import (
 )
 from artificer.contracts.custom_types import FolderKeys
 from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.envelope import output_schema
 from artificer.contracts.manifest_check import (
     command_faults,
     executor_faults,
@@ -33,6 +34,7 @@ from artificer.contracts.manifest_keys import (
     ToolKeys,
 )
 from artificer.contracts.manifest_read import read_keys
+from artificer.contracts.output import format_of
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
 from artificer.contracts.toml_lines import key_lines, line_of
@@ -70,6 +72,13 @@ class Manifest(Value):
             "required": [a.name for a in self.arguments if a.required],
             "additionalProperties": False,
         }
+
+    @property
+    def output_schema(self) -> JsonObject | None:
+        """What a model reads, in every status; None where the manifest wants no envelope."""
+        if not self.output.envelope:
+            return None
+        return output_schema(self.output.result, plain=format_of(self.output) == "text")
 
     @property
     def definition(self) -> ToolDefinition:

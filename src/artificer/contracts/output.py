@@ -1,14 +1,13 @@
-"""Reading what a command printed."""
+"""Reading what a tool printed, as its manifest's ``[output]`` says."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any, NoReturn
 
 from pydantic import JsonValue
 
 from artificer.contracts.manifest_keys import OutputKeys
+from artificer.contracts.output_formats import READERS
 from artificer.contracts.schema import compile_schema
 from artificer.values.text import clip
 
@@ -22,18 +21,26 @@ class Parsed:
 
 
 def parse_output(rule: OutputKeys, text: str, *, complete: bool) -> Parsed | None:
-    """Parse a command's standard output as its manifest says; None for plain text.
+    """Parse a tool's output as its manifest says; None for plain text.
 
-    ``complete`` is False when the text has been cut, and so cannot be parsed.
+    ``complete`` is False when the text has been cut, and so cannot be parsed. What breaks the
+    manifest's schema is a fault.
     """
-    if rule.format == "text":
+    kind = format_of(rule)
+    if kind == "text":
         return None
+    name, read = READERS[kind]
     if not complete:
-        return Parsed(fault="the output is too long to be read as JSON")
+        return Parsed(fault=f"the output is too long to be read as {name}")
     try:
-        results: Any = json.loads(text, parse_constant=_no_constant)
+        results = read(text)
     except (ValueError, RecursionError) as error:
-        return Parsed(fault=f"the output is not JSON: {clip(str(error), 200)}")
+        return Parsed(fault=f"the output is not {name}: {clip(str(error), 200)}")
+    return checked(rule, results)
+
+
+def checked(rule: OutputKeys, results: JsonValue) -> Parsed:
+    """Hold results to the manifest's schema, if it has one."""
     if rule.result is not None:
         problems = compile_schema(rule.result).problems(results)
         if problems:
@@ -42,5 +49,8 @@ def parse_output(rule: OutputKeys, text: str, *, complete: bool) -> Parsed | Non
     return Parsed(results)
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+def format_of(rule: OutputKeys) -> str:
+    """The format that is read: ``builtin:json`` beats ``format``; a parser program prints JSON."""
+    if rule.parser is None:
+        return rule.format
+    return "json" if rule.script else rule.parser.partition(":")[2]

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from artificer.contracts.arg_types import text_of
+from artificer.contracts.argv import begins_option
+from artificer.contracts.bind import Bound
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.envelope import Envelope, EnvelopeStatus, content_of
+from artificer.contracts.envelope import Envelope, bare_content_of, content_of
 from artificer.contracts.manifest import Manifest
-from artificer.contracts.output import Parsed, parse_output
+from artificer.contracts.manifest_keys import PLACES
+from artificer.contracts.output import Parsed
 from artificer.errors import BugError
-from artificer.ports import Call, Receipt
+from artificer.ports import BlobStore, Call, Receipt
+from artificer.tools.capture import Capture
+from artificer.tools.command_output import Outcome, judge_output, keep_output
+from artificer.tools.confine import file_problems
+from artificer.tools.evidence import call_folder, scan_id_of
 from artificer.tools.process import Finished, run_process
 from artificer.tools.refusal import refuse
-from artificer.values.base import JsonObject, Problem
+from artificer.values.base import Problem
 from artificer.values.blocks import CallStatus
 
 ENV_ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
@@ -26,11 +37,8 @@ ENV_ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 KEY_VARIABLE = "ARTIFICER_IDEMPOTENCY_KEY"
 """Where a program finds its call's idempotency key."""
 
-_STATUS: dict[EnvelopeStatus, CallStatus] = {
-    "success": "ok",
-    "error": "error",
-    "timeout": "timeout",
-}
+_STATUS: dict[str, CallStatus] = {"success": "ok", "error": "error", "timeout": "timeout"}
+_ENDINGS = {"text": "txt"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,26 @@ class CommandTool:
         """The tool as a model and the gate see it."""
         return self.manifest.definition
 
+    def program(self, name: str) -> str:
+        """An executor or a parser: beside the manifest when its name has a slash, else on PATH."""
+        return str((Path(self.file).parent / name).absolute()) if "/" in name else name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be run for a call, or the problems for which nothing is.
+
+    ``folder`` is the call's own, when its program is told of it.
+    """
+
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    output_file: Path | None = None
+    scan_id: str = ""
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
 
 class CommandExecutor:
     """Performs the calls of command tools, as processes of their own."""
@@ -55,42 +83,117 @@ class CommandExecutor:
         *,
         cwd: Path | None = None,
         env_allow: Iterable[str] = (),
+        blobs: BlobStore | None = None,
+        evidence: Path | None = None,
     ) -> None:
         """``cwd`` is the folder they run in, and that path arguments cannot leave (default: the
-        current one). ``env_allow`` names further variables that programs may see.
+        current one). ``env_allow`` names further variables that programs may see. Output that is
+        too long for an envelope is kept in ``blobs``, if there are any. ``evidence`` is where
+        calls that need a folder of their own get it (default: a temporary folder).
 
-        Raises ToolDefinitionError when two tools share a name.
+        Tools that are only declared (``dispatch = "callback"``) are left out. Raises
+        ToolDefinitionError when two tools share a name.
         """
-        self._manifests = {tool.manifest.tool.name: tool.manifest for tool in tools}
-        self._definitions = toolset_of(tuple(tool.definition for tool in tools)).tools
+        self._tools = {
+            tool.manifest.tool.name: tool
+            for tool in tools
+            if tool.manifest.tool.dispatch != "callback"
+        }
+        self._definitions = toolset_of(
+            tuple(t.definition for t in tools if t.manifest.tool.dispatch != "callback")
+        ).tools
         self._cwd = (cwd or Path.cwd()).resolve()
         self._env = child_environment(os.environ, env_allow)
+        self._blobs = blobs
+        self._evidence = evidence
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The definitions, in the given order."""
         return self._definitions
 
+    def plan(self, call: Call) -> Plan:
+        """What a call would run. Makes the call's folder, if its program is told of it."""
+        tool = self._tool(call)
+        manifest = tool.manifest
+        bound = manifest.bind(call.arguments)
+        problems = bound.problems or tuple(
+            file_problems(manifest.arguments, bound.values, self._cwd)
+        )
+        if manifest.executor is not None:
+            problems += tuple(_options(manifest, bound))
+        if problems:
+            return Plan(problems=problems)
+        scan_id = scan_id_of(call.run, call.id)
+        folder, output_file = None, None
+        if manifest.executor or manifest.output.script or manifest.mentions & set(PLACES):
+            folder = call_folder(self._evidence_root(), call.run, call.id)
+            kind = manifest.output.format
+            output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"
+        places = dict(zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True))
+        env = {**self._env, KEY_VARIABLE: call.key}
+        if manifest.executor is not None:
+            argv: tuple[str, ...] = (tool.program(manifest.executor),)
+            env |= _executor_environment(manifest, bound, places)
+        else:
+            built = manifest.argv(call.arguments, places)
+            if built.problems:
+                return Plan(problems=built.problems)
+            argv = built.argv
+        return Plan(argv, env, folder, output_file, scan_id, bound.notes)
+
     async def execute(self, call: Call) -> Receipt:
         """Run the program within the call's time; a failing program is an error receipt."""
-        manifest = self._manifests.get(call.definition.name)
-        if manifest is None:
-            raise BugError(f"This executor has no tool {call.definition.name!r}.")
-        built = manifest.argv(call.arguments)
-        problems = built.problems or _outside(manifest, call.arguments, self._cwd)
-        if problems:
-            return refuse(call.definition.name, problems)
+        tool = self._tool(call)
         timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         try:
-            finished = await run_process(
-                built.argv,
-                env={**self._env, KEY_VARIABLE: call.key},
-                cwd=self._cwd,
-                seconds=call.definition.timeout_ms / 1000,
-            )
+            plan = self.plan(call)
         except OSError as error:
-            return _not_started(call, built.argv, timestamp, error)
-        return _receipt(call, manifest, built.argv, timestamp, finished)
+            return _not_started(call, Plan(), timestamp, f"its folder cannot be made: {error}")
+        if plan.problems:
+            return refuse(call.definition.name, plan.problems)
+        ends = time.monotonic() + call.definition.timeout_ms / 1000
+        with Capture(self._spill(tool)) as stdout:
+            try:
+                finished = await run_process(
+                    plan.argv,
+                    env=plan.env,
+                    cwd=self._cwd,
+                    seconds=call.definition.timeout_ms / 1000,
+                    limits=tool.manifest.tool.limits,
+                    stdout=stdout,
+                )
+            except OSError as error:
+                fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
+                return _not_started(call, plan, timestamp, fault)
+            if finished.exit_code is None:
+                seconds = call.definition.timeout_ms / 1000
+                outcome = Outcome("timeout", f"the program did not end within {seconds:g} s")
+            else:
+                left = max(1.0, ends - time.monotonic())
+                outcome = await judge_output(
+                    tool, plan.output_file, plan.env, self._cwd, finished, stdout, left
+                )
+            blobs: tuple[str, ...] = ()
+            if self._blobs is not None and _is_kept(tool.manifest, finished):
+                blobs = await asyncio.to_thread(keep_output, stdout, self._blobs)
+        return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs)
+
+    def _tool(self, call: Call) -> CommandTool:
+        tool = self._tools.get(call.definition.name)
+        if tool is None:
+            raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        return tool
+
+    def _evidence_root(self) -> Path:
+        if self._evidence is None:
+            self._evidence = Path(tempfile.mkdtemp(prefix="artificer-evidence-"))
+        return self._evidence
+
+    def _spill(self, tool: CommandTool) -> Path | None:
+        """Where a long output goes that somebody will want all of."""
+        wanted = self._blobs is not None or tool.manifest.output.script is not None
+        return Path(tempfile.gettempdir()) if wanted else None
 
 
 def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
@@ -99,43 +202,62 @@ def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict
     return {name: v for name, v in ours.items() if name in allowed or name.startswith("LC_")}
 
 
-def _outside(manifest: Manifest, given: JsonObject, root: Path) -> tuple[Problem, ...]:
-    """The path arguments that symbolic links lead out of the root."""
-    return tuple(
-        Problem(pointer=f"/{argument.name}", message="leads out of the folder of the tools")
-        for argument in manifest.arguments
-        if argument.type == "path"
-        and argument.name in given
-        and not _is_inside(root, str(given[argument.name]))
-    )
+def _options(manifest: Manifest, bound: Bound) -> Iterable[Problem]:
+    """The values that a script could hand on as options without knowing it."""
+    for argument in manifest.arguments:
+        for value in argument.each(bound.values.get(argument.name, "")):
+            if begins_option(argument, text_of(value)):
+                yield Problem(pointer=f"/{argument.name}", message="must not begin with '-'")
 
 
-def _is_inside(root: Path, path: str) -> bool:
-    try:
-        return (root / path).resolve().is_relative_to(root)
-    except (OSError, RuntimeError):  # a loop of symbolic links
-        return False
+def _executor_environment(
+    manifest: Manifest, bound: Bound, places: Mapping[str, str]
+) -> dict[str, str]:
+    """The variables of ``research/toolclad.md`` section 1.3; a list is JSON."""
+    given = {
+        f"TOOLCLAD_ARG_{a.name.upper()}": text_of(bound.values[a.name])
+        for a in manifest.arguments
+        if a.name in bound.values
+    }
+    return given | {
+        "TOOLCLAD_SCAN_ID": places["_scan_id"],
+        "TOOLCLAD_TOOL_NAME": manifest.tool.name,
+        "TOOLCLAD_OUTPUT_DIR": places["_evidence_dir"],
+        "TOOLCLAD_EVIDENCE_DIR": places["_evidence_dir"],
+    }
 
 
-def _not_started(call: Call, argv: tuple[str, ...], timestamp: str, error: OSError) -> Receipt:
+def _is_kept(manifest: Manifest, finished: Finished) -> bool:
+    return finished.stdout.is_shortened or manifest.tool.evidence.capture
+
+
+def _not_started(call: Call, plan: Plan, timestamp: str, fault: str) -> Receipt:
     envelope = Envelope(
         status="error",
         tool=call.definition.name,
-        command=argv,
+        command=plan.argv,
         timestamp=timestamp,
-        fault=f"{argv[0]} could not be started: {error.strerror or error}",
+        fault=fault,
+        scan_id=plan.scan_id,
+        notes=plan.notes,
     )
     return Receipt(status="error", content=content_of(envelope, None), evidence=envelope.to_text())
 
 
 def _receipt(
-    call: Call, manifest: Manifest, argv: tuple[str, ...], timestamp: str, finished: Finished
+    call: Call,
+    manifest: Manifest,
+    plan: Plan,
+    timestamp: str,
+    finished: Finished,
+    outcome: Outcome,
+    blobs: tuple[str, ...],
 ) -> Receipt:
-    status, fault, parsed = _judge(call, manifest, finished)
+    parsed: Parsed | None = outcome.parsed
     envelope = Envelope(
-        status=status,
+        status=outcome.status,
         tool=call.definition.name,
-        command=argv,
+        command=plan.argv,
         exit_code=finished.exit_code,
         stdout=finished.stdout,
         stderr=finished.stderr,
@@ -143,25 +265,15 @@ def _receipt(
         duration_ms=finished.duration_ms,
         timestamp=timestamp,
         left_behind=finished.left_behind,
-        fault=fault,
+        fault=outcome.fault,
+        scan_id=plan.scan_id,
+        output_file=outcome.output_file,
+        output_blobs=blobs,
+        notes=plan.notes,
     )
+    write = content_of if manifest.output.envelope else bare_content_of
     return Receipt(
-        status=_STATUS[status],
-        content=content_of(envelope, parsed),
+        status=_STATUS[outcome.status],
+        content=write(envelope, parsed),
         evidence=envelope.to_text(),
     )
-
-
-def _judge(
-    call: Call, manifest: Manifest, finished: Finished
-) -> tuple[EnvelopeStatus, str | None, Parsed | None]:
-    if finished.exit_code is None:
-        seconds = call.definition.timeout_ms / 1000
-        return "timeout", f"the program did not end within {seconds:g} s", None
-    if finished.exit_code not in manifest.success_exit:
-        return "error", None, None
-    stdout = finished.stdout
-    parsed = parse_output(manifest.output, stdout.text, complete=not stdout.truncated)
-    if parsed and parsed.fault:
-        return "error", parsed.fault, parsed
-    return "success", None, parsed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import secrets
 import subprocess
@@ -13,53 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artificer.contracts.envelope import Stream
+from artificer.contracts.manifest_keys import LimitKeys
+from artificer.tools.capture import Capture
+from artificer.tools.limits import set_limits
 from artificer.tools.pipes import PipeReader
 from artificer.tools.tree import MARK, ProcessTree, exit_of
 
-HEAD_BYTES = 1024 * 1024
-"""Bytes kept from the beginning of a stream."""
-
-TAIL_BYTES = 64 * 1024
-"""Bytes kept from its end, when it is longer."""
-
 DRAIN_GRACE = 0.2
 """Seconds that output may still arrive after the program has ended, while others hold its pipe."""
-
-
-class Capture:
-    """Keeps the head and the tail of a stream, and the hash and the length of all of it."""
-
-    def __init__(self) -> None:
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._hash = hashlib.sha256()
-        self.size = 0
-
-    def take(self, data: bytes) -> None:
-        """Take the next bytes."""
-        self.size += len(data)
-        self._hash.update(data)
-        room = HEAD_BYTES - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
-        if data:
-            self._tail += data
-            if len(self._tail) > 2 * TAIL_BYTES:  # cut now and then, not at every piece
-                del self._tail[:-TAIL_BYTES]
-
-    @property
-    def digest(self) -> str:
-        """Digest of all bytes."""
-        return "sha256:" + self._hash.hexdigest()
-
-    def stream(self) -> Stream:
-        """What was kept, as text; bytes that are no UTF-8 become U+FFFD."""
-        tail = bytes(self._tail[-TAIL_BYTES:])
-        missing = self.size - len(self._head) - len(tail)
-        middle = f"\n… {missing} bytes left out …\n".encode() if missing else b""
-        text = (bytes(self._head) + middle + tail).decode("utf-8", "replace")
-        return Stream(text=text, size=self.size, truncated=bool(missing))
 
 
 @dataclass(frozen=True)
@@ -75,24 +35,33 @@ class Finished:
 
 
 async def run_process(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, seconds: float
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    seconds: float,
+    limits: LimitKeys | None = None,
+    stdout: Capture | None = None,
 ) -> Finished:
     """Run a program to its end, or until its time is up.
 
     It gets this environment and no other, an empty standard input and a session of its own. This
     returns when the program has exited, even if something it left behind still holds its output;
     that, and at a timeout or a cancellation the program with all its descendants, is ended first.
+    ``limits`` hold for it and, each for itself, for its children. ``stdout`` is where its output
+    goes, for a caller who wants all of it.
 
     Raises OSError when the program cannot be started.
     """
     started = time.monotonic()
-    outputs = (Capture(), Capture())
+    outputs = (stdout or Capture(), Capture())
     mark = secrets.token_hex(8)
     process, descriptors = _start(argv, {**env, MARK: mark}, cwd)
     tree = ProcessTree(process.pid, mark)
     readers = [PipeReader(d, out.take) for d, out in zip(descriptors, outputs, strict=True)]
     exited, left_behind = False, 0
     try:
+        set_limits(process.pid, limits)
         async with asyncio.timeout(seconds):
             await exit_of(process.pid)
             exited = True

@@ -1,0 +1,124 @@
+"""What became of a program's run: its status, and what its output says."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from artificer.contracts.envelope import EnvelopeStatus
+from artificer.contracts.manifest_keys import OutputKeys
+from artificer.contracts.output import Parsed, checked, parse_output
+from artificer.contracts.output_formats import read_json
+from artificer.ports import BlobStore
+from artificer.tools.capture import HEAD_BYTES, Capture
+from artificer.tools.process import Finished, run_process
+from artificer.values.text import clip
+
+if TYPE_CHECKING:
+    from artificer.tools.command import CommandTool
+
+_NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Status and results of a run; ``output_file`` is the file that was read, if one was."""
+
+    status: EnvelopeStatus
+    fault: str | None = None
+    parsed: Parsed | None = None
+    output_file: str | None = None
+
+
+def keep_output(stdout: Capture, blobs: BlobStore) -> tuple[str, ...]:
+    """Store an output in pieces, and return their digests in order."""
+    return tuple(blobs.put(piece) for piece in stdout.pieces())
+
+
+async def judge_output(
+    tool: CommandTool,
+    output_file: Path | None,
+    env: Mapping[str, str],
+    cwd: Path,
+    finished: Finished,
+    stdout: Capture,
+    seconds: float,
+) -> Outcome:
+    """Say what became of a run that ended by itself.
+
+    A parser of the manifest's own gets ``seconds``. What the program wrote into
+    ``output_file`` is read in the place of its standard output.
+    """
+    manifest = tool.manifest
+    if finished.exit_code not in manifest.success_exit:
+        return Outcome("error")
+    rule = manifest.output
+    text, complete, written = finished.stdout.text, not finished.stdout.truncated, None
+    if output_file is not None and (found := await asyncio.to_thread(_read, output_file)):
+        (text, complete), written = found, str(output_file)
+    if rule.script is not None and output_file is not None:
+        if written is None:
+            await asyncio.to_thread(_write, output_file, stdout)
+        argv = (tool.program(rule.script), str(output_file))
+        parsed: Parsed | None = await _run_parser(argv, rule, env, cwd, tool, seconds)
+        written = str(output_file)
+    else:
+        parsed = parse_output(rule, text, complete=complete)
+        if parsed is None and written is not None:
+            parsed = Parsed(text)
+    if parsed is not None and parsed.fault:
+        return Outcome("error", parsed.fault, parsed, written)
+    return Outcome("success", None, parsed, written)
+
+
+async def _run_parser(
+    argv: tuple[str, ...],
+    rule: OutputKeys,
+    env: Mapping[str, str],
+    cwd: Path,
+    tool: CommandTool,
+    seconds: float,
+) -> Parsed:
+    """Run the manifest's own parser, with the program's limits; it prints JSON."""
+    try:
+        finished = await run_process(
+            argv, env=env, cwd=cwd, seconds=seconds, limits=tool.manifest.tool.limits
+        )
+    except OSError as error:
+        return Parsed(fault=f"the parser could not be started: {error.strerror or error}")
+    if finished.exit_code is None:
+        return Parsed(fault="the parser did not end in time")
+    if finished.exit_code != 0:
+        said = clip(finished.stderr.text.strip(), 500)
+        return Parsed(fault=f"the parser ended with {finished.exit_code}: {said}")
+    if finished.stdout.truncated:
+        return Parsed(fault="the parser's output is too long")
+    try:
+        results = read_json(finished.stdout.text)
+    except (ValueError, RecursionError) as error:
+        return Parsed(fault=f"the parser's output is not JSON: {clip(str(error), 200)}")
+    return checked(rule, results)
+
+
+def _read(file: Path) -> tuple[str, bool] | None:
+    """The beginning of a regular file, and whether that is all; None for anything else."""
+    try:
+        descriptor = os.open(file, _NO_LINKS)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = opened.read(HEAD_BYTES + 1)
+    return data[:HEAD_BYTES].decode("utf-8", "replace"), len(data) <= HEAD_BYTES
+
+
+def _write(file: Path, stdout: Capture) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.writelines(stdout.pieces())

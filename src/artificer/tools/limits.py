@@ -1,0 +1,42 @@
+"""Limits of what a program may use, set on it from outside right after its start.
+
+Not between fork and exec: a ``preexec_fn`` would cost the vfork, and with it milliseconds that
+grow with our memory. What the program does in the microseconds before is not limited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import resource
+
+from artificer.contracts.manifest_keys import LimitKeys
+
+_MIB = 1024 * 1024
+
+
+def set_limits(pid: int, limits: LimitKeys | None) -> None:
+    """Limit a child of ours, and whatever it starts from then on.
+
+    Raises OSError where the system cannot do so (it is not Linux).
+    """
+    wanted = _wanted(limits) if limits is not None else {}
+    if wanted and not hasattr(resource, "prlimit"):
+        raise OSError(errno.ENOSYS, "limits need Linux")
+    for kind, most in wanted.items():
+        with contextlib.suppress(ProcessLookupError):  # it has ended already
+            _, hard = resource.prlimit(pid, kind)
+            if hard != resource.RLIM_INFINITY:
+                most = min(most, hard)
+            resource.prlimit(pid, kind, (most, most))
+
+
+def _wanted(limits: LimitKeys) -> dict[int, int]:
+    """The limits that a manifest names, in the system's units."""
+    named = {
+        resource.RLIMIT_AS: (limits.memory_mb, _MIB),
+        resource.RLIMIT_CPU: (limits.cpu_seconds, 1),
+        resource.RLIMIT_NOFILE: (limits.files, 1),
+        resource.RLIMIT_FSIZE: (limits.file_mb, _MIB),
+    }
+    return {kind: count * unit for kind, (count, unit) in named.items() if count is not None}
