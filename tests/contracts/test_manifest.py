@@ -57,8 +57,6 @@ def test_what_is_not_toml_says_where() -> None:
 @pytest.mark.parametrize(
     ("section", "key"),
     [
-        ('[http]\nmethod = "GET"', "http"),
-        ('[mcp]\nserver = "s"', "mcp"),
         ('[session]\nstartup_command = "x"', "session"),
         ('[browser]\nengine = "cdp"', "browser"),
     ],

@@ -282,9 +282,9 @@ def _body_faults(keys: HttpKeys) -> Iterator[Misread]:
 def _name_faults(template: HttpTemplate, arguments: Mapping[str, Argument]) -> Iterator[Misread]:
     used = {part.argument for part in template.parts if part.argument}
     for name in sorted(used - {*arguments}):
-        yield Misread("url" if template.whole == name else "", f"{{{name}}} is no argument")
+        yield Misread("url", f"{{{name}}} is no argument")
     for name in (name for name in arguments if name not in used):
-        yield Misread("", f"the argument {name!r} is not used by the request")
+        yield Misread("url", f"the argument {name!r} is not used by the request")
     needed = {p.argument for p in (*template.authority, *template.path) if p.argument}
     needed |= {template.whole} if template.whole else set()
     for name in sorted(needed & {*arguments}):

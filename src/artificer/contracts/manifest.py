@@ -17,8 +17,10 @@ from artificer.contracts.command_read import (
     read_groups,
 )
 from artificer.contracts.custom_types import FolderKeys
-from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import Backend, ToolDefinition
 from artificer.contracts.envelope import output_schema
+from artificer.contracts.http_keys import HttpKeys, McpKeys
+from artificer.contracts.http_template import HttpTemplate, read_template
 from artificer.contracts.manifest_check import (
     command_faults,
     executor_faults,
@@ -48,14 +50,16 @@ SUFFIX = ".clad.toml"
 class Manifest(Value):
     """A tool as its file declares it. Arguments stand in the order of their positions.
 
-    ``groups`` are the command, unless an ``executor`` performs it. ``warnings`` say what
-    ``compat`` let pass.
+    ``groups`` are the command, unless an ``executor``, a request (``http``) or another server's
+    tool (``mcp``) performs it. ``warnings`` say what ``compat`` let pass.
     """
 
     tool: ToolKeys
     arguments: tuple[Argument, ...]
     groups: tuple[Group, ...] = ()
     executor: str | None = None
+    http: HttpTemplate | None = None
+    mcp: McpKeys | None = None
     constants: dict[str, JsonValue]
     success_exit: tuple[int, ...] = (0,)
     output: OutputKeys
@@ -91,8 +95,15 @@ class Manifest(Value):
             risk=self.tool.risk_tier,
             human_approval=self.tool.human_approval,
             timeout_ms=self.tool.timeout_seconds * 1000,
-            backend="command",
+            backend=self.backend,
         )
+
+    @property
+    def backend(self) -> Backend:
+        """What performs its calls."""
+        if self.http is not None:
+            return "http"
+        return "command" if self.mcp is None else "mcp"
 
     @property
     def mentions(self) -> frozenset[str]:
@@ -162,6 +173,8 @@ def _assemble(
     keys = _checked_arguments(keys, faults, compat=compat)
     faults += _backend_faults(keys)
     groups = _read_command(keys, keys.command, faults, compat=compat) if keys.command else ()
+    http = _read_http(keys, keys.http, faults) if keys.http else None
+    faults += _mcp_faults(keys)
     faults += _output_faults(keys.output)
     if any(not (compat and fault.lenient) for fault in faults):
         return None
@@ -171,6 +184,8 @@ def _assemble(
         arguments=tuple(sorted(keys.args.values(), key=lambda argument: argument.position)),
         groups=groups,
         executor=command.executor,
+        http=http,
+        mcp=keys.mcp,
         constants=dict(command.defaults),
         success_exit=command.success_exit,
         output=keys.output,
@@ -215,6 +230,17 @@ def _read_command(
         known = known_names(keys, command)
         groups = tuple(literal_placeholders(group, known) for group in groups)
     return groups
+
+
+def _read_http(keys: ManifestKeys, http: HttpKeys, faults: list[Fault]) -> HttpTemplate | None:
+    template, misread = read_template(http, keys.args)
+    faults += [Fault(("http", *fault.key.split(".", 1)), fault.message) for fault in misread]
+    return template
+
+
+def _mcp_faults(keys: ManifestKeys) -> list[Fault]:
+    mapped = keys.mcp.field_map if keys.mcp else {}
+    return [Fault(("mcp", "field_map", n), "is no argument") for n in mapped if n not in keys.args]
 
 
 def _output_faults(output: OutputKeys) -> list[Fault]:

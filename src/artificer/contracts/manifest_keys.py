@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 
 from artificer.contracts.arg_types import Argument
 from artificer.contracts.definition import EffectClass, Risk
+from artificer.contracts.http_keys import HttpKeys, McpKeys
 from artificer.values.base import Value
 from artificer.values.canon import MAX_SAFE_INTEGER
 
@@ -24,7 +25,7 @@ In the order in which the reference prefers them when there are several, the las
 """
 
 LATER: dict[str, tuple[str, ...]] = {
-    "": ("http", "mcp", "session", "browser"),
+    "": ("session", "browser"),
     "tool": ("mode",),
 }
 """Keys of the format that this release does not read, by section: refused, never ignored."""
@@ -143,5 +144,7 @@ class ManifestKeys(Value):
     tool: ToolKeys
     args: dict[str, Argument] = Field(default_factory=dict)
     command: CommandKeys | None = None
+    http: HttpKeys | None = None
+    mcp: McpKeys | None = None
     output: OutputKeys = OutputKeys()
     examples: tuple[ExampleKeys, ...] = ()

@@ -1,0 +1,54 @@
+"""Manifests whose calls are requests, or tools of another MCP server."""
+
+from __future__ import annotations
+
+import pytest
+
+from artificer.contracts.manifest import parse_manifest
+from artificer.errors import ManifestError
+
+TOOL = """
+[tool]
+name = "t"
+version = "1"
+description = "d"
+effect = "keyed"
+
+[args.x]
+required = true
+"""
+
+
+@pytest.mark.req("manifest-backends")
+def test_a_manifest_may_be_a_request() -> None:
+    text = TOOL + '[http]\nmethod = "POST"\nurl = "https://h/{x}"\nbody = { x = "{x}" }\n'
+    manifest = parse_manifest(text, "t.clad.toml")
+    assert manifest.http
+    assert (manifest.definition.backend, manifest.definition.effect) == ("http", "keyed")
+    assert manifest.definition.input_schema["required"] == ["x"]
+
+
+@pytest.mark.req("manifest-backends")
+def test_a_manifest_may_be_another_servers_tool() -> None:
+    text = TOOL + '[mcp]\nserver = "s"\ntool = "search"\nfield_map = { x = "query" }\n'
+    manifest = parse_manifest(text, "t.clad.toml")
+    assert manifest.mcp
+    assert manifest.mcp.field_map == {"x": "query"}
+    assert manifest.definition.backend == "mcp"
+
+
+@pytest.mark.req("manifest-backends")
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ('[http]\nurl = "ftp://h/{x}"\n', "t.clad.toml:11: http.url: must begin with http"),
+        ('[http]\nurl = "http://h/{x}"\nheader = {}\n', "http.header: is not a known key"),
+        ('[http]\nurl = "http://h/{x}"\n[http.headers]\nHost = "a"\n', "headers.Host: is written"),
+        ('[mcp]\nserver = "s"\ntool = "t"\nfield_map = { y = "z" }\n', "field_map.y: is no arg"),
+        ('[mcp]\nserver = "s"\ntool = "t"\n[http]\nurl = "http://h/{x}"\n', "a second backend"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(section: str, message: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        parse_manifest(TOOL + section, "t.clad.toml")
+    assert message in caught.value.message
