@@ -52,6 +52,8 @@ class Config(_Section):
     project: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,64}$")
     model: str | None = None
     tools: tuple[Path, ...] = ()
+    tools_compat: bool = False
+    tools_keys: tuple[Path, ...] = ()
     durability: Durability = "power"
     local_model: Path | None = None
     policy: Policy = Policy()

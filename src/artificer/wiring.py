@@ -42,6 +42,8 @@ class Storage:
     journal: Journal
     blobs: BlobStore
     close: Callable[[], Any] | None = None
+    evidence: Path | None = None
+    """Where the calls of tools that need a folder get it; None for a temporary one."""
 
 
 async def open_storage(config: Config) -> Storage:
@@ -50,7 +52,8 @@ async def open_storage(config: Config) -> Storage:
     folder.mkdir(parents=True, exist_ok=True)
     journal = SqliteJournal(folder / "journal.db", config.durability)
     await journal.open()
-    return Storage(journal, DiskStore(folder / "blobs", config.durability), journal.aclose)
+    blobs = DiskStore(folder / "blobs", config.durability)
+    return Storage(journal, blobs, journal.aclose, folder / "evidence")
 
 
 def memory_storage() -> Storage:
@@ -99,7 +102,9 @@ class ToolBox:
                 )
 
 
-def build_tools(tools: Iterable[Tool], *, kind: RunKind, blobs: BlobStore) -> ToolBox:
+def build_tools(
+    tools: Iterable[Tool], *, kind: RunKind, storage: Storage, config: Config
+) -> ToolBox:
     """Collect the tools of a run.
 
     Raises:
@@ -116,25 +121,26 @@ def build_tools(tools: Iterable[Tool], *, kind: RunKind, blobs: BlobStore) -> To
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))
-                executors.append(_commands(folder))
+                executors.append(_commands(folder, storage, config))
         else:
             executors.append(item)
     if functions:
         executors.append(FunctionExecutor(functions))
     if KINDS[kind].makes_artifacts:
-        executors.append(ArtifactExecutor(blobs))
+        executors.append(ArtifactExecutor(storage.blobs))
     definitions = toolset(tuple(tool for executor in executors for tool in executor.tools))
     by_name = {tool.name: executor for executor in executors for tool in executor.tools}
     return ToolBox(definitions, by_name, tuple(folders))
 
 
-def _commands(folder: Path) -> Executor:
+def _commands(folder: Path, storage: Storage, config: Config) -> Executor:
     from artificer.tools.command import CommandExecutor
     from artificer.tools.loader import load_folder
 
     if not folder.is_dir():
         raise NotFoundError(f"There is no folder {str(folder)!r} with tools.")
-    return CommandExecutor(load_folder(folder))
+    tools = load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
+    return CommandExecutor(tools, blobs=storage.blobs, evidence=storage.evidence)
 
 
 def split_model(model: str) -> tuple[str, str]:

@@ -176,7 +176,7 @@ class World:
         """
         provider, name = self._provider(model)
         box = build_tools(
-            [*self.config.tools, *tools], kind=kind, blobs=self._storage.blobs
+            [*self.config.tools, *tools], kind=kind, storage=self._storage, config=self.config
         ).narrowed(offer)
         box.must_offer(choices or ())
         spec = RunSpec(
@@ -221,7 +221,9 @@ class World:
             return self._run(run_id, before.state)
         spec = before.state.given
         provider = model or build_provider(spec.provider, self.config)
-        box = build_tools([*spec.sources, *tools], kind=spec.kind, blobs=self._storage.blobs)
+        box = build_tools(
+            [*spec.sources, *tools], kind=spec.kind, storage=self._storage, config=self.config
+        )
         box.must_match(spec.tools())
         engine = build_engine(
             self._storage, provider, box, self.config, approver=approver, observer=observer
