@@ -40,6 +40,10 @@ TABLES = {
 }
 
 
+class Locked(OperatorError):
+    """Another process holds the file. Nothing was written."""
+
+
 def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.Connection:
     """Open the journal's file, making it when it is absent or empty.
 
@@ -184,7 +188,7 @@ def designed(error: Exception, path: Path) -> ArtificerError:
     if code == sqlite3.SQLITE_NOTADB:
         return not_a_journal(path)
     if is_busy(error):
-        return OperatorError(
+        return Locked(
             f"The journal {path} is locked by another process.",
             hint="Nothing was written. Try again when the other process is done with it.",
         )

@@ -1,0 +1,118 @@
+"""What is written between BEGIN and COMMIT, and the one way to commit it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from artificer.errors import ArtificerError, TamperedError
+from artificer.journal.audit import Tip
+from artificer.journal.chain import fenced, next_world, run_seal
+from artificer.journal.database import FAULTS, designed
+from artificer.ports import Head, Lease, Record, RunHead
+
+
+class Transaction:
+    """What one unit of work may do, between BEGIN and COMMIT."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        row = db.execute("SELECT position, world FROM tip").fetchone()
+        if row is None:
+            raise TamperedError("The journal does not say where its world chain ends.")
+        self._tip = self._start = Tip(*row)
+
+    def acquire(self, run: str) -> Lease:
+        """Give the run a new epoch, and make the run when it is unknown."""
+        row = self._db.execute(
+            "SELECT number, epoch, seq, hash FROM runs WHERE run = ?", (run,)
+        ).fetchone()
+        if row is None:
+            (number,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchone()
+            epoch, seq, hash_ = 1, 0, ""
+            self._db.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)",
+                (number, run, epoch, seq, hash_, run_seal(number, run, epoch)),
+            )
+        else:
+            number, epoch, seq, hash_ = row[0], row[1] + 1, row[2], row[3]
+            self._db.execute(
+                "UPDATE runs SET epoch = ?, seal = ? WHERE run = ?",
+                (epoch, run_seal(number, run, epoch), run),
+            )
+        return Lease(epoch=epoch, head=Head(seq=seq, hash=hash_))
+
+    def append(
+        self, run: str, epoch: int, head: Head, records: Sequence[Record], new_head: Head
+    ) -> Head:
+        """Append records that are known to lead from ``head`` to ``new_head``.
+
+        The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
+        the epoch and knows the head, and it comes first, so a refused append has written nothing
+        and its neighbours in the transaction go on.
+        """
+        moved = self._db.execute(
+            "UPDATE runs SET seq = ?, hash = ? "
+            "WHERE run = ? AND epoch = ? AND seq = ? AND hash = ?",
+            (new_head.seq, new_head.hash, run, epoch, head.seq, head.hash),
+        )
+        if moved.rowcount == 0:
+            raise self._fenced(run, epoch, head)
+        for record in records:
+            world = next_world(self._tip.world, record.hash)
+            self._tip = Tip(self._tip.position + 1, world)
+            self._db.execute(
+                "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
+                (self._tip.position, run, record.seq, record.hash, record.body, world),
+            )
+        return new_head
+
+    def finish(self) -> None:
+        """Write down where the world chain ends now."""
+        if self._tip != self._start:
+            self._db.execute(
+                "UPDATE tip SET position = ?, world = ?", (self._tip.position, self._tip.world)
+            )
+
+    def _fenced(self, run: str, epoch: int, head: Head) -> ArtificerError:
+        row = self._db.execute("SELECT epoch, seq, hash FROM runs WHERE run = ?", (run,)).fetchone()
+        found = row and RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
+        return fenced(run, epoch, head, found)
+
+
+Work = Callable[[Transaction], Any]
+
+
+def commit(db: sqlite3.Connection, path: Path, works: Sequence[Work]) -> list[Any]:
+    """Do units of work in one transaction; return each one's result or error once it is durable.
+
+    An ArtificerError that a unit raises before it writes anything is its own alone. When the
+    transaction itself fails, nothing was written.
+    """
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    except FAULTS as error:
+        return [designed(error, path) for _ in works]
+    try:
+        transaction = Transaction(db)
+        outcomes = [_attempt(work, transaction) for work in works]
+        transaction.finish()
+        db.execute("COMMIT")
+    except (TamperedError, *FAULTS) as error:
+        with suppress(sqlite3.Error):  # SQLite has rolled back by itself after most faults
+            db.execute("ROLLBACK")
+        if len(works) == 1:
+            return [designed(error, path)]
+        # One that cannot be written costs the others their shared commit, not their work.
+        return [outcome for work in works for outcome in commit(db, path, [work])]
+    return outcomes
+
+
+def _attempt(work: Work, transaction: Transaction) -> Any:
+    try:
+        return work(transaction)
+    except ArtificerError as refused:
+        return refused
