@@ -2,82 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_schema import ANTHROPIC_STRICT
 from artificer.errors import MissingExtraError
 from artificer.ports import Memo, Payload
-from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, to_payload
-from artificer.providers.sdk import ClientOfLoop, Endpoint, open_stream_with
+from artificer.providers.sdk import SdkProvider
 from artificer.values.blocks import Message
-from artificer.values.model import Delta, ModelFailure, ModelReply
 
 
-class Anthropic:
-    """A provider of Anthropic Messages: Anthropic itself, or a server that speaks it.
+class Anthropic(SdkProvider[MessagesDialect]):
+    """A provider of Anthropic Messages: Anthropic itself, or a server that speaks it."""
 
-    Strict tools are on for Anthropic itself and off for a foreign ``base_url``, unless
-    ``dialect`` says otherwise. The key comes from ``api_key`` or, when a request is sent, from
-    the environment variable ``key_variable``.
-    """
-
-    def __init__(
-        self,
-        name: str = "anthropic",
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        key_variable: str | None = None,
-        dialect: MessagesDialect | None = None,
-        limits: Limits | None = None,
-    ) -> None:
-        self._name = name
-        self._endpoint = Endpoint("ANTHROPIC", base_url, api_key, key_variable)
-        self._limits = limits or Limits()
-        self._client = ClientOfLoop()
-        own = base_url is None
-        self._dialect = dialect or MessagesDialect(name, strict=ANTHROPIC_STRICT if own else None)
-
-    @property
-    def name(self) -> str:
-        """The word before the slash in a model's name."""
-        return self._name
+    vendor = "ANTHROPIC"
+    own_name = "anthropic"
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
         return to_payload(request, messages, memo, self._dialect)
 
-    async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
-    ) -> ModelReply | ModelFailure:
-        """Ask the model. Raises MissingExtraError when the SDK is not installed."""
-        key = self._endpoint.key()
-        if isinstance(key, ModelFailure):
-            return key
-        client = self._client.get(key, self._new_client)
-        return await generate_with_attempts(
-            open_stream_with(client.messages.create, payload),
-            lambda: MessagesStream(self._dialect, payload.tools),
-            on_delta,
-            self._limits,
-            secret=key,
-        )
+    def _usual_dialect(self, name: str, *, own: bool) -> MessagesDialect:
+        return MessagesDialect(name, strict=ANTHROPIC_STRICT if own else None)
 
     def _new_client(self, key: str) -> Any:
         try:
             from anthropic import AsyncAnthropic
         except ImportError as error:
             raise MissingExtraError("anthropic", needed_for="A model of Anthropic's") from error
-        return AsyncAnthropic(
-            api_key=key,
-            base_url=self._endpoint.base_url,
-            max_retries=0,
-            timeout=self._limits.request,
-        )
+        base_url, timeout = self._endpoint.base_url, self._limits.request
+        return AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+    def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
+        create: Callable[..., Awaitable[Any]] = client.messages.create
+        return create
+
+    def _reply_stream(self, payload: Payload) -> MessagesStream:
+        return MessagesStream(self._dialect, payload.tools)

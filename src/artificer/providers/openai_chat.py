@@ -2,77 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_schema import OPENAI_STRICT
 from artificer.ports import Memo, Payload
-from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
-from artificer.providers.sdk import ClientOfLoop, Endpoint, new_openai_client, open_stream_with
+from artificer.providers.sdk import OpenAISdkProvider
 from artificer.values.blocks import Message
-from artificer.values.model import Delta, ModelFailure, ModelReply
 
 
-class OpenAIChat:
+class OpenAIChat(OpenAISdkProvider[ChatDialect]):
     """A provider of Chat Completions: OpenAI itself, OpenRouter, Ollama, vLLM, llama.cpp.
 
-    Without ``base_url`` this is OpenAI: strict tools, ``max_completion_tokens``. With one it is a
-    foreign server, which gets what all of them understand: ``max_tokens`` and no strict tools;
-    pass ``dialect`` for one that differs. ``key_variable`` names the environment variable that
-    holds the key; it is read when a request is sent.
+    OpenAI itself wants ``max_completion_tokens``; all others understand ``max_tokens``.
     """
 
-    def __init__(
-        self,
-        name: str = "openai-chat",
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        key_variable: str | None = None,
-        dialect: ChatDialect | None = None,
-        limits: Limits | None = None,
-    ) -> None:
-        self._name = name
-        self._endpoint = Endpoint("OPENAI", base_url, api_key, key_variable)
-        self._limits = limits or Limits()
-        self._client = ClientOfLoop()
-        own = base_url is None
-        self._dialect = dialect or ChatDialect(
-            name,
-            max_tokens_key="max_completion_tokens" if own else "max_tokens",
-            strict=OPENAI_STRICT if own else None,
-        )
-
-    @property
-    def name(self) -> str:
-        """The word before the slash in a model's name."""
-        return self._name
+    own_name = "openai-chat"
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
         return to_payload(request, messages, memo, self._dialect)
 
-    async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
-    ) -> ModelReply | ModelFailure:
-        """Ask the model. Raises MissingExtraError when the SDK is not installed."""
-        key = self._endpoint.key()
-        if isinstance(key, ModelFailure):
-            return key
-        client = self._client.get(key, self._new_client)
-        return await generate_with_attempts(
-            open_stream_with(client.chat.completions.create, payload),
-            lambda: ChatStream(self._dialect, payload.tools),
-            on_delta,
-            self._limits,
-            secret=key,
-        )
+    def _usual_dialect(self, name: str, *, own: bool) -> ChatDialect:
+        if not own:
+            return ChatDialect(name)
+        return ChatDialect(name, strict=OPENAI_STRICT, max_tokens_key="max_completion_tokens")
 
-    def _new_client(self, key: str) -> Any:
-        return new_openai_client(key, self._endpoint.base_url, self._limits)
+    def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
+        create: Callable[..., Awaitable[Any]] = client.chat.completions.create
+        return create
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+    def _reply_stream(self, payload: Payload) -> ChatStream:
+        return ChatStream(self._dialect, payload.tools)

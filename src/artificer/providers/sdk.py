@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
+from artificer.contracts.definition import ModelRequest
 from artificer.errors import MissingExtraError
-from artificer.ports import Payload
-from artificer.providers.attempts import Limits, OpenStream
+from artificer.ports import Memo, Payload
+from artificer.providers.assembler import ReplyStream
+from artificer.providers.attempts import Limits, OpenStream, generate_with_attempts
+from artificer.providers.dialects import Dialect
 from artificer.providers.failures import failure
-from artificer.values.model import ModelFailure
+from artificer.values.blocks import Message
+from artificer.values.model import Delta, ModelFailure, ModelReply
+
+D = TypeVar("D", bound=Dialect)
 
 _DEMANDED = frozenset({"model", "messages", "max_tokens", "input", "stream"})
 
@@ -70,13 +77,94 @@ class ClientOfLoop:
             await client.close()
 
 
-def new_openai_client(key: str, base_url: str | None, limits: Limits) -> Any:
-    """Build the SDK's client, without its own retries. Raises MissingExtraError."""
-    try:
-        from openai import AsyncOpenAI
-    except ImportError as error:
-        raise MissingExtraError("openai", needed_for="A model of OpenAI's protocols") from error
-    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=limits.request)
+class SdkProvider(ABC, Generic[D]):
+    """A provider that speaks through an official SDK: to the vendor, or to another's server.
+
+    Without ``base_url`` this is the vendor itself. With one it is a foreign server, which gets
+    what all of them understand, and no strict tools; pass ``dialect`` for one that differs.
+    :class:`Endpoint` says which key is used.
+    """
+
+    vendor: ClassVar[str]
+    """Prefix of the environment variables that hold the vendor's key and base URL."""
+
+    own_name: ClassVar[str]
+    """The provider's name where none is given."""
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        key_variable: str | None = None,
+        dialect: D | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._name = name or self.own_name
+        self._endpoint = Endpoint(self.vendor, base_url, api_key, key_variable)
+        self._limits = limits or Limits()
+        self._client = ClientOfLoop()
+        self._dialect = dialect or self._usual_dialect(self._name, own=base_url is None)
+
+    @property
+    def name(self) -> str:
+        """The word before the slash in a model's name."""
+        return self._name
+
+    @abstractmethod
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        """Map a request. Pure."""
+
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
+        """Ask the model. Raises MissingExtraError when the SDK is not installed."""
+        key = self._endpoint.key()
+        if isinstance(key, ModelFailure):
+            return key
+        client = self._client.get(key, self._new_client)
+        return await generate_with_attempts(
+            open_stream_with(self._create(client), payload),
+            lambda: self._reply_stream(payload),
+            on_delta,
+            self._limits,
+            secret=key,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    @abstractmethod
+    def _usual_dialect(self, name: str, *, own: bool) -> D:
+        """The dialect of the vendor itself (``own``), or of a foreign server."""
+
+    @abstractmethod
+    def _new_client(self, key: str) -> Any:
+        """The SDK's client, without its own retries. Raises MissingExtraError."""
+
+    @abstractmethod
+    def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
+        """The client's method that begins a stream."""
+
+    @abstractmethod
+    def _reply_stream(self, payload: Payload) -> ReplyStream:
+        """What assembles the reply to this request."""
+
+
+class OpenAISdkProvider(SdkProvider[D]):
+    """A provider over OpenAI's SDK, which speaks two protocols."""
+
+    vendor = "OPENAI"
+
+    def _new_client(self, key: str) -> Any:
+        try:
+            from openai import AsyncOpenAI
+        except ImportError as error:
+            raise MissingExtraError("openai", needed_for="A model of OpenAI's protocols") from error
+        base_url, timeout = self._endpoint.base_url, self._limits.request
+        return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
 
 
 def open_stream_with(create: Callable[..., Awaitable[Any]], payload: Payload) -> OpenStream:
