@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tools_support import commit_all
 
 from artificer.errors import ManifestError
 from artificer.ports import Call
-from artificer.tools.command import CommandExecutor, child_environment
+from artificer.tools.command import CommandExecutor
 from artificer.tools.loader import load_folder
-from artificer.tools.process import run_process
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 
@@ -87,19 +86,10 @@ async def test_the_examples_do_what_they_say(
     if not shutil.which(manifest.tool.binary):
         pytest.skip(f"{manifest.tool.binary} is not installed")
     if name == "git_log":
-        await _commit(tmp_path)
+        await commit_all(tmp_path)
     receipt = await executor.execute(Call("r", "c", manifest.definition, given, "k"))
     assert receipt.status == "ok", receipt.content
     assert words in receipt.content
-
-
-async def _commit(folder: Path) -> None:
-    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "a first commit"]):
-        finished = await run_process(
-            ["git", *command], env=child_environment(os.environ), cwd=folder, seconds=30
-        )
-        assert finished.exit_code == 0, finished.stderr.text
 
 
 @pytest.mark.req("manifest-examples")

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from artificer.tools.command import child_environment
+from artificer.tools.process import run_process
+
 WRITER = "import sys,time\nwhile True: open(sys.argv[1],'a').write('x'); time.sleep(0.02)"
 """A Python script that keeps on writing to the file it is given."""
 
@@ -51,3 +54,13 @@ async def appears(path: Path) -> None:
             return
         await asyncio.sleep(0.005)
     raise AssertionError(f"{path} stayed empty")
+
+
+async def commit_all(folder: Path) -> None:
+    """Make a folder a repository with one commit of what is in it."""
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "a first commit"]):
+        finished = await run_process(
+            ["git", *command], env=child_environment(os.environ), cwd=folder, seconds=30
+        )
+        assert finished.exit_code == 0, finished.stderr.text
