@@ -13,10 +13,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from artificer.contracts.definition import EffectClass, Risk
 from artificer.core.policy import Policy
 from artificer.errors import ConfigError
 from artificer.ports import Durability
@@ -45,6 +46,41 @@ class PriceConfig(_Section):
     cached: float | None = Field(default=None, ge=0)
 
 
+ServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+
+
+class McpServerConfig(_Section):
+    """Another MCP server: ``[mcp.servers.NAME]``, started by ``command`` or found at ``url``.
+
+    Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``allow`` names the tools that
+    are taken; with none, only manifests use the server. ``effect``, ``risk`` and
+    ``human_approval`` are those of all its tools: what it says of them itself is not believed.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str = Field(default="", pattern=r"^(https?://.+)?$")
+    env: Mapping[str, str] = Field(default_factory=dict)
+    headers: Mapping[str, str] = Field(default_factory=dict)
+    allow: tuple[str, ...] | None = None
+    effect: EffectClass = "once"
+    risk: Risk = "low"
+    human_approval: bool = False
+    timeout_seconds: int = Field(default=60, gt=0, le=86_400)
+    start_seconds: int = Field(default=30, gt=0, le=600)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("needs either 'command' or 'url'")
+        return self
+
+
+class McpConfig(_Section):
+    """``[mcp]``"""
+
+    servers: Mapping[ServerName, McpServerConfig] = Field(default_factory=dict)
+
+
 class Config(_Section):
     """All settings. Paths are absolute or relative to the working directory."""
 
@@ -59,6 +95,7 @@ class Config(_Section):
     policy: Policy = Policy()
     providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
+    mcp: McpConfig = McpConfig()
 
     @property
     def project_folder(self) -> Path:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from artificer.config import Config, ProviderConfig
+from artificer.config import Config, McpServerConfig, ProviderConfig
 from artificer.contracts.definition import Toolset, toolset
 from artificer.core.spec import RunKind
 from artificer.errors import ConfigError, NotFoundError
@@ -27,6 +28,10 @@ from artificer.system import SystemClock
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.function import FunctionExecutor, FunctionTool
 from artificer.values.model import ToolChoice
+
+if TYPE_CHECKING:
+    from artificer.tools.command import CommandTool
+    from artificer.tools.mcp_servers import McpServers, Offer
 
 BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
 """Providers that need no ``[providers.NAME]`` section."""
@@ -103,9 +108,14 @@ class ToolBox:
 
 
 def build_tools(
-    tools: Iterable[Tool], *, kind: RunKind, storage: Storage, config: Config
+    tools: Iterable[Tool],
+    *,
+    kind: RunKind,
+    storage: Storage,
+    config: Config,
+    servers: McpServers | None = None,
 ) -> ToolBox:
-    """Collect the tools of a run.
+    """Collect the tools of a run. ``servers`` are those whose tools manifests may name.
 
     Raises:
         ManifestError: a manifest of a folder cannot be used.
@@ -121,7 +131,7 @@ def build_tools(
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))
-                executors.append(_commands(folder, storage, config))
+                executors += _manifests(folder, storage, config, servers)
         else:
             executors.append(item)
     if functions:
@@ -133,14 +143,65 @@ def build_tools(
     return ToolBox(definitions, by_name, tuple(folders))
 
 
-def _commands(folder: Path, storage: Storage, config: Config) -> Executor:
+def build_servers(config: Config, storage: Storage) -> McpServers:
+    """The MCP servers that are configured. None is started, or connected to, before it is used."""
+    from artificer.tools.mcp_servers import McpServers
+
+    return McpServers(
+        (_offer(name, server) for name, server in config.mcp.servers.items()), storage.blobs
+    )
+
+
+def _offer(name: str, server: McpServerConfig) -> Offer:
+    from artificer.contracts.mcp_tools import Contract
+    from artificer.tools.mcp_link import McpServer
+    from artificer.tools.mcp_servers import Offer
+
+    return Offer(
+        McpServer(
+            name=name,
+            command=server.command,
+            url=server.url,
+            env=server.env,
+            headers=server.headers,
+            start_seconds=server.start_seconds,
+        ),
+        Contract(
+            effect=server.effect,
+            risk=server.risk,
+            human_approval=server.human_approval,
+            timeout_ms=server.timeout_seconds * 1000,
+        ),
+        server.allow,
+    )
+
+
+def _manifests(
+    folder: Path, storage: Storage, config: Config, servers: McpServers | None
+) -> list[Executor]:
+    """The executors of a folder: one for its commands, one for its requests, one a server."""
     from artificer.tools.command import CommandExecutor
     from artificer.tools.loader import load_folder
 
     if not folder.is_dir():
         raise NotFoundError(f"There is no folder {str(folder)!r} with tools.")
     tools = load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
-    return CommandExecutor(tools, blobs=storage.blobs, evidence=storage.evidence)
+    by_backend: defaultdict[str, list[CommandTool]] = defaultdict(list)
+    for tool in tools:
+        by_backend[tool.manifest.backend].append(tool)
+    commands = CommandExecutor(
+        by_backend["command"], blobs=storage.blobs, evidence=storage.evidence
+    )
+    executors: list[Executor] = [commands]
+    if by_backend["http"]:
+        from artificer.tools.http import HttpExecutor
+
+        requests = [tool.manifest for tool in by_backend["http"]]
+        executors.append(HttpExecutor(requests, blobs=storage.blobs))
+    if by_backend["mcp"]:
+        servers = servers or build_servers(config, storage)
+        executors += servers.wanted([tool.manifest for tool in by_backend["mcp"]])
+    return executors
 
 
 def split_model(model: str) -> tuple[str, str]:

@@ -40,6 +40,7 @@ from artificer.wiring import (
     ToolBox,
     build_engine,
     build_provider,
+    build_servers,
     build_tools,
     memory_storage,
     open_storage,
@@ -175,31 +176,36 @@ class World:
             MissingExtraError: the provider's SDK is not installed.
         """
         provider, name = self._provider(model)
-        box = build_tools(
-            [*self.config.tools, *tools], kind=kind, storage=self._storage, config=self.config
-        ).narrowed(offer)
-        box.must_offer(choices or ())
-        spec = RunSpec(
-            kind=kind,
-            prompt=prompt,
-            system=system_prompt(kind) if system is None else system,
-            provider=provider.name,
-            model=name,
-            toolset=box.toolset.to_text(),
-            sources=box.folders,
-            policy=policy or self.config.policy,
-            limits=_limits(kind, limits),
-            choices=tuple(choices or (ToolChoice(),)),
-            temperature=temperature,
-        )
-        engine = build_engine(
-            self._storage, provider, box, self.config, approver=approver, observer=observer
-        )
-        run_id = run_id or SystemClock().new_run_id()
-        try:
-            return self._run(run_id, await engine.start(run_id, spec))
-        finally:
-            await provider.aclose()
+        async with build_servers(self.config, self._storage) as servers:
+            box = build_tools(
+                [*self.config.tools, *tools, *await servers.offered()],
+                kind=kind,
+                storage=self._storage,
+                config=self.config,
+                servers=servers,
+            ).narrowed(offer)
+            box.must_offer(choices or ())
+            spec = RunSpec(
+                kind=kind,
+                prompt=prompt,
+                system=system_prompt(kind) if system is None else system,
+                provider=provider.name,
+                model=name,
+                toolset=box.toolset.to_text(),
+                sources=box.folders,
+                policy=policy or self.config.policy,
+                limits=_limits(kind, limits),
+                choices=tuple(choices or (ToolChoice(),)),
+                temperature=temperature,
+            )
+            engine = build_engine(
+                self._storage, provider, box, self.config, approver=approver, observer=observer
+            )
+            run_id = run_id or SystemClock().new_run_id()
+            try:
+                return self._run(run_id, await engine.start(run_id, spec))
+            finally:
+                await provider.aclose()
 
     async def resume(
         self,
@@ -221,17 +227,23 @@ class World:
             return self._run(run_id, before.state)
         spec = before.state.given
         provider = model or build_provider(spec.provider, self.config)
-        box = build_tools(
-            [*spec.sources, *tools], kind=spec.kind, storage=self._storage, config=self.config
-        )
-        box.must_match(spec.tools())
-        engine = build_engine(
-            self._storage, provider, box, self.config, approver=approver, observer=observer
-        )
-        try:
-            return self._run(run_id, await engine.resume(run_id))
-        finally:
-            await provider.aclose()
+        used = {tool.name.partition(".")[0] for tool in spec.tools().tools if tool.backend == "mcp"}
+        async with build_servers(self.config, self._storage) as servers:
+            box = build_tools(
+                [*spec.sources, *tools, *await servers.offered(used)],
+                kind=spec.kind,
+                storage=self._storage,
+                config=self.config,
+                servers=servers,
+            )
+            box.must_match(spec.tools())
+            engine = build_engine(
+                self._storage, provider, box, self.config, approver=approver, observer=observer
+            )
+            try:
+                return self._run(run_id, await engine.resume(run_id))
+            finally:
+                await provider.aclose()
 
     async def cancel(self, run_id: str, reason: str = "") -> Run:
         """End a run that is interrupted or stalled; it delivers what exists so far.

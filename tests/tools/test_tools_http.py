@@ -13,14 +13,11 @@ from http_support import Seen, answer, serving
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from artificer.contracts.arg_types import Argument
-from artificer.contracts.definition import EffectClass, ToolDefinition
-from artificer.contracts.http_keys import HttpKeys
-from artificer.contracts.http_template import read_template
-from artificer.contracts.manifest_keys import OutputKeys
+from artificer.contracts.definition import EffectClass
+from artificer.contracts.manifest import Manifest, parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore
-from artificer.tools.http import HttpExecutor, HttpTool
+from artificer.tools.http import HttpExecutor
 from artificer.tools.http_client import MAX_BODY
 
 SECRET = 's3cr3t/&"value'
@@ -32,33 +29,43 @@ def make_tool(
     *,
     output: dict[str, Any] | None = None,
     effect: EffectClass = "once",
-    timeout_ms: int = 5_000,
-) -> HttpTool:
-    """A tool as its manifest would make it; requests may go to this machine unless it says not."""
-    declared = {
-        name: Argument.model_validate_json(json.dumps({"name": name, **keys}))
-        for name, keys in (arguments or {}).items()
+    seconds: int = 5,
+) -> Manifest:
+    """A tool as its file declares it; requests may go to this machine unless it says not."""
+    keys = {
+        "tool": {
+            "name": "t",
+            "version": "1",
+            "description": "d",
+            "effect": effect,
+            "timeout_seconds": seconds,
+        },
+        "args": arguments or {},
+        "http": {"allow_private": True, **http},
+        "output": output or {},
     }
-    keys = HttpKeys.model_validate_json(json.dumps({"allow_private": True, **http}))
-    template, faults = read_template(keys, declared)
-    assert template, faults
-    return HttpTool(
-        definition=ToolDefinition(
-            name="t",
-            description="d",
-            input_schema={"type": "object"},
-            effect=effect,
-            timeout_ms=timeout_ms,
-            backend="http",
-        ),
-        arguments=tuple(declared.values()),
-        template=template,
-        output=OutputKeys.model_validate_json(json.dumps(output or {})),
-    )
+    return parse_manifest(_toml(keys), "t.clad.toml")
+
+
+def _toml(keys: dict[str, Any]) -> str:
+    """TOML of tables whose values are JSON: TOML's inline tables differ by '=' alone."""
+    lines = []
+    for section, table in keys.items():
+        for name, value in table.items():
+            lines.append(f"{section}.{name} = {_value(value)}")
+    return "\n".join(lines)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)
 
 
 async def call(
-    tool: HttpTool, environment: dict[str, str] | None = None, /, **arguments: Any
+    tool: Manifest, environment: dict[str, str] | None = None, /, **arguments: Any
 ) -> Receipt:
     """Perform a call."""
     executor = HttpExecutor([tool], environment=environment or {})
@@ -370,7 +377,7 @@ async def test_a_dripping_server_meets_the_deadline_and_its_output_is_kept() -> 
             time.sleep(0.05)
 
     with serving(drip) as server:
-        receipt = await call(make_tool({"url": server.url}, timeout_ms=400))
+        receipt = await call(make_tool({"url": server.url}, seconds=1))
     assert receipt.status == "timeout"
     assert read(receipt)["body"].startswith("x")
 

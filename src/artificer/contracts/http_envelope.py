@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from artificer.contracts.envelope import MAX_CONTENT, MAX_EVIDENCE, Stream
 from artificer.contracts.output import Parsed
-from artificer.values.base import Digest, Text, Value
+from artificer.values.base import Digest, JsonObject, Text, Value
 from artificer.values.canon import canonical
 from artificer.values.text import head_and_tail
 
@@ -60,6 +60,35 @@ def http_content(envelope: HttpEnvelope, parsed: Parsed | None) -> str:
         if len(text) <= MAX_CONTENT:
             return text
         kept = kept * 3 // 4  # escapes make JSON longer than its text
+
+
+def bare_http_content(envelope: HttpEnvelope, parsed: Parsed | None) -> str:
+    """What a model reads where the manifest wants no envelope: results or body, and only that."""
+    if envelope.status != "success":
+        return http_content(envelope, parsed)
+    text = envelope.body.text if parsed is None else _json(parsed.results)
+    return head_and_tail(text, MAX_CONTENT - 100)
+
+
+def http_output_schema(results: JsonObject | None, *, plain: bool) -> JsonObject:
+    """The JSON Schema of what :func:`http_content` writes, in every status."""
+    properties: JsonObject = {
+        "status": {
+            "type": "string",
+            "enum": ["success", "client_error", "server_error", "error", "timeout"],
+        },
+        "http_status": {"type": ["integer", "null"]},
+        "fault": {"type": "string"},
+        "body": {"type": "string"},
+    }
+    if not plain:
+        properties["results"] = results or {}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["status", "http_status"],
+        "additionalProperties": False,
+    }
 
 
 def _json(value: Any) -> str:

@@ -19,6 +19,7 @@ from artificer.contracts.command_read import (
 from artificer.contracts.custom_types import FolderKeys
 from artificer.contracts.definition import Backend, ToolDefinition
 from artificer.contracts.envelope import output_schema
+from artificer.contracts.http_envelope import http_output_schema
 from artificer.contracts.http_keys import HttpKeys, McpKeys
 from artificer.contracts.http_template import HttpTemplate, read_template
 from artificer.contracts.manifest_check import (
@@ -79,10 +80,13 @@ class Manifest(Value):
 
     @property
     def output_schema(self) -> JsonObject | None:
-        """What a model reads, in every status; None where the manifest wants no envelope."""
-        if not self.output.envelope:
+        """What a model reads, in every status; None where that is not for the manifest to say:
+        where it wants no envelope, and where another server answers.
+        """
+        if not self.output.envelope or self.mcp is not None:
             return None
-        return output_schema(self.output.result, plain=format_of(self.output) == "text")
+        schema = output_schema if self.http is None else http_output_schema
+        return schema(self.output.result, plain=format_of(self.output) == "text")
 
     @property
     def definition(self) -> ToolDefinition:

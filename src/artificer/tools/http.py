@@ -6,20 +6,21 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from artificer.contracts.arg_types import Argument
-from artificer.contracts.bind import bind
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.envelope import MAX_EVIDENCE, Stream
-from artificer.contracts.http_envelope import HttpEnvelope, HttpOutcome, http_content
+from artificer.contracts.http_envelope import (
+    HttpEnvelope,
+    HttpOutcome,
+    bare_http_content,
+    http_content,
+)
 from artificer.contracts.http_request import HttpRequest, build_request
 from artificer.contracts.http_template import HttpTemplate
-from artificer.contracts.manifest_keys import OutputKeys
+from artificer.contracts.manifest import Manifest
 from artificer.contracts.output import Parsed, parse_output
-from artificer.contracts.scope import Scope
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.http_client import MAX_BODY, Received, SendError, make_ready, send
@@ -29,23 +30,12 @@ from artificer.values.blocks import CallStatus
 from artificer.values.text import clip
 
 
-@dataclass(frozen=True)
-class HttpTool:
-    """A manifest with ``[http]``, read."""
-
-    definition: ToolDefinition
-    arguments: tuple[Argument, ...]
-    template: HttpTemplate
-    output: OutputKeys
-    scope: Scope | None = None
-
-
 class HttpExecutor:
     """Performs the calls of HTTP tools. Long bodies are kept in ``blobs``, if there are any."""
 
     def __init__(
         self,
-        tools: Sequence[HttpTool],
+        tools: Sequence[Manifest],
         *,
         blobs: BlobStore | None = None,
         environment: Mapping[str, str] | None = None,
@@ -67,24 +57,32 @@ class HttpExecutor:
     async def execute(self, call: Call) -> Receipt:
         """Send the request within the call's time; a failing server is an error receipt."""
         tool = self._tools.get(call.definition.name)
-        if tool is None:
+        if tool is None or tool.http is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
-        bound = bind(tool.arguments, {}, call.arguments, tool.scope)
+        bound = tool.bind(call.arguments)
         if bound.problems:
             return refuse(call.definition.name, bound.problems)
-        built = build_request(tool.template, bound.values)
+        built = build_request(tool.http, bound.values)
         if built.request is None:
             return refuse(call.definition.name, built.problems)
-        return await _Exchange(tool, call, built.request, self._blobs).run(self._environment)
+        return await _Exchange(tool, tool.http, call, built.request, self._blobs).run(
+            self._environment
+        )
 
 
 class _Exchange:
     """One request and its response, on the way to a receipt."""
 
     def __init__(
-        self, tool: HttpTool, call: Call, request: HttpRequest, blobs: BlobStore | None
+        self,
+        tool: Manifest,
+        template: HttpTemplate,
+        call: Call,
+        request: HttpRequest,
+        blobs: BlobStore | None,
     ) -> None:
         self._tool = tool
+        self._template = template
         self._call = call
         self._request = request
         self._blobs = blobs
@@ -105,7 +103,7 @@ class _Exchange:
         try:
             async with asyncio.timeout(seconds):
                 ready = make_ready(self._request, secrets, key)
-                allow_private = self._tool.template.allow_private
+                allow_private = self._template.allow_private
                 await send(ready, self._received, allow_private=allow_private)
         except TimeoutError:
             return await self._receipt("timeout", f"No full response within {seconds:g} s.", None)
@@ -115,7 +113,7 @@ class _Exchange:
 
     async def _judge(self) -> Receipt:
         status = self._received.status or 0
-        if not self._tool.template.succeeded(status):
+        if not self._template.succeeded(status):
             outcome: HttpOutcome = "error"
             if status >= 400:
                 outcome = "client_error" if status < 500 else "server_error"
@@ -158,7 +156,11 @@ class _Exchange:
         )
         return Receipt(
             status=_STATUS[outcome],
-            content=http_content(envelope, parsed),
+            content=(
+                http_content(envelope, parsed)
+                if self._tool.output.envelope
+                else bare_http_content(envelope, parsed)
+            ),
             evidence=envelope.to_text(),
         )
 

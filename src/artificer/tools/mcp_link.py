@@ -105,7 +105,10 @@ class McpLink:
         from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
         params = CallToolRequestParams(name=tool, arguments=dict(arguments))
-        return await self._ask(CallToolRequest(params=params), CallToolResult, seconds)
+        answer: CallToolResult = await self._ask(
+            CallToolRequest(params=params), CallToolResult, seconds
+        )
+        return answer
 
     async def aclose(self) -> None:
         """Close the connection; a server that was started has ended then, with all it started."""
