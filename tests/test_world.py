@@ -14,12 +14,12 @@ import pytest
 
 from artificer.config import Config, ProviderConfig
 from artificer.core.policy import Policy, Rule
+from artificer.core.price import Price
 from artificer.core.spec import Limits
 from artificer.errors import ConfigError, Fenced, NotFoundError, OperatorError
 from artificer.ports import Answer, Question
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.prices import Price, Prices
 from artificer.tools.function import tool
 from artificer.values.model import ModelFailure, Usage
 from artificer.world import World
@@ -148,10 +148,8 @@ class TestWorld:
 
     def test_prices_round_up_and_know_the_cache(self) -> None:
         usage = Usage(input_tokens=100, cached_tokens=90, output_tokens=1)
-        prices = Prices({"a/b": Price(3_000_000, 15_000_000, 300_000), "a/c": Price(1, 1)})
-        assert prices.cost_micros("a/b", usage) == 10 * 3 + 27 + 15
-        assert prices.cost_micros("a/c", usage) == 1
-        assert prices.cost_micros("a/d", usage) is None
+        assert Price(input=3_000_000, output=15_000_000, cached=300_000).micros(usage) == 72
+        assert Price(input=1, output=1).micros(usage) == 1
 
 
 KEY = "sk-test-4f9c2b7e1a"

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.core.policy import Policy
+from artificer.core.price import Price
 from artificer.errors import ConfigError
 from artificer.ports import Durability
-from artificer.runtime.prices import Price, Prices
 
 FILE_NAME = "artificer.toml"
 
@@ -102,9 +102,10 @@ class Config(_Section):
         """Where this project's world lives: ``$ARTIFICER_HOME/<project>``."""
         return self.home / (self.project or default_project(Path.cwd()))
 
-    def price_table(self) -> Prices:
-        """The prices, in micro-dollars."""
-        return Prices({name: _price(price) for name, price in self.prices.items()})
+    def price_of(self, model: str) -> Price | None:
+        """The price of a ``provider/model``, or None where none is known, which is not zero."""
+        price = self.prices.get(model)
+        return None if price is None else _price(price)
 
 
 def _price(price: PriceConfig) -> Price:
@@ -112,7 +113,7 @@ def _price(price: PriceConfig) -> Price:
         return round(dollars * 1_000_000)
 
     cached = None if price.cached is None else micros(price.cached)
-    return Price(micros(price.input), micros(price.output), cached)
+    return Price(input=micros(price.input), output=micros(price.output), cached=cached)
 
 
 def default_project(folder: Path) -> str:

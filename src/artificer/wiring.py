@@ -286,7 +286,6 @@ def build_engine(
         approver=approver,
         blobs=storage.blobs,
         clock=SystemClock(),
-        prices=config.price_table(),
     )
     return Engine(storage.journal, performer, observer or Observer())
 

@@ -18,6 +18,7 @@ from typing import Any, Concatenate, ParamSpec, Self
 from artificer.artifacts.deliverable import Deliverable
 from artificer.config import Config, load_config
 from artificer.core.policy import Policy
+from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits, RunKind, RunSpec
 from artificer.core.state import Phase, RunState
@@ -195,6 +196,7 @@ class World:
                 sources=box.folders,
                 policy=policy or self.config.policy,
                 limits=_limits(kind, limits),
+                price=self._price(f"{provider.name}/{name}", limits),
                 choices=tuple(choices or (ToolChoice(),)),
                 temperature=temperature,
             )
@@ -319,6 +321,16 @@ class World:
             name, model_name = split_model(model)
             return build_provider(name, self.config), model_name
         return model, model.name
+
+    def _price(self, model: str, limits: Limits | None) -> Price | None:
+        """The model's price. A cost limit needs one: raises ConfigError where it is not known."""
+        price = self.config.price_of(model)
+        if price is None and limits is not None and limits.cost_micros is not None:
+            raise ConfigError(
+                f"The price of {model!r} is not known, so its cost cannot be limited.",
+                hint=f'Give it in artificer.toml: [prices."{model}"] input = …, output = …',
+            )
+        return price
 
     def _run(self, run_id: str, state: RunState) -> Run:
         return Run(run_id, state, self._storage.blobs)

@@ -392,7 +392,7 @@ class TestTampering:
         rewritten: list[Record] = []
         head = Head()
         for record in records:
-            body = record.body.replace(b'"cost_micros":null', b'"cost_micros":12345')
+            body = record.body.replace(b'"cost_micros":null,"duration', b'"cost_micros":12345,"duration')
             old = f'"prev":"{records[record.seq - 2].hash if record.seq > 1 else ""}"'.encode()
             body = body.replace(old, f'"prev":"{head.hash}"'.encode())
             rewritten.append(Record("run", record.seq, digest_of(body), body))

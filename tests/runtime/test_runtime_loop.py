@@ -11,6 +11,7 @@ import pytest
 
 from artificer.core import events as ev
 from artificer.core.policy import Policy, Rule
+from artificer.core.price import Price
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import AuthorError, OperatorError, ToolDefinitionError
@@ -59,6 +60,12 @@ def results(state: RunState) -> list[tuple[str, str]]:
 
 def statuses(state: RunState) -> list[str]:
     return [status for status, _ in results(state)]
+
+
+def costly(tokens_in: int, tokens_out: int) -> ModelReply:
+    """A reply that calls a tool, and what it cost."""
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
+    return reply(call("echo", x=1)).model_copy(update={"usage": usage})
 
 
 async def finish(rig: Rig, *answers: ModelReply | ModelFailure, **facts: Any) -> RunState:
@@ -168,9 +175,25 @@ class TestLimits:
         assert statuses(state) == ["ok"] * 15, "calls of the last turn are answered too"
 
     async def test_tokens(self, rig: Rig) -> None:
-        state = await finish(rig, *[reply(call("echo", x=1))] * 3, limits=Limits(total_tokens=45))
+        limits = Limits(total_tokens=2_500, max_tokens=100)
+        state = await finish(rig, *[costly(500, 100)] * 5, limits=limits)
         assert (state.reason, state.turn) == ("token_limit", 3)
         assert "token limit" in rig.deliverable(state).note
+        spent = state.usage.input_tokens + state.usage.output_tokens
+        assert spent + 500 <= limits.total_tokens, "it stopped before, not after"
+
+    async def test_cost_is_reserved_before_a_reply_is_asked_for(self, rig: Rig) -> None:
+        price = Price(input=1_000_000, output=10_000_000)
+        limits = Limits(cost_micros=9_000, max_tokens=400)
+        provider = ScriptedProvider([costly(500, 100)] * 9)
+        state = await rig.run(provider, limits=limits, price=price)
+        assert state.reason == "cost_limit"
+        assert "cost limit" in rig.deliverable(state).note
+        assert state.cost_micros is not None and state.cost_micros <= limits.cost_micros
+        asked = [body["max_tokens"] for body in provider.requests]
+        assert asked[0] == 400 and asked[-1] < 400, "near the limit a shorter reply is asked for"
+        assert min(asked) >= 256
+        assert (await rig.replay()).identical
 
     async def test_wall_time(self, rig: Rig) -> None:
         async def slow(call: Call) -> str:

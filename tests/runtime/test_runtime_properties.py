@@ -149,7 +149,7 @@ class World:
     async def drive(self, kind: str) -> RunState:
         """Start, and resume after every crash and stall until the end."""
         policy = Policy(rules=(Rule(tool="asked", decision="ask"),))
-        limits = Limits(turns=6, calls=4, repairs=2, total_tokens=100, result_chars=50)
+        limits = Limits(turns=6, calls=4, repairs=2, total_tokens=20_000, result_chars=50)
         provider = ScriptedProvider(self.answer)
         started = False
         for _ in range(40):

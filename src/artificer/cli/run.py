@@ -18,6 +18,8 @@ from artificer.ports import Approver
 from artificer.values.model import ToolChoice
 from artificer.world import Run, World
 
+DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
+
 
 @click.command(name="run")
 @click.argument("prompt")
@@ -43,6 +45,7 @@ from artificer.world import Run, World
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @click.option("--max-turns", type=click.IntRange(1), help="Model requests. Default: 24, chat 15.")
+@click.option("--max-cost", type=DOLLARS, help="Dollars; needs a price in artificer.toml.")
 @pass_settings
 def command(
     settings: Settings,
@@ -57,6 +60,7 @@ def command(
     as_json: bool,
     local_model: Path | None,
     max_turns: int | None,
+    max_cost: float | None,
 ) -> int:
     """Run PROMPT to its end; `-` reads it from stdin.
 
@@ -81,12 +85,19 @@ def command(
             offer=offer or None,
             system=system,
             choices=tuple(_choice(word) for word in choices),
-            limits=Limits(turns=max_turns) if max_turns else None,
+            limits=_limits(max_turns, max_cost),
             approver=approver,
             observer=progress,
         )
 
     return attend(settings, begin, Wish(out, as_json), local_model)
+
+
+def _limits(max_turns: int | None, max_cost: float | None) -> Limits | None:
+    limits = Limits(turns=max_turns) if max_turns else Limits()
+    if max_cost:
+        limits = limits.model_copy(update={"cost_micros": round(max_cost * 1_000_000)})
+    return limits if limits.model_fields_set else None
 
 
 def _choice(word: str) -> ToolChoice:

@@ -29,12 +29,13 @@ _EMPTY = (
 _NOTES: dict[FinishReason, str] = {
     "done": "",
     "cancelled": "Cancelled before it was finished.",
+    "cost_limit": "Stopped before the next reply could exceed the run's cost limit.",
     "empty_reply": "The model gave no answer.",
     "model_failed": "The model could not answer.",
     "output_limit": "The model's last reply was cut off at its output limit.",
     "refused": "The model declined to answer.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
-    "token_limit": "Stopped at the run's token limit, before it was finished.",
+    "token_limit": "Stopped before the next reply could exceed the run's token limit.",
     "turn_limit": "Stopped at the run's turn limit, before it was finished.",
     "wall_limit": "Stopped at the run's time limit, before it was finished.",
 }

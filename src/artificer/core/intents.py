@@ -19,6 +19,7 @@ from artificer.values.model import ToolChoice
 FinishReason = Literal[
     "done",
     "cancelled",
+    "cost_limit",
     "empty_reply",
     "model_failed",
     "output_limit",

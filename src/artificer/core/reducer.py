@@ -7,6 +7,7 @@ what then becomes of the state.
 from __future__ import annotations
 
 from artificer.core import events as ev
+from artificer.core.budget import reply_tokens, tokens_of
 from artificer.core.gate import Verdict, with_artifact
 from artificer.core.intents import (
     AskApproval,
@@ -42,30 +43,38 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
     """The prompt opens the conversation and asks for the first reply."""
     spec = event.spec
     state = state.model_copy(
-        update={"spec": spec, "spec_digest": spec.digest, "running_since": event.at}
+        update={
+            "spec": spec,
+            "spec_digest": spec.digest,
+            "running_since": event.at,
+            "context_tokens": tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode()),
+        }
     )
     return next_turn(with_message(state, user(spec.prompt)))
 
 
 def next_turn(state: RunState) -> Step:
     """Ask for the next reply, or stop at a limit."""
-    limits = state.given.limits
-    spent = state.usage.input_tokens + state.usage.output_tokens
+    spec, limits = state.given, state.given.limits
     if state.turn >= limits.turns:
         return finish(state, "turn_limit")
-    if limits.total_tokens is not None and spent >= limits.total_tokens:
-        return finish(state, "token_limit")
+    room = reply_tokens(spec, state.usage, state.cost_micros or 0, state.context_tokens)
+    if isinstance(room, str):
+        return finish(state, room)
     if state.now - state.running_since >= limits.wall_ms:
         return finish(state, "wall_limit")
     turn = state.turn + 1
     intent = Generate(
         n=state.next_intent,
         turn=turn,
-        tool_choice=state.given.choice(turn),
+        tool_choice=spec.choice(turn),
         history=state.history_digest,
         messages=len(state.history),
     )
-    state = state.model_copy(update={"phase": Phase.GENERATING, "turn": turn})
+    shorter = room if room < limits.max_tokens else None
+    state = state.model_copy(
+        update={"phase": Phase.GENERATING, "turn": turn, "reply_tokens": shorter}
+    )
     return _emit(state, intent)
 
 
@@ -128,6 +137,9 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     )
     if any(not isinstance(block, ReasoningBlock) for block in blocks):
         state = with_message(state, message)
+    if event.usage.input_tokens:  # the provider's own count beats our estimate
+        context = event.usage.input_tokens + event.usage.output_tokens
+        state = state.model_copy(update={"context_tokens": context})
     if message.calls:
         calls = tuple(CallState(id=call.id) for call in message.calls)
         state = state.model_copy(update={"phase": Phase.JUDGING, "calls": calls})

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from artificer.contracts.definition import Toolset
 from artificer.core.policy import Policy
+from artificer.core.price import Price
 from artificer.values.base import Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ToolChoice
@@ -23,9 +24,10 @@ class Limits(Value):
 
     ``turns`` counts model requests, ``repairs`` the rounds in which a faulty reply is sent back,
     ``calls`` the tool calls of one turn, ``concurrency`` those performed at once, ``max_tokens``
-    the output of one reply, ``total_tokens`` input and output of the whole run, ``wall_ms`` the
-    time since the start or the last resumption, ``result_chars`` what the model is shown of one
-    tool's result (code points).
+    the output of one reply, ``total_tokens`` input and output of the whole run, ``cost_micros``
+    its cost in micro-dollars (which takes a known ``price``), ``wall_ms`` the time since the
+    start or the last resumption, ``result_chars`` what the model is shown of one tool's result
+    (code points).
     """
 
     turns: Count = 15
@@ -34,6 +36,7 @@ class Limits(Value):
     concurrency: Count = 8
     max_tokens: Count = 4096
     total_tokens: Count | None = None
+    cost_micros: Count | None = None
     wall_ms: Count = 1_800_000
     result_chars: Count = 32_000
 
@@ -55,6 +58,7 @@ class RunSpec(Value):
     sources: tuple[str, ...] = ()
     policy: Policy = Policy()
     limits: Limits = Limits()
+    price: Price | None = None
     choices: Annotated[tuple[ToolChoice, ...], Field(min_length=1)] = (ToolChoice(),)
     temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.contracts.definition import ModelRequest
+from artificer.core.budget import tokens_of
 from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
 from artificer.core.spec import RunSpec
@@ -81,6 +82,8 @@ class RunState(Value):
     narrative_cut: bool = False
     usage: Usage = Usage()
     cost_micros: int | None = None
+    context_tokens: int = 0
+    reply_tokens: int | None = None
     failure: FailureCode | None = None
     reason: FinishReason | None = None
     status: DeliverableStatus | None = None
@@ -106,19 +109,23 @@ class RunState(Value):
             system=spec.system,
             tools=spec.tools().tools,
             tool_choice=spec.choice(self.turn),
-            max_tokens=spec.limits.max_tokens,
+            max_tokens=self.reply_tokens or spec.limits.max_tokens,
             temperature=None if spec.temperature is None else float(spec.temperature),
         )
 
 
-_BY_DIGEST = frozenset({"history", "spec", "call_ids"})
+_BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens"})
 
 
 def with_message(state: RunState, message: Message) -> RunState:
     """Append to the conversation and to the chain of its digest."""
-    chained = digest_of(state.history_digest.encode() + message.identity())
+    body = message.identity()
     return state.model_copy(
-        update={"history": (*state.history, message), "history_digest": chained}
+        update={
+            "history": (*state.history, message),
+            "history_digest": digest_of(state.history_digest.encode() + body),
+            "context_tokens": state.context_tokens + tokens_of(body),
+        }
     )
 
 

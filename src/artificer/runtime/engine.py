@@ -159,7 +159,7 @@ class Engine:
                 return await self.performer.generate(
                     run,
                     intent,
-                    ledger.state.given.model,
+                    ledger.state.given,
                     payload,
                     lambda delta: self.observer.streamed(run, delta),
                 )

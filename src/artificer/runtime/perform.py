@@ -7,11 +7,13 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.price import Price
 from artificer.core.record import FORMAT
+from artificer.core.spec import RunSpec
 from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
@@ -24,7 +26,6 @@ from artificer.ports import (
     Question,
     Receipt,
 )
-from artificer.runtime.prices import Prices
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply
 from artificer.values.text import head_and_tail
@@ -44,14 +45,13 @@ class Performer:
     approver: Approver | None
     blobs: BlobStore
     clock: Clock
-    prices: Prices = field(default_factory=Prices)
     grace_s: float = 5.0
 
     async def generate(
         self,
         run: str,
         intent: Generate,
-        model: str,
+        spec: RunSpec,
         payload: Payload,
         on_delta: Callable[[Delta], None],
     ) -> ev.Event:
@@ -68,7 +68,7 @@ class Performer:
             intent,
             duration,
             provider=self.provider.name,
-            model=model,
+            model=spec.model,
             outcome=reply.code if isinstance(reply, ModelFailure) else reply.stop,
             attempts=reply.attempts,
             raw=raw,
@@ -83,10 +83,15 @@ class Performer:
                 duration_ms=duration,
                 raw=raw,
             )
-        return self._responded(intent, model, reply, duration, raw)
+        return self._responded(intent, spec.price, reply, duration, raw)
 
     def _responded(
-        self, intent: Generate, model: str, reply: ModelReply, duration: int, raw: str | None
+        self,
+        intent: Generate,
+        price: Price | None,
+        reply: ModelReply,
+        duration: int,
+        raw: str | None,
     ) -> ev.ModelResponded:
         return ev.ModelResponded(
             at=self.clock.now(),
@@ -98,7 +103,7 @@ class Performer:
             response_id=reply.response_id,
             attempts=reply.attempts,
             duration_ms=duration,
-            cost_micros=self.prices.cost_micros(f"{self.provider.name}/{model}", reply.usage),
+            cost_micros=None if price is None else price.micros(reply.usage),
             raw=raw,
         )
 

@@ -1,0 +1,48 @@
+"""Budgets: what the next reply may cost at most is reserved before it is asked for (invariant 7).
+
+A reservation is made of what is known (the last reply's own token counts) and an estimate on the
+safe side of what has been added since. It bounds the reply itself: the nearer the limit, the
+shorter a reply is asked for.
+"""
+
+from __future__ import annotations
+
+from artificer.core.intents import FinishReason
+from artificer.core.spec import RunSpec
+from artificer.values.model import Usage
+
+BYTES_A_TOKEN = 2
+"""Fewest bytes that a token of ordinary text takes; English takes about four."""
+
+SHORTEST_REPLY = 256
+"""A reply of fewer tokens is not worth asking for, unless the run wants no longer ones."""
+
+
+def tokens_of(data: bytes) -> int:
+    """Estimate, on the safe side, how many tokens some text takes."""
+    return -(-len(data) // BYTES_A_TOKEN)
+
+
+def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | FinishReason:
+    """Return how long the next reply may be, or the limit that leaves no room for one.
+
+    ``spent`` and ``cost`` are what the run has used so far, ``context`` the tokens of the next
+    request.
+    """
+    limits, price = spec.limits, spec.price
+    most = limits.max_tokens
+    least = min(SHORTEST_REPLY, most)
+    if limits.total_tokens is not None:
+        used = spent.input_tokens + spent.output_tokens + context
+        most = min(most, limits.total_tokens - used)
+        if most < least:
+            return "token_limit"
+    if limits.cost_micros is not None and price is not None:
+        left = limits.cost_micros - cost - price.micros(Usage(input_tokens=context))
+        if left < 0:
+            return "cost_limit"
+        if price.output:
+            most = min(most, left * 1_000_000 // price.output)
+        if most < least:
+            return "cost_limit"
+    return most

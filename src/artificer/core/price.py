@@ -1,0 +1,30 @@
+"""What tokens cost: data that the operator gives, never a guess of ours."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from artificer.values.base import Value
+from artificer.values.model import Usage
+
+Micros = Annotated[int, Field(ge=0)]
+
+
+class Price(Value):
+    """Micro-dollars per million tokens: 3 dollars a million are 3_000_000.
+
+    Cached input costs as much as other input where ``cached`` is not given.
+    """
+
+    input: Micros
+    output: Micros
+    cached: Micros | None = None
+
+    def micros(self, usage: Usage) -> int:
+        """Cost in micro-dollars, rounded up."""
+        cached_price = self.input if self.cached is None else self.cached
+        fresh = usage.input_tokens - usage.cached_tokens
+        total = fresh * self.input + usage.cached_tokens * cached_price
+        return -(-(total + usage.output_tokens * self.output) // 1_000_000)
