@@ -130,7 +130,7 @@ def test_the_formats_own_examples_build_what_they_mean() -> None:
     )
     fetch = argv_of("curl_fetch", url="https://www.example.com/?a=1&b=2")
     assert fetch[-4:] == (
-        "--write-out", "\nHTTP %{http_code}\n", "--", "https://www.example.com/?a=1&b=2",
+        "--write-out", r"\nHTTP %{http_code}\n", "--", "https://www.example.com/?a=1&b=2",
     )  # fmt: skip
     assert argv_of("curl_fetch", url="https://example.org/") == ("is out of scope",)
     assert argv_of("nikto_scan", target="example.com", tls=False, most="5m")[4:] == (

@@ -1,0 +1,46 @@
+"""``docs/manifests.md`` names what there is: every key, every type, and tests that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from artificer.contracts.arg_types import ARGUMENT_TYPES, Argument
+from artificer.contracts.manifest_keys import (
+    PLACES,
+    CommandKeys,
+    ExampleKeys,
+    LimitKeys,
+    OutputKeys,
+    ToolKeys,
+)
+
+pytestmark = pytest.mark.req("manifest-docs")
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
+
+
+def test_every_key_and_type_is_told() -> None:
+    models = (ToolKeys, LimitKeys, Argument, CommandKeys, OutputKeys, ExampleKeys)
+    names = {field.alias or name for m in models for name, field in m.model_fields.items()}
+    for name in {*names, *ARGUMENT_TYPES, *PLACES}:
+        assert re.search(rf"\b{name}\b", TEXT), name
+
+
+def test_every_attack_is_told_with_a_test_that_exists() -> None:
+    rows = re.findall(r"^\| ([0-9][0-9, –]*) \| .* \| (.*) \|$", TEXT, re.MULTILINE)
+    numbers = [n for cell, _ in rows for n in _numbers(cell)]
+    assert sorted(numbers) == list(range(1, 34))
+    sources = [p.read_text(encoding="utf-8") for p in (ROOT / "tests").rglob("test_*.py")]
+    for name in re.findall(r"\b(test_\w+)`", TEXT):
+        assert any(f"def {name}(" in source for source in sources), name
+
+
+def _numbers(cell: str) -> list[int]:
+    if "–" in cell:
+        first, last = map(int, cell.split("–"))
+        return list(range(first, last + 1))
+    return [int(part) for part in cell.split(",")]
