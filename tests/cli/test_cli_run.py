@@ -66,6 +66,19 @@ async def test_json_is_one_object_on_stdout(shell: Shell) -> None:
     assert (shell.world / "runs" / outcome["run"] / "report.html").exists()
 
 
+@pytest.mark.req("cli-run-cost")
+async def test_a_cost_limit_is_kept_before_anything_is_spent(shell: Shell) -> None:
+    async with StrictServer(Says("never asked")) as server:
+        shell.configure(server.url)
+        unknown = await shell.run("run", "Compare", "--max-cost", "0.01")
+        shell.configure(server.url, '[prices."double/m"]\ninput = 3.0\noutput = 15.0\n')
+        stopped = await shell.run("run", "Compare", "--max-cost", "0.0001", "--json")
+        assert server.seen == [], "nothing was asked for"
+    assert unknown.code == 3
+    assert "price of 'double/m' is not known" in unknown.err
+    assert (stopped.code, stopped.json()["reason"]) == (5, "cost_limit")
+
+
 @pytest.mark.req("cli-run-incomplete")
 async def test_a_partial_report_says_what_is_missing(shell: Shell) -> None:
     answers = [Says("# Two cities\n\n{{artifact:chart:people}}\n\nRome is larger.")] * 5
