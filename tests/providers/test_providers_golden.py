@@ -48,3 +48,11 @@ def test_golden_stream(case: dict[str, Any]) -> None:
         live = "".join(d.text for d in deltas if d.type == "text")
         assert live == case["live_text"]
     json.loads(getattr(outcome, "raw", None) or b"null")
+
+
+@pytest.mark.req("provider-deltas")
+def test_two_calls_that_say_the_same_are_two_in_the_live_view() -> None:
+    stream = ChatStream(ChatDialect("x"), TOOLS)
+    piece = {"function": {"name": "add", "arguments": "{}"}}
+    event = {"choices": [{"delta": {"tool_calls": [piece, piece]}}]}
+    assert [getattr(delta, "index", None) for delta in stream.feed(event)] == [0, 1]

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
+from artificer.contracts.definition import ToolDefinition
+from artificer.providers.dialects import Dialect
 from artificer.providers.failures import classify, error_in, failure
+from artificer.providers.mapping import NewId, fresh_id
+from artificer.providers.wire_tools import WireTools
 from artificer.values.base import JsonObject
-from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply
+from artificer.values.blocks import ReasoningBlock, ToolUseBlock
+from artificer.values.model import ArgumentsDelta, Delta, FailureCode, ModelFailure, ModelReply
+from artificer.values.text import well_formed
 
 MAX_PARTS = 512
 """Calls, texts and thoughts in one reply. More is taken for a runaway server."""
@@ -20,9 +27,17 @@ class ReplyStream(ABC):
 
     ``feed`` never raises, whatever it is given: what was wrong with the stream is told by
     ``finish``. A protocol's stream fills in ``complete``, ``_take`` and ``_reply``.
+
+    ``new_id`` makes the id of a call whose own cannot be used.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, dialect: Dialect, tools: Sequence[ToolDefinition], new_id: NewId = fresh_id
+    ) -> None:
+        self._tag = dialect.tag
+        self._tools = WireTools(tools, strict=dialect.strict)
+        self._new_id = new_id
+        self._taken: set[str] = set()
         self._fault: ModelFailure | None = None
         self._chars = 0
 
@@ -78,3 +93,21 @@ class ReplyStream(ABC):
             return True
         self._fail("malformed_response", f"The reply has more than {MAX_PARTS} parts.")
         return False
+
+    def _arguments_delta(self, index: int, wire_name: str, piece: str) -> ArgumentsDelta:
+        """A piece of the arguments of the reply's call number ``index``."""
+        name = self._tools.names.from_wire(wire_name)
+        return ArgumentsDelta(index=index, name=name, text=piece)
+
+    def _call(self, call_id: str, wire_name: str, arguments: str) -> ToolUseBlock:
+        """A call as the runtime sees it. A missing or repeated id is replaced by one of ours."""
+        usable = well_formed(call_id)
+        if not usable or usable in self._taken:
+            usable = self._new_id()
+        self._taken.add(usable)
+        call = ToolUseBlock(id=usable, name=wire_name, arguments=arguments)
+        return self._tools.from_wire(call)
+
+    def _reasoning_block(self, data: str, summary: str) -> ReasoningBlock:
+        """Reasoning that only this provider gets back."""
+        return ReasoningBlock(provider=self._tag, data=data, summary=summary)

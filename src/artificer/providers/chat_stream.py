@@ -16,21 +16,17 @@ from artificer.providers.dialects import ChatDialect
 from artificer.providers.failures import failure
 from artificer.providers.mapping import (
     NewId,
-    call_block,
     count_of,
     fresh_id,
     raw_arguments,
     text_of,
 )
-from artificer.providers.wire_tools import WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
     Block,
-    ReasoningBlock,
     TextBlock,
 )
 from artificer.values.model import (
-    ArgumentsDelta,
     Delta,
     ModelFailure,
     ModelReply,
@@ -38,7 +34,6 @@ from artificer.values.model import (
     TextDelta,
     Usage,
 )
-from artificer.values.text import well_formed
 
 _FAILED_FINISH = frozenset({"error", "abort", "insufficient_system_resource"})
 """Finish reasons of OpenRouter, vLLM and DeepSeek that mean: no reply."""
@@ -46,7 +41,7 @@ _FAILED_FINISH = frozenset({"error", "abort", "insufficient_system_resource"})
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 
-@dataclass
+@dataclass(eq=False)  # two calls may say the same and are two all the same
 class _Call:
     """A tool call as its pieces arrive."""
 
@@ -65,10 +60,7 @@ class ChatStream(ReplyStream):
         tools: Sequence[ToolDefinition],
         new_id: NewId = fresh_id,
     ) -> None:
-        super().__init__()
-        self._tag = dialect.tag
-        self._tools = WireTools(tools, strict=dialect.strict)
-        self._new_id = new_id
+        super().__init__(dialect, tools, new_id)
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._reasoning: dict[str, list[str]] = {}
@@ -85,7 +77,7 @@ class ChatStream(ReplyStream):
 
     def _take(self, event: JsonObject) -> list[Delta]:
         for name in self._ids:
-            self._ids[name] = self._ids[name] or well_formed(text_of(event.get(name)))
+            self._ids[name] = self._ids[name] or text_of(event.get(name))
         self._read_usage(event.get("usage"))
         choice = _first_choice(event.get("choices"))
         deltas = self._read_message(choice.get("delta") or choice.get("message"))
@@ -119,7 +111,7 @@ class ChatStream(ReplyStream):
         deltas: list[Delta] = []
         if text := self._counted(text_of(message.get("content"))):
             self._text.append(text)
-            deltas.append(TextDelta(text=well_formed(text)))
+            deltas.append(TextDelta(text=text))
         if refusal := self._counted(text_of(message.get("refusal"))):
             self._refusal.append(refusal)
         for name in _REASONING_FIELDS:
@@ -146,8 +138,7 @@ class ChatStream(ReplyStream):
         if not (text := self._counted(raw_arguments(function.get("arguments")))):
             return []
         call.pieces.append(text)
-        shown = self._tools.names.from_wire(well_formed(call.name))
-        return [ArgumentsDelta(index=self._calls.index(call), name=shown, text=well_formed(text))]
+        return [self._arguments_delta(self._calls.index(call), call.name, text)]
 
     def _call_for(self, index: JsonValue, call_id: str, name: str) -> _Call | None:
         """Return the call that a piece belongs to, a new one where it opens one.
@@ -182,16 +173,11 @@ class ChatStream(ReplyStream):
     def _blocks(self) -> list[Block]:
         blocks: list[Block] = []
         if reasoning := self._reasoning_data():
-            summary = next((well_formed("".join(t)) for t in self._reasoning.values()), "")
-            blocks.append(
-                ReasoningBlock(provider=self._tag, data=json.dumps(reasoning), summary=summary)
-            )
-        if text := well_formed("".join(self._text) or "".join(self._refusal)):
+            summary = next(("".join(pieces) for pieces in self._reasoning.values()), "")
+            blocks.append(self._reasoning_block(json.dumps(reasoning), summary))
+        if text := "".join(self._text) or "".join(self._refusal):
             blocks.append(TextBlock(text=text))
-        taken: set[str] = set()
-        for call in self._calls:
-            block = call_block(call.id, call.name, "".join(call.pieces), taken, self._new_id)
-            blocks.append(self._tools.from_wire(block))
+        blocks += [self._call(call.id, call.name, "".join(call.pieces)) for call in self._calls]
         return blocks
 
     def _reasoning_data(self) -> JsonObject:

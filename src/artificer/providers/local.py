@@ -28,8 +28,9 @@ from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
 MAX_TOKENS = 512
 """Longest reply, whatever the request says: some 10 seconds, and the most a runaway can cost."""
 
-LIMITS = Limits(attempts=2, first_delay=0.1)
-"""A second attempt, for a connection that died; the server is replaced if it died with it."""
+LIMITS = Limits(attempts=3, first_delay=0.2)
+"""A second attempt, for a connection that died; the server is replaced if it died with it. A third
+after a pause, for a killed server refuses connections a moment before it is seen to be gone."""
 
 _SAMPLING: JsonObject = {
     # Greedy, so that the same conversation gets the same reply. The server's prompt cache breaks

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 
 from artificer.values.base import JsonObject, JsonValue
-from artificer.values.blocks import ToolResultBlock, ToolUseBlock
+from artificer.values.blocks import ToolResultBlock
 from artificer.values.strict_json import parse_object
 from artificer.values.text import well_formed
 
@@ -68,20 +68,6 @@ def result_text(block: ToolResultBlock) -> str:
         if block.is_error
         else filled(block.content)
     )
-
-
-def call_block(
-    call_id: str, name: str, arguments: str, taken: set[str], new_id: NewId
-) -> ToolUseBlock:
-    """Return a call with a usable id: one that is missing or repeated in the reply is replaced.
-
-    The id is added to ``taken``.
-    """
-    usable = well_formed(call_id)
-    if not usable or usable in taken:
-        usable = new_id()
-    taken.add(usable)
-    return ToolUseBlock(id=usable, name=well_formed(name), arguments=well_formed(arguments))
 
 
 def text_of(value: JsonValue) -> str:

@@ -15,22 +15,18 @@ from artificer.providers.dialects import MessagesDialect
 from artificer.providers.failures import failure
 from artificer.providers.mapping import (
     NewId,
-    call_block,
     count_of,
     fresh_id,
     raw_arguments,
     text_of,
 )
-from artificer.providers.wire_tools import WireTools
 from artificer.values.base import JsonObject
 from artificer.values.blocks import (
     Block,
-    ReasoningBlock,
     TextBlock,
     ToolUseBlock,
 )
 from artificer.values.model import (
-    ArgumentsDelta,
     Delta,
     ModelFailure,
     ModelReply,
@@ -38,7 +34,6 @@ from artificer.values.model import (
     TextDelta,
     Usage,
 )
-from artificer.values.text import well_formed
 
 _MEMBERS = {
     "text_delta": "text",
@@ -87,10 +82,7 @@ class MessagesStream(ReplyStream):
         tools: Sequence[ToolDefinition],
         new_id: NewId = fresh_id,
     ) -> None:
-        super().__init__()
-        self._tag = dialect.tag
-        self._tools = WireTools(tools, strict=dialect.strict)
-        self._new_id = new_id
+        super().__init__(dialect, tools, new_id)
         self._blocks: dict[int, _Block] = {}
         self._message: JsonObject = {}
         self._usage: JsonObject = {}
@@ -122,8 +114,8 @@ class MessagesStream(ReplyStream):
             blocks=tuple(blocks),
             stop=self._stop(any(isinstance(b, ToolUseBlock) for b in blocks)),
             usage=self._counts(),
-            model=well_formed(text_of(self._message.get("model"))),
-            response_id=well_formed(text_of(self._message.get("id"))),
+            model=text_of(self._message.get("model")),
+            response_id=text_of(self._message.get("id")),
             raw=self._raw(),
         )
 
@@ -134,7 +126,7 @@ class MessagesStream(ReplyStream):
         if self._has_room(len(self._blocks)) and isinstance(start, dict):
             self._blocks[number] = _Block(start)
             if text := text_of(start.get("text")):
-                return [TextDelta(text=well_formed(text))]
+                return [TextDelta(text=text)]
         return []
 
     def _grow(self, event: JsonObject) -> list[Delta]:
@@ -150,13 +142,9 @@ class MessagesStream(ReplyStream):
             return []
         block.pieces.setdefault(member, []).append(piece)
         if member == "partial_json":
-            return [self._arguments_delta(number, block, piece)]
-        return [TextDelta(text=well_formed(piece))] if member == "text" else []
-
-    def _arguments_delta(self, number: int, block: _Block, piece: str) -> ArgumentsDelta:
-        earlier = [n for n, b in self._blocks.items() if b.type == "tool_use" and n < number]
-        name = self._tools.names.from_wire(well_formed(text_of(block.start.get("name"))))
-        return ArgumentsDelta(index=len(earlier), name=name, text=well_formed(piece))
+            earlier = [n for n, b in self._blocks.items() if b.type == "tool_use" and n < number]
+            return [self._arguments_delta(len(earlier), text_of(block.start.get("name")), piece)]
+        return [TextDelta(text=piece)] if member == "text" else []
 
     def _end(self, event: JsonObject) -> None:
         delta = event.get("delta")
@@ -194,19 +182,17 @@ class MessagesStream(ReplyStream):
 
     def _reply_blocks(self) -> list[Block]:
         blocks: list[Block] = []
-        taken: set[str] = set()
         for _, block in sorted(self._blocks.items()):
             start, whole = block.start, block.whole()
             if block.type == "text" and whole.get("text"):
-                blocks.append(TextBlock(text=well_formed(text_of(whole["text"]))))
+                blocks.append(TextBlock(text=text_of(whole["text"])))
             elif block.type == "tool_use":
                 call_id, name = text_of(start.get("id")), text_of(start.get("name"))
-                call = call_block(call_id, name, block.arguments, taken, self._new_id)
-                blocks.append(self._tools.from_wire(call))
+                blocks.append(self._call(call_id, name, block.arguments))
             elif _is_reusable_reasoning(whole):
-                summary = well_formed(text_of(whole.get("thinking")))
-                data = json.dumps(whole)
-                blocks.append(ReasoningBlock(provider=self._tag, data=data, summary=summary))
+                blocks.append(
+                    self._reasoning_block(json.dumps(whole), text_of(whole.get("thinking")))
+                )
         return blocks
 
     def _raw(self) -> bytes:

@@ -14,22 +14,18 @@ from artificer.providers.dialects import ResponsesDialect
 from artificer.providers.failures import classify, failure
 from artificer.providers.mapping import (
     NewId,
-    call_block,
     count_of,
     fresh_id,
     raw_arguments,
     text_of,
 )
-from artificer.providers.wire_tools import WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
     Block,
-    ReasoningBlock,
     TextBlock,
     ToolUseBlock,
 )
 from artificer.values.model import (
-    ArgumentsDelta,
     Delta,
     ModelFailure,
     ModelReply,
@@ -38,7 +34,6 @@ from artificer.values.model import (
     Usage,
 )
 from artificer.values.strict_json import parse_object
-from artificer.values.text import well_formed
 
 
 class ResponsesStream(ReplyStream):
@@ -56,11 +51,8 @@ class ResponsesStream(ReplyStream):
         max_output_tokens: int,
         new_id: NewId = fresh_id,
     ) -> None:
-        super().__init__()
-        self._tag = dialect.tag
-        self._tools = WireTools(tools, strict=dialect.strict)
+        super().__init__(dialect, tools, new_id)
         self._max_output_tokens = max_output_tokens
-        self._new_id = new_id
         self._calls: dict[str, str] = {}
         self._items: list[JsonValue] = []
         self._final: JsonObject | None = None
@@ -74,7 +66,7 @@ class ResponsesStream(ReplyStream):
         kind, item = text_of(event.get("type")), event.get("item")
         piece = text_of(event.get("delta"))
         if kind in ("response.output_text.delta", "response.refusal.delta"):
-            return [TextDelta(text=well_formed(piece))] if self._counted(piece) else []
+            return [TextDelta(text=piece)] if self._counted(piece) else []
         if kind == "response.function_call_arguments.delta":
             return self._arguments(event, piece) if self._counted(piece) else []
         if kind == "response.output_item.added" and isinstance(item, dict):
@@ -98,9 +90,8 @@ class ResponsesStream(ReplyStream):
         item_id = text_of(event.get("item_id"))
         if item_id not in self._calls:
             item_id = ids[-1] if ids else ""
-        name = self._tools.names.from_wire(well_formed(self._calls.get(item_id, "")))
         index = ids.index(item_id) if item_id in ids else 0
-        return [ArgumentsDelta(index=index, name=name, text=well_formed(piece))]
+        return [self._arguments_delta(index, self._calls.get(item_id, ""), piece)]
 
     def _reply(self) -> ModelReply | ModelFailure:
         final = self._final or {}
@@ -119,31 +110,28 @@ class ResponsesStream(ReplyStream):
                 cached_tokens=count_of(usage, "input_tokens_details", "cached_tokens"),
                 reasoning_tokens=count_of(usage, "output_tokens_details", "reasoning_tokens"),
             ),
-            model=well_formed(text_of(final.get("model"))),
-            response_id=well_formed(text_of(final.get("id"))),
+            model=text_of(final.get("model")),
+            response_id=text_of(final.get("id")),
             raw=json.dumps({**final, "output": items}).encode(),
         )
 
     def _blocks(self, items: Sequence[JsonValue]) -> list[Block]:
         blocks: list[Block] = []
-        taken: set[str] = set()
         for item in items:
             if not isinstance(item, dict) or not self._has_room(len(blocks)):
                 continue
             kind = item.get("type")
             if kind == "message":
-                if text := well_formed(_message_text(item)):
+                if text := _message_text(item):
                     blocks.append(TextBlock(text=text))
             elif kind == "function_call":
                 call_id = text_of(item.get("call_id")) or text_of(item.get("id"))
                 name, arguments = text_of(item.get("name")), raw_arguments(item.get("arguments"))
-                call = call_block(call_id, name, arguments, taken, self._new_id)
-                blocks.append(self._tools.from_wire(call))
+                blocks.append(self._call(call_id, name, arguments))
             elif kind == "reasoning" and item.get("encrypted_content"):
                 # Without its encrypted content an item cannot be handed back: nothing is stored.
-                summary = well_formed(text_of(item.get("summary")))
                 data = json.dumps({k: v for k, v in item.items() if k != "status"})
-                blocks.append(ReasoningBlock(provider=self._tag, data=data, summary=summary))
+                blocks.append(self._reasoning_block(data, text_of(item.get("summary"))))
         return blocks
 
     def _stop(

@@ -91,7 +91,7 @@ class TextDelta(Value):
     """A piece of text, as it forms."""
 
     type: Literal["text"] = "text"
-    text: str
+    text: Text
 
 
 class ArgumentsDelta(Value):
@@ -99,8 +99,8 @@ class ArgumentsDelta(Value):
 
     type: Literal["arguments"] = "arguments"
     index: int
-    name: str
-    text: str
+    name: Text
+    text: Text
 
 
 Delta = TextDelta | ArgumentsDelta
