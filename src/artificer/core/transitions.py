@@ -33,7 +33,7 @@ def _row(handler: Callable[[RunState, Any], do.Step], *leads_to: Phase) -> Row:
 _AFTER_CALLS = (P.WORKING, P.GENERATING, P.FINISHING)
 
 TABLE: dict[tuple[Phase, type[Any]], Row] = {
-    (P.NEW, ev.PromptReceived): _row(do.prompt_received, P.GENERATING),
+    (P.NEW, ev.PromptReceived): _row(do.prompt_received, P.GENERATING, P.FINISHING),
     (P.GENERATING, ev.ModelResponded): _row(do.model_responded, P.JUDGING, P.CHECKING, P.FINISHING),
     (P.GENERATING, ev.ModelFailed): _row(do.model_failed, P.STALLED, P.FINISHING),
     (P.JUDGING, ev.CallsJudged): _row(do.calls_judged, *_AFTER_CALLS),
