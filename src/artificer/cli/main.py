@@ -28,7 +28,9 @@ COMMANDS = {
     "open": "Open a run's report.",
     "replay": "Prove that a run's journal reproduces itself.",
     "verify": "Check every record and blob of this project.",
+    "tools": "Check, show, try and write manifests of tools.",
     "doctor": "Say what is installed and which models answer.",
+    "mcp": "Serve tools to any MCP client.",
     "local": "The embedded model.",
 }
 """Each command, which is ``artificer.cli.NAME.command``, and its help in one line."""

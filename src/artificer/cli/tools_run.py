@@ -1,0 +1,110 @@
+"""``artificer tools run``: one call by hand, through the gate that a model's call goes through."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from artificer.cli.console import note, out, out_json
+from artificer.cli.drive import configuration, drive
+from artificer.cli.exits import Exit
+from artificer.cli.settings import Settings, pass_settings
+
+if TYPE_CHECKING:
+    from artificer.config import Config
+    from artificer.core.gate import Verdict
+    from artificer.ports import Call, Receipt
+    from artificer.wiring import ToolBox
+
+
+@click.command(name="run")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("tool")
+@click.option("--args", "arguments", metavar="JSON", default="{}", help="The arguments.")
+@click.option("--dry-run", is_flag=True, help="Print the exact command, and run nothing.")
+@click.option("--yes", is_flag=True, help="Approve the call where policy asks a person.")
+@click.option("--content", is_flag=True, help="Print what a model would read instead.")
+@pass_settings
+def run(
+    settings: Settings,
+    folder: Path,
+    tool: str,
+    arguments: str,
+    dry_run: bool,
+    yes: bool,
+    content: bool,
+) -> int:
+    """Call TOOL of FOLDER by hand, and print the envelope that a run would record.
+
+    The call passes the same gate as a model's: schema, types, scope and policy.
+
+    \b
+    Example:
+      artificer tools run examples/tools git_log --args '{"count": 3}'
+      artificer tools run examples/tools git_log --args '{"count": 3}' --dry-run
+    """
+    from artificer.wiring import build_tools, memory_storage
+
+    config = configuration(settings)
+    box = build_tools([folder], kind="chat", storage=memory_storage(), config=config)
+    verdict = judge_by_hand(box, config, tool, arguments)
+    if verdict.verdict == "ask" and not (yes or dry_run):
+        note(f"Policy asks a person: {verdict.reason or verdict.rule}. Say --yes to approve.")
+        return Exit.OPERATOR
+    if verdict.verdict not in ("allow", "ask") or verdict.arguments is None:
+        out(verdict.content)
+        return Exit.WRONG
+    call = call_of(box, tool, verdict.arguments)
+    if dry_run:
+        return _show_plan(box, call)
+    receipt = drive(lambda: box.executors[tool].execute(call))
+    _print(receipt, content=content)
+    return Exit.OK if receipt.status == "ok" else Exit.WRONG
+
+
+def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Verdict:
+    """What the gate says of a call that a person makes."""
+    from artificer.core.gate import judge
+    from artificer.values.blocks import ToolUseBlock
+
+    block = ToolUseBlock(id="by-hand", name=tool, arguments=arguments)
+    (verdict,) = judge(
+        (block,), toolset=box.toolset, policy=config.policy, made=(), most=1, stop="tool_use"
+    )
+    return verdict
+
+
+def call_of(box: ToolBox, tool: str, arguments: str) -> Call:
+    """The call that an executor performs."""
+    from artificer.ports import Call
+    from artificer.system import SystemClock
+
+    definition = box.toolset.get(tool)
+    assert definition is not None  # the gate has let it through
+    return Call(SystemClock().new_run_id(), "by-hand", definition, json.loads(arguments), "by-hand")
+
+
+def _show_plan(box: ToolBox, call: Call) -> int:
+    from artificer.tools.command import CommandExecutor
+    from artificer.tools.refusal import refuse
+
+    executor = box.executors[call.definition.name]
+    if not isinstance(executor, CommandExecutor):
+        note(f"{call.definition.name} runs no program: there is nothing to show.")
+        return Exit.OPERATOR
+    plan = executor.plan(call)
+    if plan.problems:
+        out(refuse(call.definition.name, plan.problems).content)
+        return Exit.WRONG
+    out_json({"status": "dry_run", "command": list(plan.argv), "notes": list(plan.notes)})
+    return Exit.OK
+
+
+def _print(receipt: Receipt, *, content: bool) -> None:
+    if content or receipt.evidence is None:
+        out(receipt.content)
+    else:
+        out_json(json.loads(receipt.evidence))

@@ -1,0 +1,161 @@
+"""``artificer tools``: manifests checked, shown, called by hand, tested and drafted."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from cli_kit import Shell, text_of
+
+from artificer.cli.exits import Exit
+from artificer.cli.tools_new import draft, read_help
+from artificer.contracts.manifest import parse_manifest
+
+pytestmark = pytest.mark.req("cli-tools")
+
+EXAMPLES = str(Path(__file__).parents[2] / "examples" / "tools")
+
+ECHO = """
+[tool]
+name = "echo"
+version = "1"
+description = "Say it again."
+risk_tier = "high"
+
+[args.text]
+required = true
+description = "What to say."
+
+[args.count]
+type = "integer"
+min = 1
+max = 3
+clamp = true
+default = 1
+
+[command]
+exec = ["echo", "{text}", "{count}"]
+
+[[examples]]
+args = {text = "hi"}
+contains = "hi 1"
+
+[[examples]]
+args = {text = "hi", count = 9}
+argv = ["echo", "hi", "3"]
+
+[[examples]]
+args = {}
+status = "invalid"
+"""
+
+
+def write(shell: Shell, text: str = ECHO) -> None:
+    (shell.cwd / "tools").mkdir(exist_ok=True)
+    (shell.cwd / "tools" / "echo.clad.toml").write_text(text, encoding="utf-8")
+
+
+async def test_check_tells_faults_and_warnings(shell: Shell) -> None:
+    good = await shell.run("tools", "check", EXAMPLES)
+    assert (good.code, good.err) == (Exit.OK, "")
+    write(shell, ECHO.replace("version", "verzion"))
+    bad = await shell.run("tools", "check", EXAMPLES, "tools")
+    assert bad.code == Exit.AUTHOR
+    assert "tools/echo.clad.toml:4: tool.verzion: is not a known key; did you mean" in bad.out
+    lenient = await shell.run("tools", "check", "tools", "--compat")
+    assert (lenient.code, lenient.out) == (Exit.OK, "tools: 1 tools\n")
+    assert "warning: tools/echo.clad.toml:4: tool.verzion" in lenient.err
+
+
+async def test_list_show_and_schema(shell: Shell) -> None:
+    write(shell)
+    listed = await shell.run("tools", "list", "tools")
+    assert listed.out == "echo  high      once        Say it again.\n"
+    definitions = (await shell.run("tools", "list", "tools", "--json")).json()
+    assert definitions[0]["name"] == "echo"
+    shown = (await shell.run("tools", "show", "tools", "echo")).out
+    assert "text: string, required. What to say." in shown
+    schema = (await shell.run("tools", "schema", "tools", "echo")).json()
+    assert schema["required"] == ["text"]
+    form = (await shell.run("tools", "schema", "tools", "echo", "--mcp")).json()
+    assert form["inputSchema"] == schema
+    assert "results" not in form["outputSchema"]["properties"]
+    missing = await shell.run("tools", "show", "tools", "ecko")
+    assert missing.code == Exit.OPERATOR
+    assert "The tools are: echo." in missing.err
+
+
+async def test_run_goes_through_the_gate_and_prints_the_envelope(shell: Shell) -> None:
+    write(shell)
+    given = json.dumps({"text": "a b", "count": 7})
+    result = await shell.run("tools", "run", "tools", "echo", "--args", given)
+    envelope = result.json()
+    assert result.code == Exit.OK
+    assert envelope["command"] == ["echo", "a b", "3"]
+    assert envelope["notes"] == ["count: 7 was brought to 3"]
+    dry = await shell.run("tools", "run", "tools", "echo", "--args", given, "--dry-run")
+    assert dry.json()["command"] == ["echo", "a b", "3"]
+    read = await shell.run("tools", "run", "tools", "echo", "--args", given, "--content")
+    assert read.json()["stdout"] == "a b 3\n"
+    for bad in ("{}", "no json", '{"text": "-n"}'):
+        refused = await shell.run("tools", "run", "tools", "echo", "--args", bad)
+        assert refused.code == Exit.WRONG
+        assert refused.json()["status"] == "invalid"
+
+
+async def test_run_keeps_to_the_policy(shell: Shell) -> None:
+    write(shell)
+    config = shell.cwd / "artificer.toml"
+    config.write_text('[[policy.rules]]\ndecision = "ask"\nrisk = ["high"]\n', encoding="utf-8")
+    words = ("tools", "run", "tools", "echo", "--args", '{"text": "hi"}')
+    asked = await shell.run(*words)
+    assert (asked.code, asked.out) == (Exit.OPERATOR, "")
+    assert "--yes" in asked.err
+    assert (await shell.run(*words, "--yes")).code == Exit.OK
+    config.write_text(text_of(config).replace('"ask"', '"deny"'), encoding="utf-8")
+    denied = await shell.run(*words, "--yes")
+    assert denied.code == Exit.WRONG
+    assert "denied" in denied.out
+
+
+async def test_examples_of_manifests_are_held(shell: Shell) -> None:
+    write(shell)
+    held = await shell.run("tools", "test", "tools")
+    assert (held.code, held.out) == (Exit.OK, "echo 1: ok\necho 2: ok\necho 3: ok\n")
+    write(shell, ECHO.replace('"hi", "3"', '"hi", "4"').replace("hi 1", "ho"))
+    broken = await shell.run("tools", "test", "tools")
+    assert broken.code == Exit.WRONG
+    assert "echo 1: does not hold 'ho'" in broken.out
+    assert "echo 2: the command is echo hi 3" in broken.out
+
+
+async def test_new_drafts_a_manifest_that_loads(shell: Shell) -> None:
+    result = await shell.run("tools", "new", "sort")
+    manifest = parse_manifest(result.out, "sort.clad.toml")
+    assert result.code == Exit.OK
+    built = manifest.argv({"sort": "version", "reverse": True})
+    assert built.argv == ("sort", "--reverse", "--sort=version")
+    missing = await shell.run("tools", "new", "no-such-program")
+    assert missing.code == Exit.OPERATOR
+
+
+def test_help_texts_are_read_and_their_quotes_are_harmless() -> None:
+    text = (
+        '  -o, --output FILE     where "it" goes\n  --all   everything\n  --help  this\n'
+        "  --name=<name>         the name\n      --all  again\n no option --here\n"
+    )
+    options = read_help(text)
+    assert [(o.flag, o.value) for o in options] == [
+        ("--output", "FILE"),
+        ("--all", None),
+        ("--name", "name"),
+    ]
+    written = draft("./bin/x y", ("sub",), options)
+    assert tomllib.loads(written)["args"]["output"]["description"] == 'where "it" goes'
+    assert parse_manifest(written, "x").argv({"all": True}).argv == ("./bin/x y", "sub", "--all")
+
+
+async def test_prune_says_what_it_removed(shell: Shell) -> None:
+    assert "0 runs" in (await shell.run("tools", "prune", "--days", "1")).err
