@@ -1,0 +1,86 @@
+"""``artificer mcp``: this project's tools for any MCP client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from artificer.cli.attend import FOLDER
+from artificer.cli.console import note
+from artificer.cli.drive import configuration, drive
+from artificer.cli.exits import Exit
+from artificer.cli.mcp_server import Served, ToolServer, serve_http, serve_stdio
+from artificer.cli.settings import Settings, pass_settings
+from artificer.config import Config, McpConfig
+from artificer.tools.artifact import ArtifactExecutor
+from artificer.tools.loader import load_folder
+from artificer.values.base import JsonObject
+from artificer.wiring import Storage, ToolBox, build_servers, build_tools, open_storage
+from artificer.world import World
+
+
+@click.command(name="mcp")
+@click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
+@click.option("--artifacts", is_flag=True, help="Serve the create_* tools too.")
+@click.option("--http", "port", type=click.IntRange(1, 65535), help="A port, instead of stdio.")
+@pass_settings
+def command(settings: Settings, tools: tuple[Path, ...], artifacts: bool, port: int | None) -> int:
+    """Serve tools to an MCP client over stdin and stdout, or on a port of this machine.
+
+    The tools are those of --tools and of artificer.toml. Every call is a run: judged by the
+    project's policy, recorded, replayable. Where the policy says `ask`, the answer is no, because
+    nobody is at a terminal.
+
+    \b
+    Examples:
+      artificer mcp --tools ./tools
+      artificer mcp --tools ./tools --artifacts --http 8000
+    """
+    config = configuration(settings)
+    folders = tuple(dict.fromkeys((*config.tools, *tools)))
+
+    async def work() -> Exit:
+        storage = await open_storage(config)
+        # A run gets its one tool from here, and none that every run of the project would have.
+        alone = config.model_copy(update={"tools": (), "mcp": McpConfig()})
+        async with World(alone, storage) as world, build_servers(config, storage) as servers:
+            box = build_tools(
+                [*folders, *await servers.offered()],
+                kind="chat",
+                storage=storage,
+                config=config,
+                servers=servers,
+            )
+            served = [*_manifests(box, _schemas(folders, config)), *_artifacts(storage, artifacts)]
+            server = ToolServer(world, served).build()
+            if port is None:
+                await serve_stdio(server)
+            else:
+                note(f"serving {len(served)} tools at http://127.0.0.1:{port}/mcp")
+                await serve_http(server, port)
+        return Exit.OK
+
+    return drive(work)
+
+
+def _schemas(folders: tuple[Path, ...], config: Config) -> dict[str, JsonObject | None]:
+    """The output schemas that manifests promise, by the names of their tools."""
+    loaded = (
+        load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
+        for folder in folders
+    )
+    return {tool.manifest.tool.name: tool.manifest.output_schema for f in loaded for tool in f}
+
+
+def _manifests(box: ToolBox, schemas: Mapping[str, JsonObject | None]) -> list[Served]:
+    return [
+        Served(tool, box.executors[tool.name], "chat", schemas.get(tool.name))
+        for tool in box.toolset.tools
+    ]
+
+
+def _artifacts(storage: Storage, wanted: bool) -> list[Served]:
+    executor = ArtifactExecutor(storage.blobs)
+    return [Served(tool, executor, "deliver", None) for tool in executor.tools if wanted]

@@ -1,0 +1,247 @@
+"""``artificer mcp``, spoken to by the SDK's client and by our own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import CallToolResult
+
+from artificer.config import Config
+from artificer.contracts.mcp_tools import Contract
+from artificer.contracts.schema import compile_schema
+from artificer.tools.mcp import discover
+from artificer.tools.mcp_link import McpLink, McpServer
+from artificer.world import History, World
+
+SHOUT = "import sys,json; print(json.dumps({'said': sys.argv[1].upper()}))"
+WRITER = "import sys,time\nwhile True: open(sys.argv[1],'a').write('x'); time.sleep(0.02)"
+
+MANIFESTS = {
+    "shout": f"""
+        args.text = {{ required = true, allow_dash = true }}
+        command.exec = ["python3", "-c", {json.dumps(SHOUT)}, "{{text}}"]
+        output.format = "json"
+        output.schema = {{ type = "object", required = ["said"] }}
+    """,
+    "read_stdin": """
+        command.exec = ["python3", "-c", "import sys; print(repr(sys.stdin.read()))"]
+    """,
+    "fail": 'command.exec = ["false"]',
+    "write": f"""
+        args.file = {{ type = "path", required = true }}
+        command.exec = ["python3", "-c", {json.dumps(WRITER)}, "{{file}}"]
+    """,
+    "slow": 'command.exec = ["sleep", "1.3"]',
+}
+
+
+def write_manifests(folder: Path) -> None:
+    """A folder of manifests."""
+    for name, text in MANIFESTS.items():
+        head = f'tool = {{ name = "{name}", version = "1", description = "d" }}\n'
+        lines = "\n".join(line.strip() for line in text.splitlines())
+        (folder / f"{name}.clad.toml").write_text(head + lines)
+
+
+def arguments(folder: Path, *more: str) -> list[str]:
+    """The command line."""
+    home = ["--home", str(folder / "home"), "--project", "p"]
+    return ["-m", "artificer", *home, "mcp", "--tools", str(folder), *more]
+
+
+@asynccontextmanager
+async def client(folder: Path, *more: str) -> AsyncIterator[Client]:
+    """The SDK's client of a server over stdio."""
+    write_manifests(folder)
+    env = {"PATH": os.environ["PATH"]}
+    server = StdioServerParameters(
+        command=sys.executable, args=arguments(folder, *more), env=env, cwd=folder
+    )
+    async with Client(server, cache=None) as connected:
+        yield connected
+
+
+async def history(folder: Path, result: CallToolResult) -> History:
+    """The run that a result names."""
+    assert result.meta
+    async with await World.open(Config(home=folder / "home", project="p")) as world:
+        return await world.get(result.meta["artificer/run"])
+
+
+@pytest.mark.req("mcp-server-tools")
+async def test_tools_are_listed_with_schemas_that_their_results_keep(tmp_path: Path) -> None:
+    async with client(tmp_path, "--artifacts") as mcp:
+        tools = {tool.name: tool for tool in (await mcp.list_tools()).tools}
+        assert {"shout", "fail", "create_table"} <= {*tools}
+        shout = tools["shout"]
+        assert shout.input_schema["additionalProperties"] is False
+        result = await mcp.call_tool("shout", {"text": "hi"})
+    assert result.structured_content["results"] == {"said": "HI"}
+    assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    assert shout.output_schema
+    assert compile_schema(shout.output_schema).problems(result.structured_content) == ()
+
+
+@pytest.mark.req("mcp-server-tools")
+async def test_an_error_has_no_structured_content_and_an_unknown_tool_is_refused(
+    tmp_path: Path,
+) -> None:
+    async with client(tmp_path) as mcp:
+        failed = await mcp.call_tool("fail", {})
+        invalid = await mcp.call_tool("shout", {"text": 1, "evil": "x"})
+        with pytest.raises(MCPError, match="There is no tool 'nope'"):
+            await mcp.call_tool("nope", {})
+    for result in (failed, invalid):
+        assert (result.is_error, result.structured_content) == (True, None)
+    assert "/evil" in invalid.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.req("mcp-server-runs")
+async def test_a_call_is_a_run_that_was_judged_recorded_and_replays(tmp_path: Path) -> None:
+    (tmp_path / "artificer.toml").write_text(
+        'policy = { rules = [{ decision = "deny", tool = "fail", reason = "never" }] }\n'
+    )
+    async with client(tmp_path) as mcp:
+        done = await mcp.call_tool("shout", {"text": "hi"})
+        denied = await mcp.call_tool("fail", {})
+    assert denied.is_error
+    assert "never" in denied.content[0].text  # type: ignore[union-attr]
+    run = (await history(tmp_path, done)).run
+    assert run.status == "completed"
+    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
+        assert (await world.replay(run.id)).identical
+        assert len(await world.runs()) == 2
+
+
+@pytest.mark.req("mcp-server-runs")
+async def test_an_artifact_is_kept_with_a_report_that_shows_it(tmp_path: Path) -> None:
+    async with client(tmp_path, "--artifacts") as mcp:
+        result = await mcp.call_tool("create_file", {"name": "a.txt", "content": "hello"})
+    assert not result.is_error
+    run = (await history(tmp_path, result)).run
+    assert run.deliverable is not None
+    assert [artifact.id for artifact in run.state.artifacts] == ["a.txt"]
+
+
+@pytest.mark.req("mcp-server-stdio")
+async def test_a_tool_cannot_read_what_the_client_says(tmp_path: Path) -> None:
+    async with client(tmp_path) as mcp:
+        read = await mcp.call_tool("read_stdin", {})
+        after = await mcp.call_tool("shout", {"text": "still here"})
+    assert read.structured_content["stdout"] == "''\n"
+    assert after.structured_content["results"] == {"said": "STILL HERE"}
+
+
+@pytest.mark.req("mcp-server-cancel")
+async def test_a_cancelled_call_ends_the_program_and_the_run(tmp_path: Path) -> None:
+    async with client(tmp_path) as mcp:
+        calling = asyncio.create_task(mcp.call_tool("write", {"file": "out"}))
+        await _grows(tmp_path / "out")
+        calling.cancel()
+        await asyncio.wait((calling,))
+        await _rests(tmp_path / "out")
+        assert (await mcp.call_tool("shout", {"text": "a"})).is_error is False
+    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
+        first = (await world.get((await world.runs())[0])).run
+    assert first.state.reason == "cancelled"
+
+
+@pytest.mark.req("mcp-server-cancel")
+async def test_a_client_that_wants_to_know_is_told_of_progress(tmp_path: Path) -> None:
+    told: list[tuple[float, float | None]] = []
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total))
+
+    async with client(tmp_path) as mcp:
+        await mcp.call_tool("slow", {}, progress_callback=on_progress)
+    assert len(told) >= 2
+    assert told == sorted(told)
+    assert {total for _, total in told} == {60.0}
+
+
+@pytest.mark.req("mcp-server-http")
+async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
+    tmp_path: Path,
+) -> None:
+    write_manifests(tmp_path)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments(tmp_path, "--http", str(port)), stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stderr
+    try:
+        assert b"serving" in await process.stderr.readline()
+        url = f"http://127.0.0.1:{port}/mcp"
+        await _answers(port)
+        link = McpLink(McpServer("ours", url=url))
+        tools = await discover(link, Contract(), ["shout"])
+        assert tools[0].tool.definition.name == "ours.shout"
+        result = await link.call("shout", {"text": "hi"}, 10)
+        assert result.structured_content["results"] == {"said": "HI"}
+        await link.aclose()
+        assert await asyncio.to_thread(_status, url, "evil.example") in (403, 421)
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def _status(url: str, host: str) -> int:
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    headers = {"Host": host, "Content-Type": "application/json", "Accept": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+async def _answers(port: int) -> None:
+    for _ in range(500):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            await writer.wait_closed()
+            return
+    raise AssertionError("the server does not answer")
+
+
+async def _grows(path: Path) -> None:
+    for _ in range(2_000):
+        if _size(path):
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("the tool did not begin")
+
+
+async def _rests(path: Path) -> None:
+    """Wait until a file has stopped growing."""
+    for _ in range(100):
+        before = _size(path)
+        await asyncio.sleep(0.3)
+        if _size(path) == before:
+            return
+    raise AssertionError("the tool goes on")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
