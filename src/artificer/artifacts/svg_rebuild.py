@@ -9,7 +9,6 @@ means nothing in a still picture is listed in :mod:`artificer.artifacts.svg_allo
 from __future__ import annotations
 
 import re
-from xml.sax.saxutils import escape
 
 from artificer.artifacts import svg_allowed as allowed
 from artificer.artifacts.svg_parse import SVG, Element, parse, problem
@@ -27,7 +26,7 @@ MAX_PROBLEMS = 50
 """Problems listed for one drawing; the last says how many more there are."""
 
 _PIXELS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:px)?")
-_ESCAPES = {'"': "&quot;", "\r": "&#13;"}
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
 
 
 def rebuild(markup: str, prefix: str) -> str | tuple[Problem, ...]:
@@ -168,7 +167,7 @@ def _serialise(root: Shape) -> str:
 def _write(shape: Shape, parts: list[str]) -> None:
     parts.append(f"<{shape.name}")
     parts += [
-        f' {name}="{escape(value, _ESCAPES)}"' for name, value in sorted(shape.attributes.items())
+        f' {name}="{value.translate(_ESCAPES)}"' for name, value in sorted(shape.attributes.items())
     ]
     if not shape.children:
         parts.append("/>")
@@ -176,7 +175,7 @@ def _write(shape: Shape, parts: list[str]) -> None:
     parts.append(">")
     for child in shape.children:
         if isinstance(child, str):
-            parts.append(escape(child, _ESCAPES))
+            parts.append(child.translate(_ESCAPES))
         else:
             _write(child, parts)
     parts.append(f"</{shape.name}>")

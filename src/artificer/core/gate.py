@@ -7,6 +7,7 @@ may change with a release, what was told to the model may not.
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from artificer.artifacts import catalog
@@ -78,7 +79,7 @@ def judge(
             verdict = _judge(call, toolset, policy, made, seen)
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
             seen.add(verdict.digest)
-            made = _with_pending(made, call.name, verdict, toolset)
+            made = _with_pending(made, toolset.get(call.name), verdict.arguments)
         verdicts.append(verdict)
     return tuple(verdicts)
 
@@ -142,16 +143,14 @@ def _problems(
 
 
 def _with_pending(
-    made: tuple[ArtifactRef, ...], name: str, verdict: Verdict, toolset: Toolset
+    made: tuple[ArtifactRef, ...], tool: ToolDefinition | None, arguments: str
 ) -> tuple[ArtifactRef, ...]:
     """Count what an approved call of this turn is about to make."""
-    tool = toolset.get(name)
-    arguments = parse_object(verdict.arguments or "")
-    if tool is None or tool.backend != "artifact" or isinstance(arguments, tuple):
+    if tool is None or tool.backend != "artifact":
         return made
-    kind, artifact_id, title = catalog.identity(name, arguments)
-    payload = digest_of((verdict.arguments or "").encode())
-    ref = ArtifactRef(kind=kind, id=artifact_id, tool=name, title=title, payload=payload)
+    kind, artifact_id, title = catalog.identity(tool.name, json.loads(arguments))
+    payload = digest_of(arguments.encode())
+    ref = ArtifactRef(kind=kind, id=artifact_id, tool=tool.name, title=title, payload=payload)
     return with_artifact(made, ref)
 
 

@@ -72,16 +72,14 @@ def next_turn(state: RunState) -> Step:
         messages=len(state.history),
     )
     shorter = room if room < limits.max_tokens else None
-    state = state.model_copy(
-        update={"phase": Phase.GENERATING, "turn": turn, "reply_tokens": shorter}
-    )
-    return _emit(state, intent)
+    return _emit(state, intent, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
 
 
 def finish(state: RunState, reason: FinishReason) -> Step:
     """Deliver what there is."""
-    state = state.model_copy(update={"phase": Phase.FINISHING, "reason": reason, "pending": ()})
-    return _emit(state, Finish(n=state.next_intent, reason=reason))
+    intent = Finish(n=state.next_intent, reason=reason)
+    state = state.model_copy(update={"pending": ()})
+    return _emit(state, intent, phase=Phase.FINISHING, reason=reason)
 
 
 def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
@@ -142,12 +140,12 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
         state = state.model_copy(update={"context_tokens": context})
     if message.calls:
         calls = tuple(CallState(id=call.id) for call in message.calls)
-        state = state.model_copy(update={"phase": Phase.JUDGING, "calls": calls})
-        return _emit(state, JudgeCalls(n=state.next_intent, turn=state.turn))
+        intent = JudgeCalls(n=state.next_intent, turn=state.turn)
+        return _emit(state, intent, phase=Phase.JUDGING, calls=calls)
     if event.stop == "refusal":
         return finish(state, "refused")
-    state = state.model_copy(update={"phase": Phase.CHECKING})
-    return _emit(state, CheckReply(n=state.next_intent, turn=state.turn))
+    check = CheckReply(n=state.next_intent, turn=state.turn)
+    return _emit(state, check, phase=Phase.CHECKING)
 
 
 def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
@@ -213,8 +211,7 @@ def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
         else:
             call = _answered(call, verdict.verdict, verdict.content)
         calls.append(call)
-    state = state.model_copy(update={"phase": Phase.WORKING, "calls": tuple(calls)})
-    state, emitted = _emit(state, *intents)
+    state, emitted = _emit(state, *intents, phase=Phase.WORKING, calls=tuple(calls))
     return (state, emitted) if emitted else _if_settled(state)
 
 
@@ -283,10 +280,12 @@ def _ask(n: int, verdict: Verdict) -> AskApproval:
 # --- bookkeeping ------------------------------------------------------------------------------
 
 
-def _emit(state: RunState, *intents: Intent) -> Step:
+def _emit(state: RunState, *intents: Intent, **changes: object) -> Step:
+    """Add intents to the pending ones, with whatever else changes in the state."""
     pending = tuple(Pending(n=i.n, type=i.type, call_id=getattr(i, "call_id", "")) for i in intents)
     state = state.model_copy(
         update={
+            **changes,
             "pending": (*state.pending, *pending),
             "next_intent": state.next_intent + len(intents),
         }
