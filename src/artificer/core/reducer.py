@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from artificer.core import events as ev
 from artificer.core.budget import reply_tokens, tokens_of
+from artificer.core.call_ids import with_unique_ids
 from artificer.core.gate import Verdict, with_artifact
 from artificer.core.intents import (
     AskApproval,
@@ -28,13 +29,10 @@ from artificer.core.state import (
     with_message,
 )
 from artificer.errors import InvariantError
-from artificer.values.blocks import Block, CallStatus, Message, ReasoningBlock, ToolUseBlock, user
+from artificer.values.blocks import CallStatus, Message, ReasoningBlock, user
 from artificer.values.model import RESUMABLE_FAILURES
 
 Step = tuple[RunState, tuple[Intent, ...]]
-
-_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-
 
 # --- beginning, going on, ending --------------------------------------------------------------
 
@@ -119,7 +117,7 @@ def run_finished(state: RunState, event: ev.RunFinished) -> Step:
 def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     """A reply has calls for the gate, or a text to be checked, or is a refusal."""
     state = _settle(state, event.intent)
-    blocks = _with_unique_ids(event.blocks, state)
+    blocks = with_unique_ids(event.blocks, state.call_ids, state.turn)
     message = Message(role="assistant", blocks=blocks)
     cost = state.cost_micros
     if event.cost_micros is not None:
@@ -172,23 +170,6 @@ def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
         return finish(state, "repair_limit" if state.last_text else "empty_reply")
     state = state.model_copy(update={"repairs": state.repairs + 1})
     return next_turn(with_message(state, user(event.request)))
-
-
-def _with_unique_ids(blocks: tuple[Block, ...], state: RunState) -> tuple[Block, ...]:
-    """Give a call an id of ours when the provider's is missing, odd, or was used before."""
-    used = set(state.call_ids)
-    result: list[Block] = []
-    for number, block in enumerate(blocks):
-        if isinstance(block, ToolUseBlock):
-            usable = 0 < len(block.id) <= 64 and _ID_CHARACTERS.issuperset(block.id)
-            if not usable or block.id in used:
-                ours = f"call_{state.turn}_{number}"
-                while ours in used:  # a model may write ids that look like ours
-                    ours += "_"
-                block = block.model_copy(update={"id": ours})
-            used.add(block.id)
-        result.append(block)
-    return tuple(result)
 
 
 # --- its calls --------------------------------------------------------------------------------
