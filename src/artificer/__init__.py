@@ -16,6 +16,7 @@ from artificer.values.release import RELEASE
 if TYPE_CHECKING:
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
+    from artificer.blocking import resume, run
     from artificer.config import Config, load_config
     from artificer.contracts.definition import ToolDefinition
     from artificer.core.policy import Policy, Rule
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from artificer.runtime.replay import Replay
     from artificer.tools.function import tool
     from artificer.values.model import ToolChoice, Usage
-    from artificer.world import Run, World, resume, run
+    from artificer.world import Run, World
 
 __version__ = RELEASE
 
@@ -80,8 +81,8 @@ _HOMES = {
     "Usage": "values.model",
     "World": "world",
     "load_config": "config",
-    "resume": "world",
-    "run": "world",
+    "resume": "blocking",
+    "run": "blocking",
     "tool": "tools.function",
 }
 

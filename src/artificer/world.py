@@ -1,4 +1,4 @@
-"""A world: one project's runs. The library's door opens here.
+"""A world: one project's runs.
 
 >>> async with await World.open() as world:
 ...     run = await world.run("Say hello.", model="local/smollm2")
@@ -7,22 +7,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self
+from typing import Any, Self
+
+from pydantic import ValidationError
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.config import Config, load_config
+from artificer.core.intents import FinishReason
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits, RunKind, RunSpec
 from artificer.core.state import Phase, RunState
-from artificer.errors import ConfigError, NotFoundError, OperatorError
+from artificer.errors import AuthorError, ConfigError, NotFoundError, OperatorError
 from artificer.loops.kinds import KINDS
 from artificer.ports import Approver, BlobStore, Provider, RunHead
 from artificer.render.html import to_html
@@ -34,7 +35,8 @@ from artificer.runtime.replay import Replay, replay
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
-from artificer.values.model import ToolChoice, Usage
+from artificer.tools.function import FunctionTool
+from artificer.values.model import FailureCode, ToolChoice, Usage
 from artificer.wiring import (
     Storage,
     Tool,
@@ -58,12 +60,26 @@ class Run:
     state: RunState
     _blobs: BlobStore
 
+    def __repr__(self) -> str:
+        """Id and status: the state holds the whole conversation."""
+        return f"<Run {self.id} {self.status}>"
+
     @property
     def status(self) -> str:
         """Of the deliverable; before there is one, ``stalled`` or ``open``."""
         if self.state.status is not None:
             return self.state.status
         return "stalled" if self.state.phase is Phase.STALLED else "open"
+
+    @property
+    def reason(self) -> FinishReason | None:
+        """Why the run ended; None before the end."""
+        return self.state.reason
+
+    @property
+    def failure(self) -> FailureCode | None:
+        """Why the model could not be asked, if the run is stalled or failed for that."""
+        return self.state.failure
 
     @property
     def deliverable(self) -> Deliverable | None:
@@ -173,9 +189,10 @@ class World:
         Raises:
             ConfigError: no model was named, its provider is unknown, or ``offer`` or ``choices``
                 name a tool that is not there.
-            AuthorError: a tool cannot be used.
+            AuthorError: a tool, or an argument of this call, cannot be used.
             MissingExtraError: the provider's SDK is not installed.
         """
+        tools = _checked(tools, kind)
         provider, name = self._provider(model)
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
@@ -186,7 +203,7 @@ class World:
                 servers=servers,
             ).narrowed(offer)
             box.must_offer(choices or ())
-            spec = RunSpec(
+            spec = _spec(
                 kind=kind,
                 prompt=prompt,
                 system=system_prompt(kind) if system is None else system,
@@ -336,31 +353,33 @@ class World:
         return Run(run_id, state, self._storage.blobs)
 
 
+def _checked(tools: Iterable[Tool], kind: str) -> list[Tool]:
+    """The tools. Raises AuthorError for what only a type checker would have caught."""
+    if kind not in KINDS:
+        raise AuthorError(f"There is no kind of run {kind!r}.", hint=f"Kinds: {', '.join(KINDS)}.")
+    if isinstance(tools, str | Path):
+        raise AuthorError("The tools of a run are a list.", hint=f"tools=[{str(tools)!r}]")
+    checked = list(tools)
+    for tool in checked:
+        if not (isinstance(tool, FunctionTool | str | Path) or hasattr(tool, "execute")):
+            raise AuthorError(
+                f"{tool!r} is not a tool.",
+                hint="Write @artificer.tool above a function; or give an Executor or a folder.",
+            )
+    return checked
+
+
+def _spec(**facts: Any) -> RunSpec:
+    """The run's spec. Raises AuthorError likewise."""
+    try:
+        return RunSpec(**facts)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise AuthorError(f"This run cannot begin: {first['loc'][0]}: {first['msg']}.") from error
+
+
 def _limits(kind: RunKind, given: Limits | None) -> Limits:
     """The given limits; the turn cap is that of the kind unless it was given too."""
     if given is None or "turns" not in given.model_fields_set:
         return (given or Limits()).model_copy(update={"turns": KINDS[kind].turns})
     return given
-
-
-P = ParamSpec("P")
-
-
-def _blocking(
-    method: Callable[Concatenate[World, P], Coroutine[Any, Any, Run]],
-) -> Callable[P, Run]:
-    """The same, for a program that has no event loop: in this project's world."""
-
-    @functools.wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Run:
-        async def go() -> Run:
-            async with await World.open() as world:
-                return await method(world, *args, **kwargs)
-
-        return asyncio.run(go())
-
-    return call
-
-
-run = _blocking(World.run)
-resume = _blocking(World.resume)

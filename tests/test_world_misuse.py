@@ -1,0 +1,56 @@
+"""What a program does wrong with the library is said in a sentence, with what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import artificer
+from artificer.errors import AuthorError
+from artificer.providers.scripted import ScriptedProvider, say
+from artificer.values.model import ModelFailure
+from artificer.world import World
+
+pytestmark = pytest.mark.req("world-misuse")
+
+
+def plain(number: int) -> int:
+    """A function that nobody made a tool."""
+    return number
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"tools": [plain]}, "plain .* is not a tool"),
+        ({"tools": "tools"}, "are a list"),
+        ({"kind": "poem"}, "no kind of run 'poem'"),
+        ({"prompt": 5}, "cannot begin: prompt"),
+        ({"temperature": "hot"}, "cannot begin: temperature"),
+    ],
+)
+async def test_a_wrong_argument_is_named_and_begins_no_run(
+    wrong: dict[str, Any], said: str
+) -> None:
+    async with World.in_memory() as world:
+        given = {"prompt": "Hi.", "model": ScriptedProvider([say("Hi.")]), **wrong}
+        with pytest.raises(AuthorError, match=said):
+            await world.run(**given)
+        assert await world.runs() == []
+
+
+async def test_a_program_with_a_loop_is_shown_the_other_door() -> None:
+    with pytest.raises(AuthorError, match="event loop runs already") as raised:
+        artificer.run("Hi.", model="local/smollm2")
+    assert raised.value.hint is not None and "await world.run(" in raised.value.hint
+
+
+async def test_a_run_says_in_few_words_how_it_stands() -> None:
+    async with World.in_memory() as world:
+        done = await world.run("Hi.", model=ScriptedProvider([say("Hi.")]), run_id="aa-1")
+        assert repr(done) == "<Run aa-1 completed>"
+        assert (done.reason, done.failure) == ("done", None)
+        down = ScriptedProvider([ModelFailure(code="auth", message="No key.")])
+        stalled = await world.run("Hi.", model=down)
+        assert (stalled.status, stalled.reason, stalled.failure) == ("stalled", None, "auth")
