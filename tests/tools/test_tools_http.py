@@ -269,6 +269,16 @@ async def test_a_secret_that_is_not_set_is_asked_for_and_nothing_is_sent() -> No
     assert server.seen == []
 
 
+@pytest.mark.req("http-secrets")
+def test_a_plan_shows_the_names_of_secrets_only() -> None:
+    tool = make_tool({"url": "http://h/{x}?k={_secret:k}", "headers": {"A": "{_secret:k}"}}, X)
+    executor = HttpExecutor([tool], environment={"ARTIFICER_SECRET_K": SECRET})
+    request = executor.plan(Call("r", "c", tool.definition, {"x": "a/b"}, "k")).request
+    assert request
+    assert request.line == "GET http://h/a%2Fb?k={_secret:k}"
+    assert SECRET not in repr(request)
+
+
 # --- attack 8: redirects ------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from artificer.cli.settings import Settings, pass_settings
 
 if TYPE_CHECKING:
     from artificer.config import Config
+    from artificer.contracts.http_request import BuiltRequest
     from artificer.core.gate import Verdict
     from artificer.ports import Call, Receipt
     from artificer.wiring import ToolBox
@@ -89,9 +90,12 @@ def call_of(box: ToolBox, tool: str, arguments: str) -> Call:
 
 def _show_plan(box: ToolBox, call: Call) -> int:
     from artificer.tools.command import CommandExecutor
+    from artificer.tools.http import HttpExecutor
     from artificer.tools.refusal import refuse
 
     executor = box.executors[call.definition.name]
+    if isinstance(executor, HttpExecutor):
+        return _show_request(call, executor.plan(call))
     if not isinstance(executor, CommandExecutor):
         note(f"{call.definition.name} runs no program: there is nothing to show.")
         return Exit.OPERATOR
@@ -100,6 +104,23 @@ def _show_plan(box: ToolBox, call: Call) -> int:
         out(refuse(call.definition.name, plan.problems).content)
         return Exit.WRONG
     out_json({"status": "dry_run", "command": list(plan.argv), "notes": list(plan.notes)})
+    return Exit.OK
+
+
+def _show_request(call: Call, built: BuiltRequest) -> int:
+    """Print a request; its secrets are names, because nothing is sent."""
+    from artificer.contracts.http_request import described
+    from artificer.tools.refusal import refuse
+
+    request = built.request
+    if request is None:
+        out(refuse(call.definition.name, built.problems).content)
+        return Exit.WRONG
+    shown: dict[str, object] = {"status": "dry_run", "request": request.line}
+    shown["headers"] = {name: described(value) for name, value in request.headers}
+    if request.body is not None:
+        shown["body"] = described(request.body)
+    out_json(shown)
     return Exit.OK
 
 

@@ -17,7 +17,7 @@ from artificer.contracts.http_envelope import (
     bare_http_content,
     http_content,
 )
-from artificer.contracts.http_request import HttpRequest, build_request
+from artificer.contracts.http_request import BuiltRequest, HttpRequest, build_request
 from artificer.contracts.http_template import HttpTemplate
 from artificer.contracts.manifest import Manifest
 from artificer.contracts.output import Parsed, parse_output
@@ -54,18 +54,29 @@ class HttpExecutor:
         """The definitions, in the given order."""
         return self._definitions
 
-    async def execute(self, call: Call) -> Receipt:
-        """Send the request within the call's time; a failing server is an error receipt."""
+    def plan(self, call: Call) -> BuiltRequest:
+        """The request that a call would send, its secrets still names, or why it would not."""
+        return self._plan(*self._tool(call), call)
+
+    def _tool(self, call: Call) -> tuple[Manifest, HttpTemplate]:
         tool = self._tools.get(call.definition.name)
         if tool is None or tool.http is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        return tool, tool.http
+
+    def _plan(self, tool: Manifest, template: HttpTemplate, call: Call) -> BuiltRequest:
         bound = tool.bind(call.arguments)
         if bound.problems:
-            return refuse(call.definition.name, bound.problems)
-        built = build_request(tool.http, bound.values)
+            return BuiltRequest(problems=bound.problems)
+        return build_request(template, bound.values)
+
+    async def execute(self, call: Call) -> Receipt:
+        """Send the request within the call's time; a failing server is an error receipt."""
+        tool, template = self._tool(call)
+        built = self._plan(tool, template, call)
         if built.request is None:
             return refuse(call.definition.name, built.problems)
-        return await _Exchange(tool, tool.http, call, built.request, self._blobs).run(
+        return await _Exchange(tool, template, call, built.request, self._blobs).run(
             self._environment
         )
 

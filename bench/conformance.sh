@@ -1,0 +1,43 @@
+#!/bin/sh
+# The official MCP conformance suite against `artificer mcp` and against Artificer's client.
+# Needs npm; the suite needs Node 22, which npm brings too. Results: docs/conformance.md.
+# Usage: bench/conformance.sh [SCENARIO…]     (PYTHON and PORT may be set)
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+python=${PYTHON:-$here/../.venv/bin/python}
+port=${PORT:-8765}
+node=${CONFORMANCE_DIR:-${TMPDIR:-/tmp}/artificer-conformance}
+
+mkdir -p "$node"
+if [ ! -x "$node/node_modules/.bin/conformance" ]; then
+    (cd "$node" && npm init -y >/dev/null && npm install --silent node@22 \
+        @modelcontextprotocol/conformance@0.1.16)
+fi
+PATH="$node/node_modules/node/bin:$PATH"
+suite="$node/node_modules/.bin/conformance"
+
+home=$(mktemp -d)
+"$python" -m artificer --home "$home" --project conformance mcp \
+    --tools "$here/conformance" --http "$port" &
+server=$!
+trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$home"' EXIT
+tries=0
+until curl -s -o /dev/null "http://127.0.0.1:$port/mcp"; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || { echo "the server did not start" >&2; exit 1; }
+    sleep 0.1
+done
+
+echo "== server =="
+if [ "$#" -gt 0 ]; then
+    for scenario; do
+        "$suite" server --url "http://127.0.0.1:$port/mcp" --scenario "$scenario" || true
+    done
+else
+    "$suite" server --url "http://127.0.0.1:$port/mcp" || true
+    echo "== client =="
+    for scenario in initialize tools_call sse-retry elicitation-sep1034-client-defaults; do
+        "$suite" client --command "$python $here/conformance/client.py" --scenario "$scenario" || true
+    done
+fi
