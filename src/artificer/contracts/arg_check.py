@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from artificer.contracts.arg_types import FILES, NUMBERS, Argument, refusal, schema_of
+from artificer.contracts.arg_types import (
+    FILES,
+    NUMBERS,
+    Argument,
+    bounds_of,
+    refusal,
+    schema_of,
+)
 from artificer.contracts.schema import compile_schema
 from artificer.errors import AuthorError, ToolDefinitionError
 from artificer.values.base import JsonValue
@@ -60,11 +67,25 @@ def argument_faults(argument: Argument) -> list[Fault]:
 
 def default_problems(argument: Argument, default: JsonValue) -> list[str]:
     """Why a default could not be given by a call."""
+    if _plainly_fits(argument, default):
+        return []
     problems = compile_schema(schema_of(argument)).problems(default)
     if problems:
         return [p.message for p in problems]
     refused = (refusal(argument, value) for value in argument.each(default))
     return [reason for reason in refused if reason]
+
+
+def _plainly_fits(argument: Argument, default: JsonValue) -> bool:
+    """Whether a default of the commonest kinds is right: compiling a schema for it takes long."""
+    if argument.list:
+        return False
+    if argument.type in NUMBERS:
+        low, high = bounds_of(argument)
+        return type(default) is int and low <= default <= high
+    if argument.type == "enum":
+        return default in argument.allowed and not argument.pattern
+    return argument.type == "boolean" and isinstance(default, bool)
 
 
 def _key_faults(argument: Argument) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 
 from artificer.contracts.arg_check import Fault
-from artificer.contracts.argv import Flags, Group, Item, Part, parse_item, parse_template
+from artificer.contracts.argv import (
+    Flags,
+    Group,
+    Item,
+    Part,
+    item_of,
+    parse_item,
+    parse_template,
+    split_words,
+)
 from artificer.contracts.condition import Condition, Operand, parse_condition
 from artificer.contracts.manifest_keys import CommandKeys
 
@@ -82,7 +91,7 @@ def _choices(
     for value, text in mapping.items():
         path = ("command", "mappings", argument, value)
         try:
-            items = [parse_item(t) for t in shlex.split(text)]
+            items = [parse_item(t) for t in split_words(text)]
         except ValueError as error:
             faults.append(Fault(path, f"cannot be split into items: {error}"))
             continue
@@ -106,18 +115,14 @@ def with_literals(condition: Condition, known: frozenset[str]) -> Condition:
     parts = tuple(with_literals(part, known) for part in condition.parts)
     test = condition.test
     if test is not None and test.compare and test.right.name and test.right.name not in known:
-        test = test.model_copy(update={"right": Operand(literal=test.right.name)})
-    return condition.model_copy(update={"parts": parts, "test": test})
+        test = replace(test, right=Operand(test.right.name))
+    return replace(condition, parts=parts, test=test)
 
 
 def literal_placeholders(group: Group, known: frozenset[str]) -> Group:
     """The group with every placeholder of an unknown name as its own text."""
-    return group.model_copy(
-        update={
-            "items": tuple(_with_text(item, known) for item in group.items),
-            "when": group.when and with_literals(group.when, known),
-        }
-    )
+    items = tuple(_with_text(item, known) for item in group.items)
+    return Group(items, group.when and with_literals(group.when, known))
 
 
 def _with_text(item: Item | Flags | Group, known: frozenset[str]) -> Item | Flags | Group:
@@ -126,7 +131,7 @@ def _with_text(item: Item | Flags | Group, known: frozenset[str]) -> Item | Flag
     if isinstance(item, Flags):
         return item
     parts = (p if p.name is None or p.name in known else _braced(p.name) for p in item.parts)
-    return Item(parts=tuple(parts))
+    return item_of(tuple(parts))
 
 
 def _braced(name: str) -> Part:
@@ -134,8 +139,9 @@ def _braced(name: str) -> Part:
 
 
 def _expanded(group: Group, fragments: Fragments) -> Group:
-    items = tuple(_fragment(item, fragments) for item in group.items)
-    return group.model_copy(update={"items": items})
+    if not fragments:
+        return group
+    return Group(tuple(_fragment(item, fragments) for item in group.items), group.when)
 
 
 def _fragment(item: Item | Flags | Group, fragments: Fragments) -> Item | Flags | Group:

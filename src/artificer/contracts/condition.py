@@ -15,16 +15,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from artificer.contracts.arg_types import text_of
-from artificer.values.base import JsonValue, Value
+from artificer.values.base import JsonValue
 
 MAX_DEPTH = 20
 """Parentheses and ``not`` within each other."""
 
 Compare = Literal["==", "!=", "<", "<=", ">", ">="]
 
+_COMPARES: tuple[Compare, ...] = get_args(Compare)
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'[^']*'|"[^"]*")|(?P<number>-?[0-9]+(?:\.[0-9]+)?(?!\w))"""
     r"""|(?P<word>[A-Za-z_]\w*)|(?P<sign>==|!=|<=|>=|<|>|\(|\)))""",
@@ -38,7 +40,8 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-class Operand(Value):
+@dataclass(frozen=True, slots=True)
+class Operand:
     """A literal, or the value of what is called ``name``."""
 
     literal: str | int | float | bool = ""
@@ -50,7 +53,8 @@ class Operand(Value):
         return "" if value == [] else value
 
 
-class Comparison(Value):
+@dataclass(frozen=True, slots=True)
+class Comparison:
     """A comparison, or a value alone."""
 
     left: Operand
@@ -68,7 +72,8 @@ class Comparison(Value):
         return (text_of(left) == text_of(right)) is (self.compare == "==")
 
 
-class Condition(Value):
+@dataclass(frozen=True, slots=True)
+class Condition:
     """A comparison, or conditions joined by ``and``, ``or`` or negated by ``not``."""
 
     join: Literal["and", "or", "not", "compare"] = "compare"
@@ -140,11 +145,10 @@ class _Parser:
                 raise ValueError("has no ')' for a '('")
             return inner
         left = self._operand()
-        compare = self._taken("==", "!=", "<", "<=", ">", ">=")
-        if compare is None:
-            return Condition(test=Comparison(left=left))
-        sides = {"left": left, "compare": compare, "right": self._operand()}
-        return Condition(test=Comparison.model_validate(sides))
+        for compare in _COMPARES:
+            if self._taken(compare):
+                return Condition(test=Comparison(left, compare, self._operand()))
+        return Condition(test=Comparison(left))
 
     def _operand(self) -> Operand:
         if self._next >= len(self._tokens):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from pydantic import Field, ValidationError
 from artificer.contracts.arg_types import ArgumentType
 from artificer.contracts.scope import Scope
 from artificer.contracts.toml_lines import key_lines, line_of
+from artificer.contracts.toml_text import read_toml
 from artificer.errors import ManifestError
 from artificer.values.base import Value
 
@@ -44,8 +44,8 @@ def parse_folder_keys(text: str, file: str) -> FolderKeys:
         ManifestError: with one line, ``file:line: key: what is wrong``, for each fault.
     """
     try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = read_toml(text)
+    except ValueError as error:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
     try:
         return FolderKeys.model_validate_json(json.dumps(data, default=str))

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from artificer.contracts.arg_check import Fault
-from artificer.contracts.arg_types import FILES, NUMBERS, Argument
+from artificer.contracts.arg_types import FILES, NUMBERS, text_of
 from artificer.contracts.argv import Flags, Group, Item, build_argv
-from artificer.contracts.bind import bind
 from artificer.contracts.command_read import literal
 from artificer.contracts.condition import Condition
 from artificer.contracts.manifest_keys import PLACES, CommandKeys, ManifestKeys
@@ -41,20 +40,22 @@ def command_faults(
     found += [Fault(path, text, lenient) for text, lenient in _program_faults(keys, groups)]
     found += [Fault(path, text, lenient) for text, lenient in _item_faults(keys, command, groups)]
     if not any(not fault.lenient for fault in found):
-        arguments = tuple(keys.args.values())
-        values = bind(_optional(arguments), command.defaults, {}).values
-        problems = build_argv(groups, arguments, values).problems
-        found += [Fault(("args", p.pointer[1:], "default"), p.message) for p in problems]
+        found += _dash_faults(keys, command, groups)
     return found
 
 
+def _dash_faults(
+    keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
+) -> Iterator[Fault]:
+    """Defaults that would begin an option."""
+    arguments = tuple(keys.args.values())
+    defaults = {a.name: a.default for a in arguments if a.default is not None}
+    if any(text_of(v).startswith(("-", '["-', "[-")) for v in defaults.values()):
+        for problem in build_argv(groups, arguments, {**command.defaults, **defaults}).problems:
+            yield Fault(("args", problem.pointer[1:], "default"), problem.message)
+
+
 _UNUSED = "is not used by the command"
-
-
-def _optional(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
-    """The arguments as if none were required or checked against a scope."""
-    update = {"required": False, "scope_check": False}
-    return tuple(argument.model_copy(update=update) for argument in arguments)
 
 
 def executor_faults(keys: ManifestKeys) -> Iterator[Fault]:
