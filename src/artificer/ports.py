@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ModelRequest, ToolDefinition
@@ -151,6 +151,20 @@ class Executor(Protocol):
         or the task is cancelled, the work has really ended before this returns: no thread and no
         process goes on.
         """
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """An executor whose calls share something that lives as long as a run is driven: a program."""
+
+    def recall(self, run: str, tools: frozenset[str]) -> None:
+        """Say which tools the run has used in another process, before it is taken up in this one.
+
+        What they shared is gone; the next call of one of them has to say so.
+        """
+
+    async def release(self, run: str) -> None:
+        """End what the run's calls share: the run is no longer driven here."""
 
 
 # --- storage ----------------------------------------------------------------------------------

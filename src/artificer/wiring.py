@@ -198,6 +198,11 @@ def _manifests(
 
         requests = [tool.manifest for tool in by_backend["http"]]
         executors.append(HttpExecutor(requests, blobs=storage.blobs))
+    if by_backend["session"]:
+        from artificer.tools.session import SessionExecutor
+
+        sessions = [tool.manifest for tool in by_backend["session"]]
+        executors.append(SessionExecutor(sessions, blobs=storage.blobs))
     if by_backend["mcp"]:
         servers = servers or build_servers(config, storage)
         executors += servers.wanted([tool.manifest for tool in by_backend["mcp"]])

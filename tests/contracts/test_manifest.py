@@ -57,7 +57,7 @@ def test_what_is_not_toml_says_where() -> None:
 @pytest.mark.parametrize(
     ("section", "key"),
     [
-        ('[session]\nstartup_command = "x"', "session"),
+        ("[session.events]\nenabled = true", "session.events"),
         ('[browser]\nengine = "cdp"', "browser"),
     ],
 )

@@ -19,7 +19,7 @@ idempotency key; ``once`` may not, and is ``ambiguous``.
 """
 
 Risk = Literal["info", "low", "medium", "high", "critical"]
-Backend = Literal["artifact", "command", "function", "http", "mcp"]
+Backend = Literal["artifact", "browser", "command", "function", "http", "mcp", "session"]
 
 DEFAULT_TIMEOUT_MS = 120_000
 """Wall time of one call, spawn, validation and output parsing included (seed 003)."""

@@ -40,6 +40,8 @@ from artificer.contracts.manifest_read import read_keys
 from artificer.contracts.output import format_of
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
+from artificer.contracts.session import session_faults
+from artificer.contracts.session_keys import SessionKeys
 from artificer.contracts.toml_lines import key_lines, line_of
 from artificer.errors import AuthorError, ManifestError
 from artificer.values.base import JsonObject, Value
@@ -61,6 +63,7 @@ class Manifest(Value):
     executor: str | None = None
     http: HttpTemplate | None = None
     mcp: McpKeys | None = None
+    session: SessionKeys | None = None
     constants: dict[str, JsonValue]
     success_exit: tuple[int, ...] = (0,)
     output: OutputKeys
@@ -83,7 +86,7 @@ class Manifest(Value):
         """What a model reads, in every status; None where that is not for the manifest to say:
         where it wants no envelope, and where another server answers.
         """
-        if not self.output.envelope or self.mcp is not None:
+        if not self.output.envelope or self.mcp is not None or self.session is not None:
             return None
         schema = output_schema if self.http is None else http_output_schema
         return schema(self.output.result, plain=format_of(self.output) == "text")
@@ -107,6 +110,8 @@ class Manifest(Value):
         """What performs its calls."""
         if self.http is not None:
             return "http"
+        if self.session is not None:
+            return "session"
         return "command" if self.mcp is None else "mcp"
 
     @property
@@ -178,7 +183,7 @@ def _assemble(
     faults += _backend_faults(keys)
     groups = _read_command(keys, keys.command, faults, compat=compat) if keys.command else ()
     http = _read_http(keys, keys.http, faults) if keys.http else None
-    faults += _mcp_faults(keys)
+    faults += [*_mcp_faults(keys), *session_faults(keys)]
     faults += _output_faults(keys.output)
     if any(not (compat and fault.lenient) for fault in faults):
         return None
@@ -190,6 +195,7 @@ def _assemble(
         executor=command.executor,
         http=http,
         mcp=keys.mcp,
+        session=keys.session,
         constants=dict(command.defaults),
         success_exit=command.success_exit,
         output=keys.output,

@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue
 from artificer.contracts.arg_types import Argument
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.contracts.http_keys import HttpKeys, McpKeys
+from artificer.contracts.session_keys import SessionKeys
 from artificer.values.base import Value
 from artificer.values.canon import MAX_SAFE_INTEGER
 
@@ -25,8 +26,8 @@ In the order in which the reference prefers them when there are several, the las
 """
 
 LATER: dict[str, tuple[str, ...]] = {
-    "": ("session", "browser"),
-    "tool": ("mode",),
+    "": ("browser",),
+    "session": ("child_detection", "events"),
 }
 """Keys of the format that this release does not read, by section: refused, never ignored."""
 
@@ -84,6 +85,7 @@ class ToolKeys(Value):
     human_approval: bool = False
     effect: EffectClass = "once"
     dispatch: Literal["exec", "callback"] = "exec"
+    mode: Literal["oneshot", "session", "browser"] | None = None
     cedar: CedarKeys = CedarKeys()
     evidence: EvidenceKeys = EvidenceKeys()
     limits: LimitKeys = LimitKeys()
@@ -144,6 +146,7 @@ class ManifestKeys(Value):
     tool: ToolKeys
     args: dict[str, Argument] = Field(default_factory=dict)
     command: CommandKeys | None = None
+    session: SessionKeys | None = None
     http: HttpKeys | None = None
     mcp: McpKeys | None = None
     output: OutputKeys = OutputKeys()

@@ -80,17 +80,27 @@ def _take_out_later(data: dict[str, Any]) -> list[Fault]:
 def _prepare_arguments(data: dict[str, Any], types: Mapping[str, CustomType]) -> list[Fault]:
     """Give each argument its name, and its custom type's base and limits."""
     faults = []
-    arguments = data.get("args")
-    if not isinstance(arguments, dict):
-        return []
-    for name, table in arguments.items():
-        if isinstance(table, dict):
+    for path, arguments in _argument_tables(data):
+        for name, table in arguments.items():
+            if not isinstance(table, dict):
+                continue
             if "name" in table:
-                faults.append(Fault(("args", name, "name"), "is not a known key"))
+                faults.append(Fault((*path, name, "name"), "is not a known key"))
             if table.get("pattern") == "":  # as the reference: no pattern
                 del table["pattern"]
             arguments[name] = {**with_custom_type(table, types), "name": name}
     return faults
+
+
+def _argument_tables(data: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """``[args]``, and the args of each command of a session."""
+    if isinstance(data.get("args"), dict):
+        yield ("args",), data["args"]
+    session = data.get("session")
+    commands = session.get("commands") if isinstance(session, dict) else None
+    for name, command in commands.items() if isinstance(commands, dict) else ():
+        if isinstance(command, dict) and isinstance(command.get("args"), dict):
+            yield ("session", "commands", name, "args"), command["args"]
 
 
 # --- compat -----------------------------------------------------------------------------------
@@ -147,12 +157,12 @@ def _fault(detail: Any, types: Mapping[str, CustomType]) -> Fault:
 
 
 def _known_keys(path: Path) -> list[str]:
-    if path[0] == "args" and len(path) == 3:
+    if path[-3:-2] == ("args",):
         return sorted({*Argument.model_fields, "min_float", "max_float"} - {"name"})
     model: Any = ManifestKeys
     for step in path[:-1]:
         field = getattr(model, "model_fields", {}).get(step)
-        model = _model_in(field.annotation) if field else None
+        model = _model_in(field.annotation) if field else model  # the key of a dictionary
     fields = getattr(model, "model_fields", {})
     return [field.alias or name for name, field in fields.items()]
 

@@ -18,7 +18,7 @@ from artificer.runtime.load import Loaded, load
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import recover
-from artificer.values.canon import canonical
+from artificer.values.refusal import not_ok
 from artificer.values.release import RELEASE
 
 _AT_REST = (Phase.FINISHED, Phase.STALLED)
@@ -65,6 +65,8 @@ class Engine:
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
         receipts, again = recover(before.open, now)
+        used = {call.name for message in before.state.history for call in message.calls}
+        self.performer.recall(run, frozenset(used))
         following = await ledger.commit(resumed, *receipts)
         return await self._drive(ledger, (*again, *following))
 
@@ -142,13 +144,12 @@ class Engine:
         finally:
             stopping.cancel()
             await _end(tasks)
+            await self.performer.release(ledger.run)
             self._stops.pop(ledger.run, None)
             self._reasons.pop(ledger.run, None)
 
     def _cancelled(self, reason: str) -> ev.CancelRequested:
-        content = canonical(
-            {"ok": False, "status": "cancelled", "detail": "The run was cancelled."}
-        ).decode()
+        content = not_ok("cancelled", "The run was cancelled.")
         return ev.CancelRequested(at=self.performer.clock.now(), reason=reason, content=content)
 
     async def _perform(self, ledger: Ledger, intent: Intent, slots: asyncio.Semaphore) -> ev.Event:

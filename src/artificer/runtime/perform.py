@@ -8,19 +8,21 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
 from artificer.core.price import Price
 from artificer.core.record import FORMAT
 from artificer.core.spec import RunSpec
-from artificer.errors import ArtificerError, InvariantError, places
+from artificer.errors import ArtificerError, places
 from artificer.ports import (
     Approver,
     BlobStore,
     Call,
     Clock,
     Executor,
+    Lasting,
     Payload,
     Provider,
     Question,
@@ -28,6 +30,7 @@ from artificer.ports import (
 )
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply
+from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
 
 log = logging.getLogger("artificer.run")
@@ -163,6 +166,22 @@ class Performer:
             log.error("tool %s raised an error\n%s", intent.tool, places(error))
             return _failed("error", intent, "The tool broke; its author can see why in the log.")
 
+    def recall(self, run: str, tools: frozenset[str]) -> None:
+        """Tell the executors which tools the run has used in another process."""
+        for executor in self._lasting():
+            executor.recall(run, tools)
+
+    async def release(self, run: str) -> None:
+        """End what the run's calls have left alive."""
+        endings = (executor.release(run) for executor in self._lasting())
+        for failure in await asyncio.gather(*endings, return_exceptions=True):
+            if isinstance(failure, Exception):  # the run itself is whole, and recorded
+                log.error("what tools left alive could not be ended\n%s", places(failure))
+
+    def _lasting(self) -> list[Lasting]:
+        unique = {id(e): e for e in self.executors.values()}
+        return [e for e in unique.values() if isinstance(e, Lasting)]
+
     async def ask(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:
         """Ask a person. Where there is nobody to ask, the answer is no."""
         if self.approver is None:
@@ -178,14 +197,13 @@ class Performer:
             answer = await self.approver.ask(question)
             approved, by, reason = answer.approved, answer.by, answer.reason
         detail = f"{intent.tool}: Not run: it was not approved. {reason}".rstrip()
-        content = canonical({"ok": False, "status": "denied", "detail": detail}).decode()
         return ev.ApprovalAnswered(
             at=self.clock.now(),
             intent=intent.n,
             approved=approved,
             by=by,
             reason=reason,
-            content="" if approved else content,
+            content="" if approved else not_ok("denied", detail),
         )
 
 
@@ -195,11 +213,8 @@ def idempotency_key(run: str, intent: CallTool) -> str:
     return digest_of(canonical({**parts, "tool": intent.tool})).removeprefix("sha256:")
 
 
-def _failed(status: str, intent: CallTool, detail: str) -> Receipt:
-    if status not in ("error", "timeout"):
-        raise InvariantError(f"{status!r} is no failure of an executor.")
-    content = canonical({"ok": False, "status": status, "detail": f"{intent.tool}: {detail}"})
-    return Receipt(status="timeout" if status == "timeout" else "error", content=content.decode())
+def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:
+    return Receipt(status=status, content=not_ok(status, f"{intent.tool}: {detail}"))
 
 
 def _asked_to_end(error: BaseException) -> bool:

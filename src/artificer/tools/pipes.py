@@ -46,6 +46,8 @@ class PipeReader:
                 data = os.read(self._descriptor, CHUNK)
             except BlockingIOError:
                 return
+            except OSError:  # EIO: a terminal that nobody holds any more (tty_ioctl(4))
+                data = b""
             if not data:
                 self._finish()
                 return

@@ -1,0 +1,163 @@
+"""The tools that a ``[session]`` declares: one for each command, named ``tool.command``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from artificer.contracts.arg_check import Fault, argument_faults
+from artificer.contracts.arg_types import Argument, schema_of
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.manifest_keys import ManifestKeys, ToolKeys
+from artificer.contracts.scope import Scope
+from artificer.contracts.session_keys import SessionCommandKeys, SessionKeys
+from artificer.contracts.session_line import MAX_LINE_BYTES, LineForm, matches, placeholders
+from artificer.errors import AuthorError
+
+ENDING_SECONDS = 5
+"""What a call may take beyond its time: to interrupt the program, and to end it if that fails."""
+
+_ONE_WORD = (
+    *("integer", "number", "port", "boolean", "enum"),
+    *("ip_address", "cidr", "scope_target", "duration"),
+)
+"""Types whose values cannot change what the rest of a line means."""
+
+
+@dataclass(frozen=True)
+class SessionCommand:
+    """One command of a session: the tool, and how it makes its line."""
+
+    definition: ToolDefinition
+    form: LineForm
+
+
+def session_commands(
+    tool: ToolKeys, session: SessionKeys, scope: Scope | None
+) -> tuple[SessionCommand, ...]:
+    """The commands of a session that has no faults, in the manifest's order."""
+    return tuple(
+        SessionCommand(_definition(tool, session, name, command), _form(session, command, scope))
+        for name, command in session.commands.items()
+    )
+
+
+def session_faults(keys: ManifestKeys) -> Iterator[Fault]:
+    """What is wrong with a manifest's ``[session]``, if it has one."""
+    if keys.tool.mode == "session" and keys.session is None:
+        yield Fault(("tool", "mode"), "is 'session', but there is no [session]")
+    if keys.session is None:
+        return
+    if keys.tool.mode not in (None, "session"):
+        yield Fault(("tool", "mode"), f"is {keys.tool.mode!r}, but there is a [session]")
+    if keys.args:
+        yield Fault(("args",), "means nothing here: commands have args of their own")
+    yield from _session_faults(keys.tool, keys.session)
+
+
+def _session_faults(tool: ToolKeys, session: SessionKeys) -> Iterator[Fault]:
+    where = ("session",)
+    try:
+        if not shlex.split(session.startup_command):
+            yield Fault((*where, "startup_command"), "names no program")
+    except ValueError as error:
+        yield Fault((*where, "startup_command"), f"cannot be split into words: {error}")
+    yield from _pattern_faults((*where, "ready_pattern"), session.ready_pattern)
+    for name, command in session.commands.items():
+        path = (*where, "commands", name)
+        if len(f"{tool.name}.{name}") > 64:
+            yield Fault(path, "has, behind the tool's name, more than 64 characters")
+        if command.pattern is not None:
+            yield from _pattern_faults((*path, "pattern"), command.pattern)
+        yield from _command_faults(path, command)
+
+
+def _pattern_faults(path: tuple[str, ...], pattern: str) -> Iterator[Fault]:
+    try:
+        matches(pattern, "")
+    except AuthorError:
+        yield Fault(path, "is not a regular expression that runs in linear time")
+
+
+def _command_faults(path: tuple[str, ...], command: SessionCommandKeys) -> Iterator[Fault]:
+    if not command.args:
+        if command.pattern is None:
+            yield Fault((*path, "pattern"), "is missing: it says which lines may be sent")
+        if command.template is not None:
+            yield Fault((*path, "template"), "means nothing without args")
+        return
+    if command.template is None:
+        yield Fault((*path, "template"), "is missing: it says how args become a line")
+        return
+    for name in placeholders(command.template):
+        if name not in command.args:
+            yield Fault((*path, "template"), f"there is no argument {name!r}")
+    for name, argument in command.args.items():
+        if name not in placeholders(command.template):
+            yield Fault((*path, "args", name), "stands nowhere in the template")
+        for fault in (*argument_faults(argument), *_place_faults(argument)):
+            yield fault._replace(path=(*path, *fault.path))
+
+
+def _place_faults(argument: Argument) -> Iterator[Fault]:
+    """What must be known of a value that becomes part of a line."""
+    path = ("args", argument.name)
+    if not argument.required and argument.default is None:
+        yield Fault(path, "needs 'required = true' or a default")
+    for key in ("list", "multiline"):
+        if getattr(argument, key):
+            yield Fault((*path, key), "means nothing in a line")
+    if argument.type not in _ONE_WORD and not (argument.pattern or argument.allowed):
+        message = "is missing: nothing else would hold the value to its place in the line"
+        yield Fault((*path, "pattern"), message)
+
+
+def _arguments(session: SessionKeys, command: SessionCommandKeys) -> tuple[Argument, ...]:
+    sanitize = session.interaction.input_sanitize
+    if not command.args:
+        line = Argument(
+            name="command",
+            pattern=command.pattern,
+            description="The line, exactly as the program is to read it.",
+            required=True,
+            sanitize=sanitize,
+        )
+        return (line,)
+    found = sorted(command.args.values(), key=lambda argument: argument.position)
+    return tuple(a.model_copy(update={"sanitize": a.sanitize or sanitize}) for a in found)
+
+
+def _form(session: SessionKeys, command: SessionCommandKeys, scope: Scope | None) -> LineForm:
+    return LineForm(
+        template=command.template or "{command}",
+        arguments=_arguments(session, command),
+        pattern=command.pattern,
+        extract_target=command.extract_target,
+        scope=scope,
+    )
+
+
+def _definition(
+    tool: ToolKeys, session: SessionKeys, name: str, command: SessionCommandKeys
+) -> ToolDefinition:
+    arguments = _arguments(session, command)
+    properties = {a.name: schema_of(a) for a in arguments}
+    if not command.args:
+        properties["command"]["maxLength"] = MAX_LINE_BYTES
+    seconds = session.startup_timeout_seconds + tool.timeout_seconds + ENDING_SECONDS
+    return ToolDefinition(
+        name=f"{tool.name}.{name}",
+        description=f"{command.description} (In the session {tool.name}: {tool.description})",
+        input_schema={
+            "type": "object",
+            "properties": dict(properties),
+            "required": [a.name for a in arguments if a.required],
+            "additionalProperties": False,
+        },
+        effect=command.effect or tool.effect,
+        risk=command.risk_tier or tool.risk_tier,
+        human_approval=command.human_approval or tool.human_approval,
+        timeout_ms=seconds * 1000,
+        backend="session",
+    )

@@ -1,0 +1,116 @@
+"""From a session command and checked values to the one line that the program is sent."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from artificer.contracts.addresses import ip_of, is_host, network_of
+from artificer.contracts.arg_types import Argument, text_of
+from artificer.contracts.bind import bind
+from artificer.contracts.schema import compile_schema
+from artificer.contracts.scope import Scope
+from artificer.values.base import Problem
+
+MAX_LINE_BYTES = 4_000
+"""Bytes of a line: Linux drops what exceeds 4,095 of them in a terminal's line (termios(3))."""
+
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+_WORDS = re.compile(r"[^\s'\"`,;()<>|&{}=]+")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line without its newline, or the problems for which there is none."""
+
+    text: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class LineForm:
+    """How a session command makes its line: values in a template, the whole held to a pattern."""
+
+    template: str
+    arguments: tuple[Argument, ...]
+    pattern: str | None = None
+    extract_target: bool = False
+    scope: Scope | None = None
+
+    def line(self, given: Mapping[str, JsonValue]) -> Line:
+        """The line for arguments that have passed the input schema."""
+        bound = bind(self.arguments, {}, given, self.scope)
+        if bound.problems:
+            return Line(problems=bound.problems)
+        text = fill(self.template, bound.values)
+        reasons = list(self._refusals(text))
+        if reasons:
+            where = "/command" if self.template == "{command}" else ""
+            return Line(problems=tuple(Problem(pointer=where, message=r) for r in reasons))
+        return Line(text)
+
+    def _refusals(self, text: str) -> Iterator[str]:
+        for character in text:
+            if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
+                yield f"holds the control character U+{ord(character):04X}"
+                return
+        if len(text.encode()) > MAX_LINE_BYTES:
+            yield f"makes a line of more than {MAX_LINE_BYTES} bytes"
+        if self.pattern is not None and not matches(whole(self.pattern), text):
+            yield f"makes a line that does not match {self.pattern!r}"
+        if self.extract_target:
+            yield from self._out_of_scope(text)
+
+    def _out_of_scope(self, text: str) -> Iterator[str]:
+        if self.scope is None:
+            yield "is out of scope: the folder's toolclad.toml has no [scope]"
+            return
+        found = targets(text)
+        if not found:
+            yield "names no target that could be held to the scope"
+        for target in found:
+            if reason := self.scope.refusal(target):
+                yield f"{target!r} {reason}"
+
+
+def fill(template: str, values: Mapping[str, JsonValue]) -> str:
+    """Put values into a template once: what a value holds is never read for placeholders."""
+
+    def written(found: re.Match[str]) -> str:
+        name = found[1]
+        return found[0][0] if name is None else text_of(values.get(name, ""))
+
+    return _PLACEHOLDER.sub(written, template)
+
+
+def placeholders(template: str) -> tuple[str, ...]:
+    """The names that a template asks for, in order."""
+    return tuple(found[1] for found in _PLACEHOLDER.finditer(template) if found[1])
+
+
+def targets(text: str) -> tuple[str, ...]:
+    """The words of a line that name something on a network."""
+    return tuple(word for word in _WORDS.findall(text) if _is_target(word.rstrip(".")))
+
+
+def _is_target(word: str) -> bool:
+    if "://" in word or ip_of(word) or network_of(word):
+        return True
+    return "." in word and is_host(word)
+
+
+def whole(pattern: str) -> str:
+    """The pattern, for the whole of a text."""
+    return f"^(?:{pattern})$"
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a pattern occurs in a text, found in linear time.
+
+    Raises ToolDefinitionError for what is no pattern of that engine.
+    """
+    return not compile_schema({"type": "string", "pattern": pattern}).problems(text)

@@ -1,0 +1,139 @@
+"""Runs whose tools are commands of a session: the same gate, journal, replay and resumption."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artificer.core.events import ToolReturned
+from artificer.core.policy import Policy, Rule
+from artificer.ports import Answer, Question
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.world import History, World
+
+MANIFEST = f"""
+[tool]
+name = "py"
+version = "1"
+description = "A Python."
+[session]
+startup_command = '{sys.executable} -q -i'
+ready_pattern = "^>>> $"
+[session.commands.run]
+pattern = "[^#]*"
+description = "Run a line."
+[session.commands.secret]
+pattern = ".*"
+description = "Run a line that a person has seen."
+human_approval = true
+risk_tier = "high"
+"""
+
+
+class Person:
+    """Allows what holds the word ``please``."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def ask(self, question: Question) -> Answer:
+        """Answer at once."""
+        self.asked.append(question.tool)
+        return Answer(approved="please" in question.arguments, by="a test")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one session."""
+    (tmp_path / "py.clad.toml").write_text(MANIFEST)
+    return tmp_path
+
+
+def said(history: History) -> list[dict[str, Any]]:
+    """What the calls of a run brought back."""
+    events = [getattr(line, "event", None) for line in history.lines]
+    return [json.loads(event.content) for event in events if isinstance(event, ToolReturned)]
+
+
+@pytest.mark.req("session-gate")
+async def test_every_interaction_is_judged_journaled_and_replayed(folder: Path) -> None:
+    person = Person()
+    provider = ScriptedProvider(
+        [
+            reply(call("py.run", command="import os; x = 41")),
+            reply(call("py.run", command="x + 1"), call("py.run", command="# no")),
+            reply(call("py.secret", command="x = 0"), call("py.secret", command="'please'")),
+            reply(call("py.run", command="x, os.getpid()")),
+            say("done"),
+        ]
+    )
+    async with World.in_memory() as world:
+        run = await world.run("go", model=provider, tools=[folder], approver=person)
+        answers = said(await world.get(run.id))
+        statuses = [
+            b.status for m in run.state.history for b in m.blocks if b.type == "tool_result"
+        ]
+        assert statuses == ["ok", "ok", "invalid", "denied", "ok", "ok"]
+        assert [a["output"] for a in answers[:3]] == ["", "42", "'please'"]
+        assert person.asked == ["py.secret", "py.secret"]
+        x, pid = json.loads(answers[3]["output"].replace("(", "[").replace(")", "]"))
+        assert x == 41
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)  # the program ended with the run
+        assert (await world.replay(run.id)).identical
+
+
+@pytest.mark.req("session-gate")
+async def test_policy_goes_by_the_risk_of_each_command(folder: Path) -> None:
+    policy = Policy(rules=(Rule(decision="deny", tool="py.*", risk=("high",)),))
+    provider = ScriptedProvider(
+        [
+            reply(call("py.secret", command="'please'"), call("py.run", command="1")),
+            say("done"),
+        ]
+    )
+    async with World.in_memory() as world:
+        run = await world.run("go", model=provider, tools=[folder], policy=policy)
+        assert [a["output"] for a in said(await world.get(run.id))] == ["1"]
+
+
+@pytest.mark.req("session-crash")
+async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(folder: Path) -> None:
+    async with World.in_memory() as world:
+        endless = ScriptedProvider(
+            [
+                reply(call("py.run", command="x = 41")),
+                reply(call("py.run", command="import time; time.sleep(60)")),
+            ]
+        )
+        task = asyncio.create_task(world.run("go", model=endless, tools=[folder], run_id="the-run"))
+        await _first_answer(world)
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        again = ScriptedProvider(
+            [reply(call("py.run", command="x")), reply(call("py.run", command="x")), say("done")]
+        )
+        run = await world.resume("the-run", model=again)
+        answers = said(await world.get(run.id))
+    assert answers[0]["status"] == "success"
+    assert "the session is lost" in answers[-2]["fault"]
+    assert answers[-1]["started"] is True and "NameError" in answers[-1]["output"]
+    results = [b.status for m in run.state.history for b in m.blocks if b.type == "tool_result"]
+    assert results[1] == "ambiguous", "nobody knows how far the interrupted call came"
+
+
+async def _first_answer(world: World) -> None:
+    for _ in range(1_000):
+        runs = await world.runs()
+        if runs and said(await world.get(runs[0])):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("no call has come back")
