@@ -1,0 +1,21 @@
+"""What a model reads of a call that did not run, or did not end well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from artificer.values.base import JsonObject, Problem
+from artificer.values.blocks import CallStatus
+from artificer.values.canon import canonical
+from artificer.values.text import well_formed
+
+
+def not_ok(status: CallStatus, detail: str, problems: Sequence[Problem] = ()) -> str:
+    """Return the answer as canonical JSON: ``{"ok": false, "status": ..., "detail": ...}``.
+
+    ``detail`` may come from anywhere: whatever is in it, there is an answer.
+    """
+    answer: JsonObject = {"ok": False, "status": status, "detail": well_formed(detail)}
+    if problems:
+        answer["problems"] = [p.model_dump(mode="json", exclude_none=True) for p in problems]
+    return canonical(answer).decode()
