@@ -323,6 +323,27 @@ class TestHostileCalls:
         state = await finish(rig, reply(TextBlock(text="a\ud800"), odd), say("b\udfff"))
         assert (state.narrative, statuses(state)) == ("b\ufffd", ["unknown_tool"])
 
+    async def test_an_error_whose_words_are_no_text_is_a_result(self, rig: Rig) -> None:
+        async def broken(_: Call) -> str:
+            raise OperatorError("no file caf\udce9")  # as a file name that is not UTF-8 reads
+
+        rig.tools.add("broken", broken)
+        state = await finish(rig, reply(call("broken")), say("Pity."))
+        assert (statuses(state), state.status) == (["error"], "completed")
+        assert "no file caf\ufffd" in results(state)[0][1]
+
+    async def test_an_answer_and_a_reason_may_be_no_text(self, rig: Rig) -> None:
+        class Odd:
+            async def ask(self, question: Question) -> Answer:
+                return Answer(False, by="odd", reason="no\ud800")
+
+        rig.approver = Odd()
+        state = await finish(rig, reply(call("echo", x=1)), say("."), policy=Policy(default="ask"))
+        assert "no\ufffd" in results(state)[0][1]
+        await rig.run([ModelFailure(code="unavailable", message="")], run="other")
+        engine = rig.engine(ScriptedProvider([]))
+        assert (await engine.cancel("other", "caf\udce9")).status == "cancelled"
+
 
 @pytest.mark.req("loop-concurrency")
 class TestConcurrency:

@@ -118,7 +118,7 @@ class CancelRequested(_Event):
     """Somebody wants the run to end. ``content`` is what open calls are answered with."""
 
     type: Literal["CancelRequested"] = "CancelRequested"
-    reason: str
+    reason: Text
     content: str
 
 

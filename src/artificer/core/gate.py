@@ -19,9 +19,11 @@ from artificer.values.base import Digest, JsonObject, Problem, Value
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import StopReason
+from artificer.values.refusal import not_ok
 from artificer.values.strict_json import parse_object
 
-VerdictWord = Literal["allow", "ask", "denied", "invalid", "unknown_tool", "duplicate"]
+Refused = Literal["denied", "invalid", "unknown_tool", "duplicate"]
+VerdictWord = Literal["allow", "ask"] | Refused
 
 
 class Verdict(Value):
@@ -178,13 +180,13 @@ def _invalid(
         problems=problems,
         arguments=arguments,
         digest=digest,
-        content=_content("invalid", call.name, detail, problems),
+        content=not_ok("invalid", f"{call.name}: {detail}", problems),
     )
 
 
 def _refuse(
     call: ToolUseBlock,
-    verdict: VerdictWord,
+    verdict: Refused,
     detail: str,
     arguments: str | None = None,
     digest: str | None = None,
@@ -199,12 +201,5 @@ def _refuse(
         reason=detail,
         arguments=arguments,
         digest=digest,
-        content=_content(verdict, call.name, detail, ()),
+        content=not_ok(verdict, f"{call.name}: {detail}"),
     )
-
-
-def _content(status: str, tool: str, detail: str, problems: tuple[Problem, ...]) -> str:
-    answer: JsonObject = {"ok": False, "status": status, "detail": f"{tool}: {detail}"}
-    if problems:
-        answer["problems"] = [p.model_dump(mode="json", exclude_none=True) for p in problems]
-    return canonical(answer).decode()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from artificer.core.events import ToolReturned
 from artificer.core.intents import CallTool, Intent
-from artificer.values.canon import canonical
+from artificer.values.refusal import not_ok
 
 _AMBIGUOUS = (
     "The runtime stopped while this call was under way. It may have happened, wholly, in part or "
@@ -27,9 +27,7 @@ def recover(
     again: list[Intent] = []
     for intent in pending:
         if isinstance(intent, CallTool) and intent.effect == "once":
-            content = canonical(
-                {"ok": False, "status": "ambiguous", "detail": f"{intent.tool}: {_AMBIGUOUS}"}
-            ).decode()
+            content = not_ok("ambiguous", f"{intent.tool}: {_AMBIGUOUS}")
             receipts.append(
                 ToolReturned(
                     at=at, intent=intent.n, status="ambiguous", content=content, duration_ms=0
