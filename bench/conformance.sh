@@ -38,6 +38,7 @@ else
     "$suite" server --url "http://127.0.0.1:$port/mcp" || true
     echo "== client =="
     for scenario in initialize tools_call sse-retry elicitation-sep1034-client-defaults; do
-        "$suite" client --command "$python $here/conformance/client.py" --scenario "$scenario" || true
+        "$suite" client --command "$python $here/conformance/client.py" \
+            --scenario "$scenario" 2>&1 || true
     done
 fi

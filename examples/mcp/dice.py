@@ -1,0 +1,19 @@
+"""A small MCP server, to be used by Artificer: see artificer.toml beside it."""
+
+from __future__ import annotations
+
+import random
+
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("dice")
+
+
+@server.tool()
+def roll(sides: int, times: int = 1) -> list[int]:
+    """Roll dice."""
+    return [random.randint(1, sides) for _ in range(times)]
+
+
+if __name__ == "__main__":
+    server.run("stdio")

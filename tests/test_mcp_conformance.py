@@ -1,0 +1,44 @@
+"""The official MCP conformance suite, where it is installed: ``docs/conformance.md`` says how."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "bench" / "conformance.sh"
+PASSING = (
+    "server-initialize",
+    "ping",
+    "tools-list",
+    "tools-call-simple-text",
+    "tools-call-error",
+    "tools-call-with-progress",
+    "server-sse-multiple-streams",
+    "dns-rebinding-protection",
+)
+
+
+@pytest.mark.conformance
+@pytest.mark.req("mcp-conformance")
+def test_what_is_offered_conforms() -> None:
+    folder = os.environ.get("CONFORMANCE_DIR", "")
+    if not (folder and Path(folder, "node_modules", ".bin", "conformance").exists()):
+        pytest.skip("run bench/conformance.sh once, then set CONFORMANCE_DIR to where it installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    env = {**os.environ, "PYTHON": sys.executable, "PORT": port}
+    done = subprocess.run([SCRIPT], env=env, capture_output=True, text=True, timeout=300)
+    server, _, client = done.stdout.partition("== client ==")
+    passed = re.findall(r"✓ ([a-z-]+): \d+ passed, 0 failed", server)
+    assert {*PASSING} <= {*passed}, done.stdout + done.stderr
+    verdicts = re.findall(r"Starting scenario: (\S+).*?OVERALL: (\w+)", client, re.DOTALL)
+    assert {("initialize", "PASSED"), ("tools_call", "PASSED"), ("sse-retry", "PASSED")} <= {
+        *verdicts
+    }
