@@ -8,7 +8,6 @@ typed JSON, nothing is coerced, patterns match the whole value and run on a line
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple, get_args
 
@@ -59,6 +58,9 @@ MAX_PATH = 4_096
 
 METACHARACTERS = frozenset(";|&$`(){}[]<>!\n\r")
 """What the format's reference refuses in every text (``research/toolclad.md`` section 1.2)."""
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Unicode's control characters, and halves of surrogate pairs."""
 
 _N = "[0-9]{1,9}"
 _DURATION = f"^({_N}|({_N}h)?({_N}m)?({_N}s)?({_N}ms)?)$"
@@ -133,10 +135,9 @@ def _description(argument: Argument) -> str:
 def refusal(argument: Argument, value: JsonValue) -> str | None:
     """Why one value that passed the schema is refused all the same, or None."""
     text = text_of(value)
-    permitted = "\n\t" if argument.multiline else ""
-    for character in text:
-        if unicodedata.category(character) in ("Cc", "Cs") and character not in permitted:
-            return f"holds the control character U+{ord(character):04X}"
+    for found in _CONTROL.finditer(text):
+        if not argument.multiline or found[0] not in "\n\t":
+            return f"holds the control character U+{ord(found[0]):04X}"
     if argument.sanitize and not METACHARACTERS.isdisjoint(text) and argument.type not in _OWN:
         return f"holds one of the characters {''.join(sorted(METACHARACTERS)).strip()}"
     return _RULES[argument.type].refusal(argument, text)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from math import isfinite
 
 from pydantic import JsonValue
 
@@ -43,6 +41,7 @@ from artificer.contracts.scope import Scope
 from artificer.contracts.session import session_faults
 from artificer.contracts.session_keys import SessionKeys
 from artificer.contracts.toml_lines import key_lines, line_of
+from artificer.contracts.toml_text import read_toml
 from artificer.errors import AuthorError, ManifestError
 from artificer.values.base import JsonObject, Value
 
@@ -130,7 +129,10 @@ class Manifest(Value):
 
         ``places`` are the values of ``_scan_id``, ``_evidence_dir`` and ``_output_file``.
         """
-        bound = self.bind(given)
+        return self.build(self.bind(given), places)
+
+    def build(self, bound: Bound, places: Mapping[str, str] | None = None) -> Built:
+        """The command for values that have been bound."""
         if bound.problems:
             return Built(problems=bound.problems)
         return build_argv(self.groups, self.arguments, {**bound.values, **(places or {})})
@@ -148,8 +150,8 @@ def parse_manifest(
         ManifestError: with one line, ``file:line: key: what is wrong``, for each fault.
     """
     try:
-        data = tomllib.loads(text, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
+        data = read_toml(text)
+    except ValueError as error:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
     folder = folder or FolderKeys()
     faults: list[Fault] = []
@@ -158,22 +160,15 @@ def parse_manifest(
     manifest = _assemble(keys, folder, faults, compat=compat) if keys else None
     if manifest is None or any(not (compat and fault.lenient) for fault in faults):
         raise ManifestError("\n".join(_told(text, file, faults)))
+    if not faults:
+        return manifest
     return manifest.model_copy(update={"warnings": tuple(_told(text, file, faults))})
 
 
 def _told(text: str, file: str, faults: list[Fault]) -> list[str]:
-    if not faults:
-        return []
     lines = key_lines(text)
     told = sorted({(line_of(lines, f.path), ".".join(f.path), f.message) for f in faults})
     return [f"{file}:{n}: {key}: {what}" for n, key, what in told]
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(f"{text} is no number that JSON has")
-    return number
 
 
 def _assemble(
@@ -216,7 +211,7 @@ def _checked_arguments(keys: ManifestKeys, faults: list[Fault], *, compat: bool)
                 update["default"] = None
             argument = argument.model_copy(update=update)
         kept[name] = argument
-    return keys.model_copy(update={"args": kept})
+    return keys.model_copy(update={"args": kept}) if compat else keys
 
 
 def _backend_faults(keys: ManifestKeys) -> list[Fault]:

@@ -136,7 +136,7 @@ class CommandExecutor:
             argv: tuple[str, ...] = (tool.program(manifest.executor),)
             env |= _executor_environment(manifest, bound, places)
         else:
-            built = manifest.argv(call.arguments, places)
+            built = manifest.build(bound, places)
             if built.problems:
                 return Plan(problems=built.problems)
             argv = built.argv

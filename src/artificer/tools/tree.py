@@ -44,11 +44,6 @@ class ProcessTree:
     root: int
     mark: str
     _seen: set[tuple[int, int]] = field(default_factory=set, init=False, repr=False)
-    _began: int = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        root = _read_process(str(self.root), zombies=True)
-        self._began = root.started if root else 0
 
     def members(self) -> set[int]:
         """The processes of the tree that are alive, the root among them."""
@@ -57,7 +52,9 @@ class ProcessTree:
         living = _living()
         if not living:  # no /proc
             return {self.root} if self._has_group() else set()
-        processes = [p for p in living if p.started >= self._began]
+        root = _read_process(str(self.root), zombies=True)
+        began = root.started if root else 0
+        processes = [p for p in living if p.started >= began]
         found = {
             p.pid
             for p in processes
