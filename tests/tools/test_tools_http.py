@@ -365,6 +365,38 @@ async def test_private_addresses_are_refused_unless_the_manifest_opts_in(host: s
     assert server.seen == []
 
 
+def resolving(monkeypatch: pytest.MonkeyPatch, answers: list[list[str]]) -> list[str]:
+    """Let the event loop resolve names to these addresses, one answer after the other."""
+    asked: list[str] = []
+
+    async def getaddrinfo(host: str, port: int, **options: Any) -> list[tuple[Any, ...]]:
+        asked.append(host)
+        return [(2, 1, 6, "", (address, port)) for address in answers.pop(0)]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    return asked
+
+
+@pytest.mark.req("http-private")
+async def test_what_was_checked_is_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(answer(body="here")) as server:
+        asked = resolving(monkeypatch, [["127.0.0.1"], ["10.255.255.1"]])
+        receipt = await call(make_tool({"url": f"http://rebind.example:{server.port}/"}))
+    assert read(receipt)["body"] == "here"
+    assert asked == ["rebind.example"], "a second answer is never asked for"
+    assert server.seen[0].headers["Host"] == f"rebind.example:{server.port}"
+
+
+@pytest.mark.req("http-private")
+async def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(answer()) as server:
+        resolving(monkeypatch, [["8.8.8.8", "127.0.0.1"]])
+        url = f"http://mixed.example:{server.port}/"
+        receipt = await call(make_tool({"url": url, "allow_private": False}))
+    assert "not on the public internet" in read(receipt)["fault"]
+    assert server.seen == []
+
+
 @pytest.mark.req("http-private")
 async def test_a_host_that_does_not_answer_is_an_error() -> None:
     with serving(answer()) as server:

@@ -24,6 +24,8 @@ EXTRAS = {
     "openai": ("openai", "openai"),
     "local": ("xllamacpp", "xllamacpp"),
     "charts": ("vl-convert-python", "vl_convert"),
+    "http": ("httpcore2", "httpcore2"),
+    "mcp": ("mcp", "mcp"),
 }
 """Each extra: the distribution that it installs, and the module that is imported."""
 

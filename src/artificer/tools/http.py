@@ -150,6 +150,7 @@ class _Exchange:
         if self._blobs is not None and len(text) > MAX_EVIDENCE:
             blob = await asyncio.to_thread(self._blobs.put, text.encode("utf-8", "replace"))
         cut = len(received.body) >= MAX_BODY
+        cut_short = received.status is not None and not received.complete
         if cut and fault is None:
             fault = f"The body is longer than {MAX_BODY} bytes; this is its beginning."
         envelope = HttpEnvelope(
@@ -158,7 +159,7 @@ class _Exchange:
             request=self._request.line,
             http_status=received.status,
             content_type=clip(self._redactor.clean(received.content_type), 200),
-            body=Stream(text=text, size=len(received.body), truncated=not received.complete),
+            body=Stream(text=text, size=len(received.body), truncated=cut_short),
             output_hash=received.digest if received.status else None,
             blob=blob,
             duration_ms=round((time.monotonic() - self._started) * 1000),
