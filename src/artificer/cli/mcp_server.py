@@ -17,7 +17,7 @@ from artificer.artifacts.placeholder import placeholder
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
 from artificer.core.spec import RunKind
-from artificer.errors import MissingExtraError
+from artificer.errors import ArtificerError, MissingExtraError
 from artificer.ports import Executor
 from artificer.providers.scripted import ScriptedProvider, reply, say
 from artificer.values.base import JsonObject
@@ -106,7 +106,7 @@ class ToolServer:
         self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams
     ) -> CallToolResult:
         from mcp import MCPError
-        from mcp.types import INVALID_PARAMS
+        from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
         served = self._served.get(params.name)
         if served is None:
@@ -118,7 +118,10 @@ class ToolServer:
             await self._watch(ctx, running, served.definition.timeout_ms / 1000)
         finally:
             await _end(running)
-        return _answer(served, caller, running.result())
+        try:
+            return _answer(served, caller, running.result())
+        except ArtificerError as error:
+            raise MCPError(INTERNAL_ERROR, error.message) from error
 
     async def _watch(
         self, ctx: ServerRequestContext[Any, Any], running: asyncio.Task[Run], seconds: float
