@@ -17,6 +17,7 @@ from artificer.errors import Fenced, NotFoundError, OperatorError, TamperedError
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.sqlite import SqliteJournal
 from artificer.ports import BlobStore, Call, Head, Journal, Lease, Record, RunHead
+from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
 from artificer.runtime.replay import replay
@@ -384,6 +385,30 @@ class TestTampering:
                 found = await replay(Saying(tampered), blobs, "run", None)
                 assert found.divergence is not None and not found.identical
 
+    async def test_a_journal_cut_within_a_commit_is_refused(self) -> None:
+        """An event without the intents that follow from it was never written so."""
+        journal, blobs = MemoryJournal(), MemoryStore()
+        await recorded(journal, blobs)
+        records = await journal.read("run")
+        refused, diverged = set(), set()
+        for end in range(1, len(records)):
+            found = await replay(Saying(records[:end]), blobs, "run", None)
+            if not found.identical:
+                diverged.add(end)
+            try:
+                await load(Saying(records[:end]), blobs, "run")
+            except TamperedError as error:
+                assert f"record {end + 1} is missing" in str(error)
+                refused.add(end)
+        assert refused and refused <= diverged
+
+    async def test_a_request_that_comes_out_differently_is_not_counted_as_identical(self) -> None:
+        journal, blobs = MemoryJournal(), MemoryStore()
+        await recorded(journal, blobs)
+        found = await replay(journal, blobs, "run", OpenAIChat())
+        assert found.divergence is not None and found.divergence.what == "request of intent 1"
+        assert (found.events, found.intents, found.requests) == (1, 0, 0)
+
     async def test_a_state_that_was_rewritten_with_all_its_hashes_is_found(self) -> None:
         """Hashes can be computed anew by whoever changes a record; what it leads to cannot."""
         journal, blobs = MemoryJournal(), MemoryStore()
@@ -392,7 +417,9 @@ class TestTampering:
         rewritten: list[Record] = []
         head = Head()
         for record in records:
-            body = record.body.replace(b'"cost_micros":null,"duration', b'"cost_micros":12345,"duration')
+            body = record.body.replace(
+                b'"cost_micros":null,"duration', b'"cost_micros":12345,"duration'
+            )
             old = f'"prev":"{records[record.seq - 2].hash if record.seq > 1 else ""}"'.encode()
             body = body.replace(old, f'"prev":"{head.hash}"'.encode())
             rewritten.append(Record("run", record.seq, digest_of(body), body))

@@ -81,6 +81,8 @@ async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
                 hint=f"`artificer replay {run}` names the first divergence.",
             )
     head = Head(seq=records[-1].seq, hash=records[-1].hash)
+    if any(pending.n not in intents for pending in state.pending):
+        raise TamperedError(f"Run {run} ends within a commit: record {head.seq + 1} is missing.")
     return Loaded(run, state, head, tuple(intents[p.n] for p in state.pending), lines)
 
 

@@ -31,9 +31,10 @@ class Divergence:
 class Replay:
     """What a replay found.
 
-    ``digest`` is that of the last state. ``requests`` counts the model requests whose digest was
-    recomputed; ``requests_unchecked`` those whose provider is not known here. ``drift`` names
-    facts that this release would word or judge differently; they do not change any state.
+    The counts are of what came out identical; ``digest`` is that of the last such state.
+    ``requests`` counts the model requests whose digest was recomputed; ``requests_unchecked``
+    those whose provider is not known here. ``drift`` names facts that this release would word or
+    judge differently; they do not change any state.
     """
 
     run: str
@@ -111,11 +112,12 @@ class _Machine:
         self._compare_fact(line.event)
         before = self.state.phase
         self.state, intents = reduce(self.state, line.event)
-        self.report.events += 1
-        self.report.digest = self.state.digest
-        if self.report.digest != line.state:
+        actual = self.state.digest
+        if actual != line.state:
             what = f"state after {line.event.type} in phase {before.value}"
-            raise _Diverged(line.seq, what, line.state, self.report.digest)
+            raise _Diverged(line.seq, what, line.state, actual)
+        self.report.events += 1
+        self.report.digest = actual
         self._expected.extend(intents)
         self._facts.extend(i for i in intents if isinstance(i, INLINE))
 
@@ -123,21 +125,21 @@ class _Machine:
         if not self._expected:
             raise _Diverged(line.seq, "intent", "no intent", line.intent.type)
         expected = self._expected.popleft()
-        self.report.intents += 1
         if not expected.digest == line.intent.digest == line.digest:
             raise _Diverged(line.seq, f"intent {expected.n}", line.digest, expected.digest)
         if isinstance(expected, Generate):
             self._request(line)
+        self.report.intents += 1
 
     def _request(self, line: IntentLine) -> None:
         if self._requests is None:
             self.report.requests_unchecked += 1
             return
-        self.report.requests += 1
         _, actual = self._requests.prepare(self.state)
         if actual != line.request:
             what = f"request of intent {line.intent.n}"
             raise _Diverged(line.seq, what, str(line.request), actual)
+        self.report.requests += 1
 
     def _compare_fact(self, event: Event) -> None:
         """Facts of our own libraries are recomputed too; a difference is drift, not divergence."""
