@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from artificer.contracts.manifest import parse_manifest
 from artificer.errors import ManifestError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 TOOL = """
 [tool]
@@ -52,3 +56,12 @@ def test_what_is_wrong_is_told_with_its_line(section: str, message: str) -> None
     with pytest.raises(ManifestError) as caught:
         parse_manifest(TOOL + section, "t.clad.toml")
     assert message in caught.value.message
+
+
+@pytest.mark.req("manifest-backends")
+@pytest.mark.parametrize("folder", ["tools/http", "mcp/tools"])
+def test_the_examples_are_read(folder: str) -> None:
+    files = sorted((EXAMPLES / folder).glob("*.clad.toml"))
+    assert files
+    for file in files:
+        assert parse_manifest(file.read_text(), str(file)).backend in ("http", "mcp")

@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from http_support import Seen, answer, serving
 from tools_support import appears
 
 from artificer.contracts.arg_types import Argument
@@ -255,3 +258,46 @@ async def test_a_manifests_arguments_are_checked_and_renamed() -> None:
         bad = await call(executor, "m", text="a", evil="b")
     assert read(good)["output"] == "a"
     assert bad.status == "invalid"
+
+
+def rpc(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+    """A server behind a URL that answers what it must, and floods what it is asked to."""
+    message = json.loads(seen.body or b"{}")
+    if "id" not in message:
+        return answer(202)(handler, seen)
+    match message["method"]:
+        case "initialize":
+            version = message["params"]["protocolVersion"]
+            about = {"name": "s", "version": "1"}
+            result: Any = {"protocolVersion": version, "capabilities": {}, "serverInfo": about}
+        case "tools/list":
+            result = {"tools": [{"name": "flood", "inputSchema": {"type": "object"}}]}
+        case "tools/call":
+            result = {"content": [{"type": "text", "text": "x" * 9_000_000}]}
+        case _:
+            return answer(404)(handler, seen)
+    body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+    return answer(200, body, {"Content-Type": "application/json"})(handler, seen)
+
+
+@pytest.mark.req("mcp-client-bounded")
+async def test_a_response_of_any_length_is_not_read() -> None:
+    with serving(rpc) as server:
+        where = McpServer("far", url=server.url, headers={"Authorization": "B {_secret:k}"})
+        link = McpLink(where, {"ARTIFICER_SECRET_K": "abc"})
+        executor = McpExecutor(link, await discover(link, CONTRACT, None))
+        call = Call("r", "c", executor.tools[0], {}, "k")
+        receipt = await executor.execute(call)
+        await link.aclose()
+    assert receipt.status == "error"
+    assert {seen.headers["Authorization"] for seen in server.seen} == {"B abc"}
+
+
+@pytest.mark.req("mcp-client-dead")
+async def test_a_url_that_accepts_and_never_answers_meets_the_deadline() -> None:
+    with serving(lambda handler, seen: time.sleep(8)) as server:
+        link = McpLink(McpServer("far", url=server.url, start_seconds=0.5))
+        async with asyncio.timeout(7):
+            with pytest.raises(ConfigError, match=r"did not answer within 0\.5 s"):
+                await discover(link, CONTRACT, None)
+        await link.aclose()
