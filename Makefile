@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test check docs bench lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -48,6 +48,16 @@ $(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
 	@echo "Installing the peers …"
 	@$(PIP) install --require-hashes -r requirements/bench.lock
 	@touch $@
+
+EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra signatures
+LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+          --no-emit-index-url --no-annotate --no-header pyproject.toml
+
+lock: $(VENV)/.dev  ## resolve the locked versions anew
+	@$(PIP) install uv
+	@$(LOCK) --upgrade --extra local --extra charts --output-file requirements/demo.lock
+	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
+	@$(LOCK) --upgrade --group bench --output-file requirements/bench.lock
 
 clean:  ## remove what was installed and made
 	rm -rf $(VENV) .demo
