@@ -14,7 +14,8 @@ from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError, ConfigError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.world import History, Run, World
+from artificer.runs import History, Run
+from artificer.world import World
 
 STUB = str(Path(__file__).parent / "tools" / "mcp_stub.py")
 

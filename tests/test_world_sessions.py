@@ -15,7 +15,8 @@ from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
 from artificer.ports import Answer, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.world import History, World
+from artificer.runs import History
+from artificer.world import World
 
 MANIFEST = f"""
 [tool]

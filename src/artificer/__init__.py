@@ -41,11 +41,12 @@ if TYPE_CHECKING:
         Receipt,
     )
     from artificer.providers.scripted import ScriptedProvider
+    from artificer.runs import Run
     from artificer.runtime.observe import Observer
     from artificer.runtime.replay import Replay
     from artificer.tools.function import tool
     from artificer.values.model import ToolChoice, Usage
-    from artificer.world import Run, World
+    from artificer.world import World
 
 __version__ = RELEASE
 
@@ -74,7 +75,7 @@ _HOMES = {
     "Receipt": "ports",
     "Replay": "runtime.replay",
     "Rule": "core.policy",
-    "Run": "world",
+    "Run": "runs",
     "ScriptedProvider": "providers.scripted",
     "ToolChoice": "values.model",
     "ToolDefinition": "contracts.definition",

@@ -8,7 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec
 
 from artificer.errors import AuthorError
-from artificer.world import Run, World
+from artificer.runs import Run
+from artificer.world import World
 
 P = ParamSpec("P")
 

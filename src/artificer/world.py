@@ -8,27 +8,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import ValidationError
 
-from artificer.artifacts.deliverable import Deliverable
 from artificer.config import Config, load_config
-from artificer.core.intents import FinishReason
 from artificer.core.policy import Policy
 from artificer.core.price import Price
-from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits, RunKind, RunSpec
 from artificer.core.state import Phase, RunState
-from artificer.errors import AuthorError, ConfigError, NotFoundError, OperatorError
+from artificer.errors import AuthorError, ConfigError, NotFoundError
 from artificer.loops.kinds import KINDS
-from artificer.ports import Approver, BlobStore, Provider, RunHead
-from artificer.render.html import to_html
-from artificer.render.markdown import to_markdown
-from artificer.report import Views, make_report, write_views
+from artificer.ports import Approver, Provider, RunHead
+from artificer.runs import History, Run
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.observe import Observer
 from artificer.runtime.replay import Replay, replay
@@ -36,7 +29,7 @@ from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
 from artificer.tools.function import FunctionTool
-from artificer.values.model import FailureCode, ToolChoice, Usage
+from artificer.values.model import ToolChoice
 from artificer.wiring import (
     Storage,
     Tool,
@@ -50,84 +43,6 @@ from artificer.wiring import (
     split_model,
     system_prompt,
 )
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run as it stands: finished, stalled, or still under way somewhere else."""
-
-    id: str
-    state: RunState
-    _blobs: BlobStore
-
-    def __repr__(self) -> str:
-        """Id and status: the state holds the whole conversation."""
-        return f"<Run {self.id} {self.status}>"
-
-    @property
-    def status(self) -> str:
-        """Of the deliverable; before there is one, ``stalled`` or ``open``."""
-        if self.state.status is not None:
-            return self.state.status
-        return "stalled" if self.state.phase is Phase.STALLED else "open"
-
-    @property
-    def reason(self) -> FinishReason | None:
-        """Why the run ended; None before the end."""
-        return self.state.reason
-
-    @property
-    def failure(self) -> FailureCode | None:
-        """Why the model could not be asked, if the run is stalled or failed for that."""
-        return self.state.failure
-
-    @property
-    def deliverable(self) -> Deliverable | None:
-        """What the run delivered, once it is finished."""
-        if self.state.deliverable is None:
-            return None
-        return Deliverable.model_validate_json(self._blobs.get(self.state.deliverable))
-
-    @property
-    def text(self) -> str:
-        """The narrative, or the model's last text so far."""
-        return self.state.narrative or self.state.last_text
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens of all turns."""
-        return self.state.usage
-
-    @property
-    def html(self) -> str:
-        """The deliverable as one self-contained page. Raises OperatorError before the end."""
-        return to_html(make_report(self.id, self.state, self._finished(), self._blobs))
-
-    @property
-    def markdown(self) -> str:
-        """The deliverable as Markdown. Raises OperatorError before the end."""
-        return to_markdown(make_report(self.id, self.state, self._finished(), self._blobs))
-
-    def save(self, folder: str | Path) -> Views:
-        """Write page, Markdown and artifacts into a folder. Raises OperatorError before the end."""
-        return write_views(Path(folder), self.id, self.state, self._finished(), self._blobs)
-
-    def _finished(self) -> Deliverable:
-        deliverable = self.deliverable
-        if deliverable is None:
-            raise OperatorError(
-                f"Run {self.id} is {self.status}: it has delivered nothing yet.",
-                hint=f"artificer resume {self.id}",
-            )
-        return deliverable
-
-
-@dataclass(frozen=True)
-class History:
-    """A run with all its records, for whoever wants to see how it went."""
-
-    run: Run
-    lines: tuple[EventLine | IntentLine, ...]
 
 
 class World:
@@ -151,12 +66,7 @@ class World:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

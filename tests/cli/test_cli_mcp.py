@@ -21,9 +21,10 @@ from mcp.types import CallToolResult
 from artificer.config import Config
 from artificer.contracts.mcp_tools import Contract
 from artificer.contracts.schema import compile_schema
+from artificer.runs import History
 from artificer.tools.mcp import discover
 from artificer.tools.mcp_link import McpLink, McpServer
-from artificer.world import History, World
+from artificer.world import World
 
 SHOUT = "import sys,json; print(json.dumps({'said': sys.argv[1].upper()}))"
 WRITER = "import sys,time\nwhile True: open(sys.argv[1],'a').write('x'); time.sleep(0.02)"

@@ -17,7 +17,8 @@ from artificer.cli.screen import new_screen
 from artificer.cli.settings import Settings
 from artificer.errors import ArtificerError
 from artificer.ports import Approver
-from artificer.world import Run, World
+from artificer.runs import Run
+from artificer.world import World
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 MODEL_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -20,12 +20,13 @@ from artificer.core.spec import RunKind
 from artificer.errors import ArtificerError, MissingExtraError
 from artificer.ports import Executor
 from artificer.providers.scripted import ScriptedProvider, reply, say
+from artificer.runs import Run
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolResultBlock, ToolUseBlock
 from artificer.values.model import ModelReply
 from artificer.values.release import RELEASE
 from artificer.values.strict_json import parse_object
-from artificer.world import Run, World
+from artificer.world import World
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext

@@ -12,7 +12,8 @@ from artificer.cli.exits import Exit
 from artificer.cli.words import FAILURES, cost, count, joined, tokens
 from artificer.core.events import ModelFailed
 from artificer.report import Views
-from artificer.world import Run, World
+from artificer.runs import Run
+from artificer.world import World
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
 from artificer.ports import Approver
-from artificer.world import Run, World
+from artificer.runs import Run
+from artificer.world import World
 
 
 @click.command(name="resume")

@@ -15,8 +15,9 @@ from artificer.cli.settings import Settings, pass_settings
 from artificer.core.spec import Limits, RunKind
 from artificer.loops.kinds import KINDS
 from artificer.ports import Approver
+from artificer.runs import Run
 from artificer.values.model import ToolChoice
-from artificer.world import Run, World
+from artificer.world import World
 
 DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 

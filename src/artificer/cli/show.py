@@ -12,7 +12,8 @@ from artificer.cli.timeline import DETAIL, Entry, entries
 from artificer.cli.words import cost, count, duration, joined, moment, tokens
 from artificer.core.events import PromptReceived
 from artificer.core.record import EventLine, IntentLine
-from artificer.world import History, Run, World
+from artificer.runs import History, Run
+from artificer.world import World
 
 NAME_WIDTH = 18
 """As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""

@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
@@ -88,12 +87,7 @@ class SqliteJournal:
         await self.open()
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def acquire(self, run: str) -> Lease:

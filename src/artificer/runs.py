@@ -1,0 +1,108 @@
+"""Runs as their callers hold them. What renders one is imported when something is rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from artificer.artifacts.deliverable import Deliverable
+from artificer.core.intents import FinishReason
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import Phase, RunState
+from artificer.errors import OperatorError
+from artificer.ports import BlobStore
+from artificer.values.model import FailureCode, Usage
+
+if TYPE_CHECKING:
+    from artificer.render.report import Report
+    from artificer.report import Views
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as it stands: finished, stalled, or still under way somewhere else."""
+
+    id: str
+    state: RunState
+    _blobs: BlobStore
+
+    def __repr__(self) -> str:
+        """Id and status: the state holds the whole conversation."""
+        return f"<Run {self.id} {self.status}>"
+
+    @property
+    def status(self) -> str:
+        """Of the deliverable; before there is one, ``stalled`` or ``open``."""
+        if self.state.status is not None:
+            return self.state.status
+        return "stalled" if self.state.phase is Phase.STALLED else "open"
+
+    @property
+    def reason(self) -> FinishReason | None:
+        """Why the run ended; None before the end."""
+        return self.state.reason
+
+    @property
+    def failure(self) -> FailureCode | None:
+        """Why the model could not be asked, if the run is stalled or failed for that."""
+        return self.state.failure
+
+    @property
+    def deliverable(self) -> Deliverable | None:
+        """What the run delivered, once it is finished."""
+        if self.state.deliverable is None:
+            return None
+        return Deliverable.model_validate_json(self._blobs.get(self.state.deliverable))
+
+    @property
+    def text(self) -> str:
+        """The narrative, or the model's last text so far."""
+        return self.state.narrative or self.state.last_text
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all turns."""
+        return self.state.usage
+
+    @property
+    def html(self) -> str:
+        """The deliverable as one self-contained page. Raises OperatorError before the end."""
+        from artificer.render.html import to_html
+
+        return to_html(self._report())
+
+    @property
+    def markdown(self) -> str:
+        """The deliverable as Markdown. Raises OperatorError before the end."""
+        from artificer.render.markdown import to_markdown
+
+        return to_markdown(self._report())
+
+    def save(self, folder: str | Path) -> Views:
+        """Write page, Markdown and artifacts into a folder. Raises OperatorError before the end."""
+        from artificer.report import write_views
+
+        return write_views(Path(folder), self.id, self.state, self._finished(), self._blobs)
+
+    def _report(self) -> Report:
+        from artificer.report import make_report
+
+        return make_report(self.id, self.state, self._finished(), self._blobs)
+
+    def _finished(self) -> Deliverable:
+        deliverable = self.deliverable
+        if deliverable is None:
+            raise OperatorError(
+                f"Run {self.id} is {self.status}: it has delivered nothing yet.",
+                hint=f"artificer resume {self.id}",
+            )
+        return deliverable
+
+
+@dataclass(frozen=True)
+class History:
+    """A run with all its records, for whoever wants to see how it went."""
+
+    run: Run
+    lines: tuple[EventLine | IntentLine, ...]
