@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from cli_kit import Shell
 
@@ -55,6 +61,25 @@ async def test_a_provider_without_its_key_is_wrong(shell: Shell) -> None:
     assert "no  provider acme" in result.out
     assert "(set ACME_KEY)" in result.out
     assert (await shell.run("doctor", env={"ACME_KEY": SECRET})).code == 0
+
+
+@pytest.mark.req("cli-doctor")
+def test_a_model_and_a_key_are_nothing_without_their_extras(tmp_path: Path) -> None:
+    gguf = tmp_path / "any.gguf"
+    gguf.write_bytes(b"GGUF")
+    (tmp_path / "artificer.toml").write_text(f'local_model = "{gguf}"\n', "utf-8")
+    code = (
+        "import sys; sys.modules['xllamacpp'] = sys.modules['openai'] = None; "
+        "from artificer.cli.main import main; sys.argv = ['artificer', 'doctor', '--json']; main()"
+    )
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "OPENAI_API_KEY": SECRET}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, check=True
+    )
+    found = {finding["what"]: finding for finding in json.loads(done.stdout)}
+    for what, extra in ("provider local", "local"), ("provider openai", "openai"):
+        assert found[what]["ok"] is None
+        assert found[what]["hint"] == f"pip install 'artificer[{extra}]'"
 
 
 @pytest.mark.req("cli-local")

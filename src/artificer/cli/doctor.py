@@ -82,12 +82,20 @@ def _print(findings: list[Finding]) -> None:
 def _program() -> list[Finding]:
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     found = [Finding("artificer", True, RELEASE), Finding("python", True, python)]
-    for extra, (distribution, module) in EXTRAS.items():
-        here = util.find_spec(module) is not None
+    for extra, (distribution, _) in EXTRAS.items():
+        here = _installed(extra)
         detail = f"{distribution} {metadata.version(distribution)}" if here else "not installed"
-        hint = "" if here else f"pip install 'artificer[{extra}]'"
+        hint = "" if here else _install(extra)
         found.append(Finding(f"extra {extra}", here or None, detail, hint))
     return found
+
+
+def _installed(extra: str) -> bool:
+    return util.find_spec(EXTRAS[extra][1]) is not None
+
+
+def _install(extra: str) -> str:
+    return f"pip install 'artificer[{extra}]'"
 
 
 def _places(config: Config) -> list[Finding]:
@@ -118,13 +126,18 @@ def _providers(config: Config) -> list[Finding]:
 
 def _built_in(name: str) -> Finding:
     variable = KEYS[name]
-    if os.environ.get(variable):
-        return Finding(f"provider {name}", True, f"{variable} is set")
-    return Finding(f"provider {name}", None, f"{variable} is not set")
+    if not os.environ.get(variable):
+        return Finding(f"provider {name}", None, f"{variable} is not set")
+    if not _installed(name):
+        detail = f"{variable} is set, but the extra is missing"
+        return Finding(f"provider {name}", None, detail, _install(name))
+    return Finding(f"provider {name}", True, f"{variable} is set")
 
 
 def _embedded(config: Config) -> Finding:
     path = config.local_model or model_path(config.home)
+    if path.exists() and not _installed("local"):
+        return Finding("provider local", None, f"{path}, but no server for it", _install("local"))
     if path.exists():
         return Finding("provider local", True, str(path))
     if config.local_model:
