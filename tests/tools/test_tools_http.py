@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from artificer.contracts.definition import EffectClass
 from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.schema import compile_schema
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore
 from artificer.tools.http import HttpExecutor
@@ -127,6 +128,29 @@ async def test_a_manifest_says_which_statuses_are_successes() -> None:
     with serving(answer(202, "later")) as server:
         excluded = await call(make_tool({"url": server.url, "error_status": [202]}))
     assert (listed.status, excluded.status) == ("ok", "error")
+
+
+@pytest.mark.req("http-statuses")
+@pytest.mark.parametrize("status", [200, 204, 302, 404, 500])
+@pytest.mark.parametrize("body", ['{"n": 1}', "{", '{"m": 1}'])
+async def test_what_a_model_reads_keeps_to_the_output_schema(status: int, body: str) -> None:
+    output = {"format": "json", "schema": {"type": "object", "required": ["n"]}}
+    with serving(answer(status, "" if status == 204 else body)) as server:
+        tool = make_tool({"url": server.url}, output=output)
+        receipt = await call(tool)
+    assert tool.output_schema
+    assert compile_schema(tool.output_schema).problems(read(receipt)) == ()
+
+
+@pytest.mark.req("http-success")
+async def test_without_an_envelope_a_success_is_its_results_alone() -> None:
+    output = {"format": "json", "envelope": False}
+    with serving(answer(body='{"n": 1}')) as server:
+        bare = await call(make_tool({"url": server.url}, output=output))
+    with serving(answer(500, "broken")) as server:
+        failed = await call(make_tool({"url": server.url}, output=output))
+    assert bare.content == '{"n":1}'
+    assert read(failed)["status"] == "server_error"
 
 
 # --- attack 5: values that leave their place ---------------------------------------------------

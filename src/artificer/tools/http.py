@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
@@ -21,7 +22,7 @@ from artificer.contracts.http_request import BuiltRequest, HttpRequest, build_re
 from artificer.contracts.http_template import HttpTemplate
 from artificer.contracts.manifest import Manifest
 from artificer.contracts.output import Parsed, parse_output
-from artificer.errors import BugError
+from artificer.errors import BugError, MissingExtraError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.http_client import MAX_BODY, Received, SendError, make_ready, send
 from artificer.tools.refusal import refuse
@@ -42,8 +43,11 @@ class HttpExecutor:
     ) -> None:
         """``environment`` is where secrets are found (default: this process's own).
 
-        Raises ToolDefinitionError when two tools share a name.
+        Raises ToolDefinitionError when two tools share a name, and MissingExtraError when there
+        is no HTTP client to perform them with.
         """
+        if tools and find_spec("httpcore2") is None:
+            raise MissingExtraError("http", needed_for="A tool with [http]")
         self._tools = {tool.definition.name: tool for tool in tools}
         self._definitions = toolset_of(tuple(tool.definition for tool in tools)).tools
         self._blobs = blobs

@@ -17,7 +17,6 @@ from urllib.parse import urljoin, urlsplit
 
 from artificer.contracts.http_request import HttpRequest, resolved
 from artificer.contracts.public_address import is_public
-from artificer.errors import MissingExtraError
 from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
@@ -104,13 +103,10 @@ def make_ready(request: HttpRequest, secrets: Mapping[str, str], key: str | None
 async def send(ready: Ready, received: Received, *, allow_private: bool) -> None:
     """Send a request and read its response into ``received``, redirects included.
 
-    The caller bounds the time, by cancelling. Raises SendError, and MissingExtraError when there
-    is no HTTP client.
+    The caller bounds the time, by cancelling. Raises SendError.
     """
-    try:
-        import httpcore2
-    except ImportError as error:
-        raise MissingExtraError("http", needed_for="A tool with [http]") from error
+    import httpcore2
+
     pool = httpcore2.AsyncConnectionPool(network_backend=_guarded(allow_private))
     async with pool:
         for _ in range(MAX_REDIRECTS + 1):
