@@ -132,3 +132,44 @@ def test_doubled_braces_and_constants() -> None:
         "3",
         "awk {print $1}",
     )
+
+
+EVERYTHING = manifest_of(
+    "[args.a]\nrequired = true\n[args.b]\n[args.many]\nlist = true\n"
+    '[args.mode]\ntype = "enum"\nallowed = ["x", "y"]\ndefault = "x"',
+    'exec = ["prog", "{_mode_flags}", ["--b", "={b}"], "{_both}", "--many={many}", "+{a}", "--",'
+    ' "{many}", "{fixed}"]\n'
+    '[command.defaults]\nfixed = "-end"\n[command.mappings.mode]\nx = "-x -X"\n'
+    "[command.conditionals.both]\nwhen = \"a != 'no' and (b or mode == 'y')\"\n"
+    "template = '-c {a}{b}'",
+)
+
+
+@pytest.mark.req("argv-injection")
+@given(
+    a=texts,
+    b=st.none() | texts,
+    many=st.none() | st.lists(texts, max_size=4),
+    mode=st.sampled_from(["x", "y", None]),
+)
+def test_every_form_at_once_keeps_every_value_in_its_place(
+    a: str, b: str | None, many: list[str] | None, mode: str | None
+) -> None:
+    named = {"a": a, "b": b, "many": many, "mode": mode}
+    built = EVERYTHING.argv({name: value for name, value in named.items() if value is not None})
+    if built.problems:
+        assert built.argv == ()
+        return
+    holds = a != "no" and (b not in (None, "", "false") or mode == "y") and b is not None
+    assert built.argv == (
+        "prog",
+        *(("-x", "-X") if mode != "y" else ()),
+        *(("--b", f"={b}") if b is not None else ()),
+        *(("-c", f"{a}{b}") if holds else ()),
+        *(f"--many={value}" for value in many or ()),
+        f"+{a}",
+        "--",
+        *(many or ()),
+        "-end",
+    )
+    assert not holds or not f"{a}{b}".startswith("-")

@@ -18,7 +18,7 @@ from artificer.contracts.manifest_keys import LimitKeys
 from artificer.errors import ManifestError
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore
-from artificer.tools.capture import MAX_SPILL, Capture
+from artificer.tools.capture import HEAD_BYTES, MAX_SPILL, Capture
 from artificer.tools.command import CommandExecutor, child_environment
 from artificer.tools.evidence import call_folder, prune
 from artificer.tools.loader import load_folder
@@ -269,6 +269,14 @@ class TestWholeOutput:
             assert stdout.size == MAX_SPILL + len(piece)
             assert not stdout.is_whole
             assert sum(map(len, stdout.pieces())) == MAX_SPILL
+
+    def test_a_disk_that_takes_no_copy_costs_only_the_copy(self, tmp_path: Path) -> None:
+        with Capture(tmp_path / "nowhere") as stdout:
+            for _ in range(3):
+                stdout.take(bytes(HEAD_BYTES))
+            assert stdout.size == 3 * HEAD_BYTES
+            assert not stdout.is_whole
+            assert sum(map(len, stdout.pieces())) == HEAD_BYTES
 
 
 @pytest.mark.req("command-bare")

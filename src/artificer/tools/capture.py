@@ -6,9 +6,9 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from artificer.contracts.envelope import Stream
 
@@ -37,7 +37,7 @@ class Capture:
         self._tail = bytearray()
         self._hash = hashlib.sha256()
         self._spill = spill
-        self._file: IO[bytes] | None = None
+        self._file: FileIO | None = None
         self._spilled = 0
         self.size = 0
 
@@ -58,11 +58,17 @@ class Capture:
     def _write(self, data: bytes) -> None:
         if self._spill is None:
             return
-        if self._file is None:
-            self._file = _nameless(self._spill)
-        room = MAX_SPILL - HEAD_BYTES - self._spilled
-        self._file.write(data[: max(0, room)])
-        self._spilled += min(len(data), max(0, room))
+        room = max(0, MAX_SPILL - HEAD_BYTES - self._spilled)
+        written = 0
+        try:
+            if self._file is None:
+                self._file = _nameless(self._spill)
+            written = self._file.write(data[:room])
+        except OSError:  # a full disk costs the rest of the copy, not the call
+            pass
+        self._spilled += written
+        if written < len(data):
+            self._spill = None
 
     @property
     def digest(self) -> str:
@@ -112,8 +118,8 @@ class Capture:
         self.close()
 
 
-def _nameless(folder: Path) -> IO[bytes]:
+def _nameless(folder: Path) -> FileIO:
     """A file that is gone when it is closed, and that nobody else can open."""
     descriptor, name = tempfile.mkstemp(dir=folder)
     Path(name).unlink()
-    return os.fdopen(descriptor, "w+b")
+    return os.fdopen(descriptor, "w+b", buffering=0)

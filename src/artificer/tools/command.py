@@ -171,8 +171,16 @@ class CommandExecutor:
                 outcome = Outcome("timeout", f"the program did not end within {seconds:g} s")
             else:
                 left = max(1.0, ends - time.monotonic())
+                script = tool.manifest.output.script
                 outcome = await judge_output(
-                    tool, plan.output_file, plan.env, self._cwd, finished, stdout, left
+                    tool.manifest,
+                    tool.program(script) if script else None,
+                    plan.output_file,
+                    plan.env,
+                    self._cwd,
+                    finished,
+                    stdout,
+                    left,
                 )
             blobs: tuple[str, ...] = ()
             if self._blobs is not None and _is_kept(tool.manifest, finished):

@@ -8,19 +8,15 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from artificer.contracts.envelope import EnvelopeStatus
-from artificer.contracts.manifest_keys import OutputKeys
+from artificer.contracts.manifest import Manifest
 from artificer.contracts.output import Parsed, checked, parse_output
 from artificer.contracts.output_formats import read_json
 from artificer.ports import BlobStore
 from artificer.tools.capture import HEAD_BYTES, Capture
 from artificer.tools.process import Finished, run_process
 from artificer.values.text import clip
-
-if TYPE_CHECKING:
-    from artificer.tools.command import CommandTool
 
 _NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -41,7 +37,8 @@ def keep_output(stdout: Capture, blobs: BlobStore) -> tuple[str, ...]:
 
 
 async def judge_output(
-    tool: CommandTool,
+    manifest: Manifest,
+    parser: str | None,
     output_file: Path | None,
     env: Mapping[str, str],
     cwd: Path,
@@ -51,21 +48,20 @@ async def judge_output(
 ) -> Outcome:
     """Say what became of a run that ended by itself.
 
-    A parser of the manifest's own gets ``seconds``. What the program wrote into
-    ``output_file`` is read in the place of its standard output.
+    ``parser`` is the manifest's own, if it has one, and gets ``seconds``. What the program wrote
+    into ``output_file`` is read in the place of its standard output.
     """
-    manifest = tool.manifest
     if finished.exit_code not in manifest.success_exit:
         return Outcome("error")
     rule = manifest.output
     text, complete, written = finished.stdout.text, not finished.stdout.truncated, None
     if output_file is not None and (found := await asyncio.to_thread(_read, output_file)):
         (text, complete), written = found, str(output_file)
-    if rule.script is not None and output_file is not None:
+    if parser is not None and output_file is not None:
         if written is None:
             await asyncio.to_thread(_write, output_file, stdout)
-        argv = (tool.program(rule.script), str(output_file))
-        parsed: Parsed | None = await _run_parser(argv, rule, env, cwd, tool, seconds)
+        argv = (parser, str(output_file))
+        parsed: Parsed | None = await _run_parser(argv, manifest, env, cwd, seconds)
         written = str(output_file)
     else:
         parsed = parse_output(rule, text, complete=complete)
@@ -78,16 +74,15 @@ async def judge_output(
 
 async def _run_parser(
     argv: tuple[str, ...],
-    rule: OutputKeys,
+    manifest: Manifest,
     env: Mapping[str, str],
     cwd: Path,
-    tool: CommandTool,
     seconds: float,
 ) -> Parsed:
     """Run the manifest's own parser, with the program's limits; it prints JSON."""
     try:
         finished = await run_process(
-            argv, env=env, cwd=cwd, seconds=seconds, limits=tool.manifest.tool.limits
+            argv, env=env, cwd=cwd, seconds=seconds, limits=manifest.tool.limits
         )
     except OSError as error:
         return Parsed(fault=f"the parser could not be started: {error.strerror or error}")
@@ -102,7 +97,7 @@ async def _run_parser(
         results = read_json(finished.stdout.text)
     except (ValueError, RecursionError) as error:
         return Parsed(fault=f"the parser's output is not JSON: {clip(str(error), 200)}")
-    return checked(rule, results)
+    return checked(manifest.output, results)
 
 
 def _read(file: Path) -> tuple[str, bool] | None:
