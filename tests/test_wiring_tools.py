@@ -1,0 +1,68 @@
+"""What a world gives to the tools of a folder: its blobs, its folder, its leniency, its keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from artificer.config import Config
+from artificer.errors import ConfigError, ManifestError
+from artificer.ports import Call
+from artificer.wiring import build_tools, open_storage
+
+pytestmark = pytest.mark.req("wiring-manifests")
+
+TEXT = """
+[tool]
+name = "count"
+version = "1"
+description = "Count up."
+[command]
+executor = "./count.sh"
+"""
+
+
+def folder_of(tmp_path: Path, text: str = TEXT) -> Path:
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    (folder / "count.clad.toml").write_text(text)
+    script = folder / "count.sh"
+    script.write_text("#!/bin/sh\nseq 20000 | tee $TOOLCLAD_OUTPUT_DIR/copy\n")
+    script.chmod(0o700)
+    return folder
+
+
+async def test_long_output_and_evidence_go_where_the_project_is(tmp_path: Path) -> None:
+    config = Config(home=tmp_path / "home", project="p")
+    storage = await open_storage(config)
+    try:
+        box = build_tools([folder_of(tmp_path)], kind="chat", storage=storage, config=config)
+        call = Call("run-1", "c", box.toolset.tools[0], {}, "k")
+        receipt = await box.executors["count"].execute(call)
+    finally:
+        if storage.close is not None:
+            await storage.close()
+    (digest,) = json.loads(receipt.evidence or "")["output_blobs"]
+    printed = storage.blobs.get(digest)
+    assert printed.splitlines()[-1] == b"20000"
+    (copy,) = (config.project_folder / "evidence").rglob("copy")
+    assert copy.read_bytes() == printed
+
+
+async def test_the_configuration_says_how_folders_are_read(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, TEXT.replace('version = "1"', ""))
+    config = Config(home=tmp_path / "home", project="p")
+    storage = await open_storage(config)
+    try:
+        with pytest.raises(ManifestError, match="is missing"):
+            build_tools([folder], kind="chat", storage=storage, config=config)
+        lenient = config.model_copy(update={"tools_compat": True})
+        assert build_tools([folder], kind="chat", storage=storage, config=lenient).toolset.tools
+        signed = config.model_copy(update={"tools_keys": (tmp_path / "no-key.pem",)})
+        with pytest.raises(ConfigError, match="no public key"):
+            build_tools([folder], kind="chat", storage=storage, config=signed)
+    finally:
+        if storage.close is not None:
+            await storage.close()
