@@ -72,7 +72,7 @@ def test_every_figure_has_its_size(page: Browser) -> None:
         .map((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height])"""
     sizes = page.value(script)
     assert len(sizes) == 7
-    assert all(width > 500 and height > 100 for width, height in sizes)
+    assert all(width > 300 and height > 100 for width, height in sizes)
 
 
 def test_light_and_dark_differ_in_every_colour(page: Browser) -> None:

@@ -209,3 +209,14 @@ def test_a_specification_fetches_nothing() -> None:
     for chart in charts():
         data = vega_lite(chart)["data"]
         assert set(data) == {"values"}
+
+
+@pytest.mark.req("chart-svg")
+def test_a_pie_is_as_wide_as_its_labels_need() -> None:
+    """Short labels leave no blank half that a phone would have to scroll through."""
+
+    def wide(label: str) -> int:
+        segments = (Segment(label=label, value=1.0), Segment(label="b", value=2.0))
+        return int(to_svg(PieChart(id="x", segments=segments)).split('width="')[1].split('"')[0])
+
+    assert wide("Adults") < 400 < wide("a label of many words, " * 3) < 760

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from xml.etree import ElementTree
 
 from artificer.artifacts.catalog import Artifact
@@ -22,6 +23,11 @@ from artificer.values.text import clip
 
 _WIDE_TABLE = 5
 """A table with this many columns may be wider than the text."""
+
+_NARROW_CHART = 520
+"""A chart of at most so many pixels is shown as it is: on a phone a little smaller, never wider."""
+
+_WIDTH = re.compile(r'<svg width="(\d+)')
 
 
 def artifact_html(artifact: Artifact, name: Name) -> str:
@@ -79,18 +85,25 @@ def _chart(chart: Chart, name: Name) -> str:
         drawing, opened = "", " open"
         words = clip(one_line(f"{error} {error.hint or ''}"), 300)
         note = f'<p class="note">Shown as data. {escape(words)}</p>'
+    frame = drawing
     if drawing:
-        drawing = (
+        frame = (
             f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(name.short)}">'
             f"{drawing}</div>\n"
         )
+    size = "narrow" if _natural_width(drawing) <= _NARROW_CHART else "wide"
     return (
-        f'<figure class="artifact chart wide" id="{name.anchor}">'
-        f"<figcaption>{_caption(name)}</figcaption>\n{drawing}{note}"
+        f'<figure class="artifact chart {size}" id="{name.anchor}">'
+        f"<figcaption>{_caption(name)}</figcaption>\n{frame}{note}"
         f'<div class="under"><details{opened}><summary>Data</summary>'
         f'<p dir="auto">{escape(summary(chart))}</p>\n{rows}</details>'
         f"{csv_link(data, chart.id, name.short)}</div></figure>"
     )
+
+
+def _natural_width(drawing: str) -> int:
+    found = _WIDTH.match(drawing)
+    return int(found[1]) if found else _NARROW_CHART + 1
 
 
 def _table(table: Table, name: Name) -> str:

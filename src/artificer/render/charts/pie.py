@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from artificer.artifacts.chart import PieChart
-from artificer.render.charts.measure import fitted
+from artificer.render.charts.measure import fitted, width
 from artificer.render.charts.style import PALETTE, PAPER, Spec
 from artificer.render.text import one_line, percent
 
@@ -12,6 +14,12 @@ _SHADES = (1.0, 0.62, 0.34)
 
 _SIZE = 216
 """Pixels across the disc."""
+
+_KEY_FONT = 13
+"""Pixels of the key's text."""
+
+_LABEL_AT = 69
+"""Where the labels of the key begin, in pixels."""
 
 
 def pie(chart: PieChart) -> Spec:
@@ -28,7 +36,11 @@ def pie(chart: PieChart) -> Spec:
         }
         for index, s in enumerate(chart.segments)
     ]
-    both = {"hconcat": [_disc(), _key(len(rows))], "spacing": 28, "align": "none"}
+    both = {
+        "hconcat": [_disc(), _key([str(row["label"]) for row in rows])],
+        "spacing": 28,
+        "align": "none",
+    }
     return {"data": {"values": rows}, **both}
 
 
@@ -51,8 +63,12 @@ def _disc() -> Spec:
     }
 
 
-def _key(count: int) -> Spec:
-    """One line for each segment, centred beside the disc: swatch, share, label."""
+def _key(labels: Sequence[str]) -> Spec:
+    """One line for each segment, centred beside the disc: swatch, share, label.
+
+    It is as wide as its longest label, so that a small pie fits a phone without scrolling.
+    """
+    count = len(labels)
     step = 25 if count <= 10 else 21
     slots = max(_SIZE / step, count)
     ends = [(count - 1 - slots) / 2, (count - 1 + slots) / 2]
@@ -61,15 +77,15 @@ def _key(count: int) -> Spec:
 
     def text(x: int, field: str, mark: Spec) -> Spec:
         encoding = {"y": y, "x": {"value": x}, "text": {"field": field, "type": "nominal"}}
-        return {"mark": {"type": "text", "fontSize": 13, **mark}, "encoding": encoding}
+        return {"mark": {"type": "text", "fontSize": _KEY_FONT, **mark}, "encoding": encoding}
 
     swatch = {"type": "point", "shape": "square", "filled": True, "size": 150, "opacity": 1}
     return {
-        "width": 450,
+        "width": _LABEL_AT + round(max(map(width, labels)) * _KEY_FONT / 12),
         "height": step * slots,
         "layer": [
             {"mark": swatch, "encoding": {"y": y, "x": {"value": 8}, **_PAINT}},
             text(58, "shown", {"align": "right", "fontWeight": 600}),
-            text(69, "label", {"align": "left"}),
+            text(_LABEL_AT, "label", {"align": "left"}),
         ],
     }
