@@ -28,7 +28,14 @@ def command_faults(
     path = ("command", "exec" if command.exec is not None else "template")
     known = known_names(keys, command)
     used = frozenset(name for group in groups for name in group.mentions)
-    found = [Fault(path, _unknown(n, command), lenient=True) for n in sorted(used - known)]
+    placed = {name for item in _flat(groups) for name in item.names}
+    found = [
+        Fault(path, _unknown(n, command), lenient=True) for n in sorted((used - known) & placed)
+    ]
+    found += [
+        Fault(_CONDITIONS, f"{n} is no argument; write '{n}' for the text itself", lenient=True)
+        for n in sorted(used - known - placed)
+    ]
     found += [Fault(("args", n), _UNUSED, lenient=True) for n in keys.args if n not in used]
     found += [
         Fault(("command", "defaults", n), _UNUSED, lenient=True)
@@ -55,6 +62,7 @@ def _dash_faults(
             yield Fault(("args", problem.pointer[1:], "default"), problem.message)
 
 
+_CONDITIONS = ("command", "conditionals")
 _UNUSED = "is not used by the command"
 
 
@@ -94,7 +102,7 @@ def mapping_faults(keys: ManifestKeys, command: CommandKeys) -> Iterator[Fault]:
 def _conditional_faults(
     keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
 ) -> Iterator[Fault]:
-    path = ("command", "conditionals")
+    path = _CONDITIONS
     whole = str((command.template, command.exec))
     for name in command.conditionals:
         if f"{{_{name}}}" not in whole and f"{{_cond_{name}}}" not in whole:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+import orjson
 from pydantic import ValidationError
 
 from artificer.contracts.arg_check import Fault
@@ -41,7 +42,7 @@ def read_keys(
     for _ in range(FORGIVEN_ROUNDS):
         try:
             # By way of JSON: there, and not in Python, a strict tuple may be given as a list.
-            return ManifestKeys.model_validate_json(json.dumps(data, default=str))
+            return ManifestKeys.model_validate_json(_json(data))
         except ValidationError as error:
             found = [(d, _fault(d, types)) for d in error.errors()]
         if not compat or not all(_forgive(data, detail) for detail, _ in found):
@@ -49,6 +50,13 @@ def read_keys(
             return None
         faults += [fault._replace(lenient=True) for _, fault in found]
     return None
+
+
+def _json(data: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(data, default=str)
+    except orjson.JSONEncodeError:  # an integer of more than 64 bits: pydantic says where
+        return json.dumps(data, default=str).encode()
 
 
 class _Section(NamedTuple):
