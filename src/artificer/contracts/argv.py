@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from artificer.contracts.arg_types import Argument, text_of
 from artificer.contracts.condition import Condition
@@ -59,7 +58,7 @@ class Flags:
         return (self.argument,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Group:
     """Items that appear together or not at all.
 
@@ -70,13 +69,13 @@ class Group:
     items: tuple[Item | Flags | Group, ...]
     when: Condition | None = None
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
         """The names whose values its own items need."""
         own = (item for item in self.items if not isinstance(item, Group))
         return tuple(name for item in own for name in item.names)
 
-    @cached_property
+    @property
     def mentions(self) -> frozenset[str]:
         """Every name that it, its condition or a group within it asks for."""
         inner = (n for item in self.items if isinstance(item, Group) for n in item.mentions)
