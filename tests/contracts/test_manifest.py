@@ -58,7 +58,7 @@ def test_what_is_not_toml_says_where() -> None:
     ("section", "key"),
     [
         ("[session.events]\nenabled = true", "session.events"),
-        ('[browser]\nengine = "cdp"', "browser"),
+        ("[browser.state]\nfields = []", "browser.state"),
     ],
 )
 def test_what_this_release_does_not_read_is_refused_and_never_ignored(

@@ -10,6 +10,8 @@ from artificer.contracts.arg_check import Fault, argument_faults
 from artificer.contracts.arg_types import Argument, schema_of
 from artificer.contracts.argv import Built, Group, build_argv
 from artificer.contracts.bind import Bound, bind
+from artificer.contracts.browser import browser_faults
+from artificer.contracts.browser_keys import BrowserKeys
 from artificer.contracts.command_read import (
     literal_placeholders,
     read_groups,
@@ -63,6 +65,7 @@ class Manifest(Value):
     http: HttpTemplate | None = None
     mcp: McpKeys | None = None
     session: SessionKeys | None = None
+    browser: BrowserKeys | None = None
     constants: dict[str, JsonValue]
     success_exit: tuple[int, ...] = (0,)
     output: OutputKeys
@@ -85,7 +88,7 @@ class Manifest(Value):
         """What a model reads, in every status; None where that is not for the manifest to say:
         where it wants no envelope, and where another server answers.
         """
-        if not self.output.envelope or self.mcp is not None or self.session is not None:
+        if not self.output.envelope or self.backend not in ("command", "http"):
             return None
         schema = output_schema if self.http is None else http_output_schema
         return schema(self.output.result, plain=format_of(self.output) == "text")
@@ -111,6 +114,8 @@ class Manifest(Value):
             return "http"
         if self.session is not None:
             return "session"
+        if self.browser is not None:
+            return "browser"
         return "command" if self.mcp is None else "mcp"
 
     @property
@@ -178,7 +183,7 @@ def _assemble(
     faults += _backend_faults(keys)
     groups = _read_command(keys, keys.command, faults, compat=compat) if keys.command else ()
     http = _read_http(keys, keys.http, faults) if keys.http else None
-    faults += [*_mcp_faults(keys), *session_faults(keys)]
+    faults += [*_mcp_faults(keys), *session_faults(keys), *browser_faults(keys)]
     faults += _output_faults(keys.output)
     if any(not (compat and fault.lenient) for fault in faults):
         return None
@@ -191,6 +196,7 @@ def _assemble(
         http=http,
         mcp=keys.mcp,
         session=keys.session,
+        browser=keys.browser,
         constants=dict(command.defaults),
         success_exit=command.success_exit,
         output=keys.output,

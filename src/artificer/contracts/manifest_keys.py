@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from artificer.contracts.arg_types import Argument
+from artificer.contracts.browser_keys import BrowserKeys
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.contracts.http_keys import HttpKeys, McpKeys
 from artificer.contracts.session_keys import SessionKeys
@@ -26,7 +27,7 @@ In the order in which the reference prefers them when there are several, the las
 """
 
 LATER: dict[str, tuple[str, ...]] = {
-    "": ("browser",),
+    "browser": ("auth_flows", "defaults", "state"),
     "session": ("child_detection", "events"),
 }
 """Keys of the format that this release does not read, by section: refused, never ignored."""
@@ -147,6 +148,7 @@ class ManifestKeys(Value):
     args: dict[str, Argument] = Field(default_factory=dict)
     command: CommandKeys | None = None
     session: SessionKeys | None = None
+    browser: BrowserKeys | None = None
     http: HttpKeys | None = None
     mcp: McpKeys | None = None
     output: OutputKeys = OutputKeys()

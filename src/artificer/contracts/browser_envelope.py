@@ -1,0 +1,66 @@
+"""Evidence of one action in a browser: what was done, and where that led."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from artificer.contracts.envelope import MAX_CONTENT, MAX_EVIDENCE
+from artificer.values.base import Digest, Text, Value
+from artificer.values.canon import canonical
+from artificer.values.text import clip, head_and_tail
+
+BrowserOutcome = Literal["success", "error", "timeout"]
+
+
+class BrowserEnvelope(Value):
+    """What an action did.
+
+    ``url`` and ``title`` are the page's afterwards. ``results`` is what was read of it, ``blob``
+    where all of that, or the picture, is kept. ``refused`` are the hosts out of scope that the
+    page asked for, with the reason. ``started`` says that the browser was started for this call.
+    """
+
+    status: BrowserOutcome
+    tool: str
+    url: Text = ""
+    title: Text = ""
+    results: Text | None = None
+    blob: Digest | None = None
+    refused: dict[str, str] = Field(default_factory=dict)
+    started: bool = False
+    interaction: int = 0
+    duration_ms: int = 0
+    timestamp: str
+    fault: Text | None = None
+
+    def to_text(self) -> str:
+        """The evidence of a receipt: canonical JSON, its results shortened."""
+        results = None if self.results is None else head_and_tail(self.results, MAX_EVIDENCE)
+        shortened = self.model_copy(update={"results": results})
+        return canonical(shortened.model_dump(mode="json")).decode()
+
+    def to_content(self) -> str:
+        """What a model reads: JSON with what matters, at most MAX_CONTENT characters."""
+        facts: dict[str, Any] = {
+            "status": self.status,
+            "url": clip(self.url, 2_000),
+            "title": clip(self.title, 300),
+        }
+        optional: dict[str, JsonValue] = {
+            "fault": self.fault,
+            "started": self.started,
+            "refused": dict(self.refused),
+            "blob": self.blob,
+        }
+        facts |= {key: value for key, value in optional.items() if value}
+        kept = MAX_CONTENT
+        while True:
+            if self.results is not None:
+                facts["results"] = head_and_tail(self.results, kept)
+            text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+            if len(text) <= MAX_CONTENT:
+                return text.encode("utf-8", "replace").decode()
+            kept = kept * 3 // 4  # escapes make JSON longer than its text

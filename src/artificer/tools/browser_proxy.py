@@ -1,0 +1,140 @@
+"""The one way out of a browser: a proxy on this machine that connects only to hosts in scope.
+
+Interception inside the browser does not see where redirects lead, nor every kind of request; what
+has to come through here is everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any
+from urllib.parse import urlsplit
+
+from artificer.contracts.browser import host_refusal, is_named
+from artificer.contracts.browser_keys import BrowserScopeKeys
+from artificer.contracts.public_address import is_public
+from artificer.values.text import clip
+
+MAX_HEAD = 64 * 1024
+"""Bytes of a request's head."""
+
+MAX_TOLD = 20
+"""Refused hosts that are remembered until they are told."""
+
+_CHUNK = 64 * 1024
+_CONNECT_SECONDS = 10
+
+
+class ScopeProxy:
+    """An HTTP proxy. ``refused`` are the hosts that were not connected to, with the reason."""
+
+    def __init__(self, scope: BrowserScopeKeys) -> None:
+        self._scope = scope
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+        self.refused: dict[str, str] = {}
+
+    async def start(self) -> str:
+        """Begin to listen on a free port of this machine, and return the proxy's address."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def aclose(self) -> None:
+        """Close it and every connection through it."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    def take_refused(self) -> dict[str, str]:
+        """The hosts refused since this was last called."""
+        taken, self.refused = self.refused, {}
+        return taken
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._open.add(task)
+            task.add_done_callback(self._open.discard)
+        try:
+            with contextlib.suppress(OSError, ValueError, asyncio.IncompleteReadError):
+                await self._serve(reader, writer)
+        except asyncio.LimitOverrunError:
+            pass  # a head without end
+        finally:
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        line, _, fields = head.partition(b"\r\n")
+        method, target, version = line.decode("ascii").split(" ")
+        parts = urlsplit(f"//{target}" if method == "CONNECT" else target)
+        host, port = parts.hostname or "", parts.port or 80
+        try:
+            upstream = await self._connect(host, port)
+        except OSError:
+            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n")
+            return
+        if upstream is None:
+            writer.write(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n")
+            return
+        answer, onward = upstream
+        try:
+            if method == "CONNECT":
+                writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            else:
+                path = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
+                onward.write(f"{method} {path} {version}\r\n".encode() + _single(fields))
+            await _both(_copy(reader, onward), _copy(answer, writer))
+        finally:
+            onward.close()
+
+    async def _connect(
+        self, host: str, port: int
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """Connect to a host in scope; None for any other."""
+        reason = host_refusal(self._scope, host)
+        loop = asyncio.get_running_loop()
+        if reason is None:
+            found = await loop.getaddrinfo(host, port, type=1)
+            addresses = [str(entry[4][0]) for entry in found]
+            if is_named(self._scope, host) or all(is_public(address) for address in addresses):
+                # To what was checked, not to the name: it may lead elsewhere a moment later.
+                opening = asyncio.open_connection(addresses[0], port)
+                return await asyncio.wait_for(opening, _CONNECT_SECONDS)
+            reason = "is not on the public internet"
+        if len(self.refused) < MAX_TOLD:
+            self.refused[clip(host, 253)] = reason
+        return None
+
+
+def _single(fields: bytes) -> bytes:
+    """The header fields, for a connection that serves one request: each is judged by itself."""
+    dropped = (b"connection:", b"proxy-connection:", b"keep-alive:")
+    kept = [f for f in fields.split(b"\r\n") if not f.lower().startswith(dropped)]
+    is_upgrade = any(f.lower().startswith(b"upgrade:") for f in kept)
+    return (b"Connection: Upgrade\r\n" if is_upgrade else b"Connection: close\r\n") + b"\r\n".join(
+        kept
+    )
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_CHUNK):
+            writer.write(data)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()
+
+
+async def _both(upward: Coroutine[Any, Any, None], downward: Coroutine[Any, Any, None]) -> None:
+    """Copy in both directions until the answer has ended."""
+    sending = asyncio.ensure_future(upward)
+    try:
+        await downward
+    finally:
+        sending.cancel()
+        await asyncio.wait([sending])

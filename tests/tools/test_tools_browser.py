@@ -1,0 +1,250 @@
+"""``[browser]`` tools: a real Chromium, and pages that want to be elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import shutil
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from http_support import Seen, answer, serving
+
+from artificer.contracts.manifest import parse_manifest
+from artificer.contracts.schema import compile_schema
+from artificer.errors import ManifestError
+from artificer.ports import Call, Receipt
+from artificer.store.memory import MemoryStore
+from artificer.tools.browser import BrowserExecutor
+from artificer.tools.browser_page import PROGRAMS
+
+HERE = any(map(shutil.which, PROGRAMS)) and importlib.util.find_spec("playwright")
+needs_browser = pytest.mark.skipif(
+    not HERE, reason="apt install chromium; pip install 'artificer[browser]'"
+)
+
+HEAD = '[tool]\nname = "web"\nversion = "1"\ndescription = "The web."\ntimeout_seconds = 8\n'
+COMMANDS = "".join(
+    f"[browser.commands.{action}]\n"
+    for action in ("navigate", "click", "type", "submit", "extract", "screenshot", "script")
+)
+SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1"]\n'
+
+
+class Web:
+    """A browser's tools, called by the names of its actions."""
+
+    def __init__(self, browser: str = "", scope: str = SCOPE, head: str = HEAD) -> None:
+        browser = "startup_timeout_seconds = 60\n" + browser
+        text = f"{head}[browser]\n{browser}\n{scope}{COMMANDS}"
+        self.blobs = MemoryStore()
+        self.executor = BrowserExecutor([parse_manifest(text, "w.clad.toml")], blobs=self.blobs)
+        self.tools = {tool.name: tool for tool in self.executor.tools}
+
+    async def call(self, action: str, **arguments: Any) -> Receipt:
+        """Perform an action that its schema allows."""
+        tool = self.tools[f"web.{action}"]
+        assert not compile_schema(tool.input_schema).problems(arguments)
+        return await self.executor.execute(Call("r", "c", tool, arguments, "k"))
+
+    async def do(self, action: str, **arguments: Any) -> dict[str, Any]:
+        """What a model reads of an action."""
+        read: dict[str, Any] = json.loads((await self.call(action, **arguments)).content)
+        return read
+
+    async def __aenter__(self) -> Web:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.executor.release("r")
+
+
+PAGE = """<!doctype html><title>Shop</title><h1>Hello</h1>
+<a id=on href="/next">On</a>
+<form action="/sent" method=post><input name=who aria-label=Name><button>Send</button></form>
+<script>window.sum = 1 + 1</script>"""
+
+
+def site(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+    """A page, a redirect out of scope, a page with foreign parts, and a form's target."""
+    port = handler.headers["Host"].rpartition(":")[2]
+    html = {"Content-Type": "text/html"}
+    elsewhere = f"http://localhost:{port}/secret"
+    pages = {
+        "/": answer(body=PAGE, headers=html),
+        "/away": answer(302, headers={"Location": elsewhere}),
+        "/parts": answer(body=f'<img src="{elsewhere}"><script>fetch("{elsewhere}")</script>',
+                         headers=html),
+        "/sneak": answer(
+            body='<form method=post action="/sent"><input name=a></form>'
+            "<a onclick='document.forms[0].submit()' href='#'>Harmless</a>",
+            headers=html,
+        ),
+    }  # fmt: skip
+    pages.get(seen.target, answer(body=f"<title>{seen.target}</title>", headers=html))(
+        handler, seen
+    )
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-actions")
+async def test_a_page_is_read_filled_in_and_sent() -> None:
+    with serving(site) as server:
+        async with Web() as web:
+            first = await web.do("navigate", url=server.url + "/")
+            assert (first["status"], first["title"], first["started"]) == ("success", "Shop", True)
+            tree = (await web.do("extract"))["results"]
+            assert 'heading "Hello"' in tree and 'button "Send"' in tree
+            assert "Hello" in (await web.do("extract", mode="text", selector="h1"))["results"]
+            assert "<h1>" in (await web.do("extract", mode="html"))["results"]
+            assert (await web.do("script", code="window.sum"))["results"] == "2"
+            picture = (await web.do("screenshot"))["blob"]
+            assert web.blobs.get(picture).startswith(b"\x89PNG")
+            assert (await web.do("type", selector="[name=who]", text="Ada"))["status"] == "success"
+            sent = await web.do("submit", selector="role=button[name='Send']")
+            assert sent["url"].endswith("/sent")
+            assert [s.body for s in server.seen if s.method == "POST"] == [b"who=Ada"]
+            await web.do("navigate", url=server.url + "/")
+            assert (await web.do("click", selector="#on"))["url"].endswith("/next")
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-scope")
+async def test_nothing_out_of_scope_is_reached_by_any_way() -> None:
+    with serving(site) as server:
+        outside = server.url.replace("127.0.0.1", "localhost")
+        async with Web() as web:
+            await web.do("navigate", url=outside + "/secret")
+            away = await web.do("navigate", url=server.url + "/away")
+            assert away["refused"] == {"localhost": "is not an allowed domain"}
+            await web.do("navigate", url=server.url + "/parts")
+            fetched = f"fetch('{outside}/secret', {{mode: 'no-cors'}}).catch(e => 0)"
+            await web.do("script", code=f"{fetched}.then(() => 1)")
+            await web.do(
+                "script", code=f"void (new WebSocket('{outside}/secret'.replace('http', 'ws')))"
+            )
+            await web.do("script", code=f"void (location = '{outside}/secret')")
+            await asyncio.sleep(0.3)
+            refused = (await web.do("extract")).get("refused", {})
+        hosts = {seen.headers["Host"].partition(":")[0] for seen in server.seen}
+    assert hosts == {"127.0.0.1"}
+    assert set(refused) <= {"localhost"}
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-scope")
+async def test_other_hosts_are_those_of_the_public_internet_only() -> None:
+    with serving(site) as server:
+        async with Web(scope="[browser.scope]\nallow_external = true\n") as web:
+            answer = await web.do("navigate", url=server.url + "/")
+            assert answer["refused"] == {"127.0.0.1": "is not on the public internet"}
+    assert server.seen == []
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-forms")
+async def test_a_form_is_sent_by_no_other_action() -> None:
+    with serving(site) as server:
+        async with Web() as web:
+            await web.do("navigate", url=server.url + "/")
+            clicked = await web.do("click", selector="button")
+            assert clicked["status"] == "error" and "use submit" in clicked["fault"]
+            await web.do("navigate", url=server.url + "/sneak")
+            await web.do("click", selector="a")
+            await asyncio.sleep(0.3)
+            await web.do("extract")
+            assert [s.target for s in server.seen if s.method == "POST"] == []
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-limits")
+async def test_what_takes_too_long_ends_with_the_browser_and_is_told_once() -> None:
+    head = HEAD.replace("timeout_seconds = 8", "timeout_seconds = 2")
+    with serving(site) as server:
+        async with Web("max_interactions = 5", head=head) as web:
+            await web.do("navigate", url=server.url + "/")
+            missing = await web.do("script", code="while (true) {}")
+            assert missing["status"] == "timeout"
+            assert "the browser is lost" in (await web.do("extract"))["fault"]
+            assert (await web.do("navigate", url=server.url + "/"))["started"] is True
+            await web.do("extract")
+            await web.do("extract")
+            assert "all 5 interactions" in (await web.do("extract"))["fault"]
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-limits")
+async def test_a_browser_ends_with_its_run() -> None:
+    with serving(site) as server:
+        async with Web() as web:
+            await web.do("navigate", url=server.url + "/")
+            web.executor.recall("other", frozenset({"web.extract"}))
+            before = _chromiums()
+        for _ in range(200):
+            if not before & _chromiums():
+                break
+            await asyncio.sleep(0.05)
+    assert before and not before & _chromiums()
+
+
+def _chromiums() -> set[int]:
+    """The living processes of the browsers that this test process has started."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            facts = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if facts[0] not in "ZX":
+            found[int(stat.parent.name)] = int(facts[1])
+    import os
+
+    mine = {os.getpid()}
+    while grown := {pid for pid, parent in found.items() if parent in mine} - mine:
+        mine |= grown
+    return mine - {os.getpid()}
+
+
+@pytest.mark.req("browser-gate")
+def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for() -> None:
+    tools = Web().tools
+    asked = {name for name, tool in tools.items() if tool.human_approval}
+    assert asked == {"web.submit", "web.script"}
+    assert {tool.backend for tool in tools.values()} == {"browser"}
+    navigate = compile_schema(tools["web.navigate"].input_schema)
+    assert navigate.problems({"url": "file:///etc/passwd"})
+    assert navigate.problems({"url": "http://h/", "other": 1})
+
+
+@pytest.mark.req("browser-manifest")
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[browser]\n" + SCOPE, "browser.commands: is missing"),
+        ("[browser]\n" + SCOPE + "[browser.commands.fly]\n", "browser.commands.fly"),
+        ("[browser]\n[browser.commands.click]\n", "nothing could be reached"),
+        (
+            '[browser]\nconnect = "live"\n' + SCOPE + "[browser.commands.click]\n",
+            "browser.connect",
+        ),
+        (
+            "[browser]\n[browser.commands.click]\n"
+            '[browser.scope]\nallowed_domains = ["http://x/"]\n',
+            "is no domain",
+        ),
+        ("[browser]\n" + SCOPE + "[browser.commands.click]\n[browser.state]\n", "not supported"),
+    ],
+)
+def test_a_browser_that_could_not_be_used_as_written_is_refused(text: str, fault: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        parse_manifest(HEAD + text, "w.clad.toml")
+    assert fault in caught.value.message
