@@ -20,6 +20,7 @@ from artificer.errors import ConfigError, Fenced, NotFoundError, OperatorError
 from artificer.ports import Answer, Question
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.testing.strict_server import Says, StrictServer
 from artificer.tools.function import tool
 from artificer.values.model import ModelFailure, Usage
 from artificer.world import World
@@ -271,3 +272,40 @@ class TestSecrets:
             assert secret not in text
         for fact in ("tool=fetch", "provider=scripted", "duration_ms=", "result=sha256:", run.id):
             assert fact in text
+
+
+class TestWire:
+    @pytest.mark.req("replay-anywhere")
+    async def test_a_replay_needs_nothing_of_the_environment_in_which_the_run_began(
+        self, tmp_path: Path
+    ) -> None:
+        async with StrictServer(Says("Hello.")) as server:
+            there = Config.model_validate(
+                {
+                    "home": tmp_path,
+                    "project": "p",
+                    "providers": {"double": {"base_url": f"{server.url}/v1"}},
+                }
+            )
+            async with await World.open(there) as world:
+                run = await world.run("Hi.", model="double/m")
+        assert run.state.given.wire == "chat/foreign"
+        elsewhere = Config(home=tmp_path, project="p")
+        async with await World.open(elsewhere) as world:
+            found = await world.replay(run.id)
+        assert (found.identical, found.requests, found.requests_unchecked) == (True, 1, 0)
+
+    @pytest.mark.req("replay-anywhere")
+    async def test_a_run_does_not_change_its_wire_when_it_is_resumed(self, tmp_path: Path) -> None:
+        def config(base_url: str, protocol: str) -> Config:
+            provider = {"base_url": base_url, "protocol": protocol}
+            facts = {"home": tmp_path, "project": "p", "providers": {"double": provider}}
+            return Config.model_validate(facts)
+
+        nobody = "http://127.0.0.1:9/v1"
+        async with await World.open(config(nobody, "openai-chat")) as world:
+            run = await world.run("Hi.", model="double/m")
+        assert run.status == "stalled"
+        async with await World.open(config(nobody, "openai")) as world:
+            with pytest.raises(ConfigError, match=r"chat/foreign.*responses/foreign"):
+                await world.resume(run.id)

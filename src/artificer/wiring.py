@@ -263,6 +263,37 @@ def build_provider(name: str, config: Config) -> Provider:
     )
 
 
+def wire_of(provider: Provider) -> str:
+    """How a provider maps requests, where that depends on the environment; else nothing."""
+    from artificer.providers.sdk import SdkProvider
+
+    return provider.wire if isinstance(provider, SdkProvider) else ""
+
+
+def build_mapper(name: str, wire: str, config: Config) -> Provider:
+    """Make a provider that maps requests as a recorded one did, wherever that one was.
+
+    Raises:
+        ConfigError: no provider has that name.
+    """
+    protocol, _, server = wire.partition("/")
+    base_url = None if server == "vendor" else "http://recorded.invalid"
+    match protocol:
+        case "messages":
+            from artificer.providers.anthropic import Anthropic
+
+            return Anthropic(name, base_url=base_url)
+        case "responses":
+            from artificer.providers.openai_responses import OpenAIResponses
+
+            return OpenAIResponses(name, base_url=base_url)
+        case "chat":
+            from artificer.providers.openai_chat import OpenAIChat
+
+            return OpenAIChat(name, base_url=base_url)
+    return build_provider(name, config)
+
+
 def _configured(name: str, own: ProviderConfig) -> Provider:
     key = own.api_key_env
     match own.protocol:

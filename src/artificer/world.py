@@ -35,6 +35,7 @@ from artificer.wiring import (
     Tool,
     ToolBox,
     build_engine,
+    build_mapper,
     build_provider,
     build_servers,
     build_tools,
@@ -42,6 +43,7 @@ from artificer.wiring import (
     open_storage,
     split_model,
     system_prompt,
+    wire_of,
 )
 
 
@@ -118,6 +120,7 @@ class World:
                 prompt=prompt,
                 system=system_prompt(kind) if system is None else system,
                 provider=provider.name,
+                wire=wire_of(provider),
                 model=name,
                 toolset=box.toolset.to_text(),
                 sources=box.folders,
@@ -156,6 +159,12 @@ class World:
             return self._run(run_id, before.state)
         spec = before.state.given
         provider = model or build_provider(spec.provider, self.config)
+        if wire_of(provider) != spec.wire:
+            raise ConfigError(
+                f"The run spoke to {spec.provider} as {spec.wire or 'itself'}, "
+                f"and now it would be {wire_of(provider) or 'itself'}.",
+                hint="Give it the base URL and the settings back with which it began.",
+            )
         used = {tool.name.partition(".")[0] for tool in spec.tools().tools if tool.backend == "mcp"}
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
@@ -231,7 +240,7 @@ class World:
     async def _recorded_provider(self, run_id: str) -> Provider | None:
         spec = await first_spec(self._storage.journal, self._storage.blobs, run_id)
         try:
-            return build_provider(spec.provider, self.config) if spec else None
+            return build_mapper(spec.provider, spec.wire, self.config) if spec else None
         except ConfigError:
             return None  # the replay says that requests were not recomputed
 

@@ -46,13 +46,16 @@ class RunSpec(Value):
 
     ``toolset`` is the canonical JSON text of the :class:`Toolset`. ``choices`` gives the tool
     choice turn by turn; the last one stays in force. ``temperature`` is a decimal in text.
-    ``sources`` are the folders of manifests that the tools came from, so that resuming finds them.
+    ``wire`` is the protocol in which the provider is spoken to, and how, where that is not the
+    same everywhere: what a replay must know of the environment. ``sources`` are the folders of
+    manifests that the tools came from, so that resuming finds them.
     """
 
     kind: RunKind
     prompt: str
     system: str = ""
     provider: str
+    wire: str = ""
     model: str
     toolset: str
     sources: tuple[str, ...] = ()

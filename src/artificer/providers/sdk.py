@@ -112,6 +112,11 @@ class SdkProvider(ABC, Generic[D]):
         """The word before the slash in a model's name."""
         return self._name
 
+    @property
+    def wire(self) -> str:
+        """How requests are mapped: the protocol, and whether for the vendor or a foreign server."""
+        return f"{self._dialect.wire}/{'vendor' if self._endpoint.base_url is None else 'foreign'}"
+
     @abstractmethod
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
