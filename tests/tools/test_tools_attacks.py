@@ -1,4 +1,4 @@
-"""Every row of ``research/toolclad.md`` section 3 that is about commands, by its number.
+"""Every row of the attacks in ``docs/manifests.md`` that is about commands, by its number.
 
 Rows 5 to 10 are about HTTP and are held in ``test_tools_http*.py``.
 """

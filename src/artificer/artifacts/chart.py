@@ -34,7 +34,7 @@ MAX_LABELS = 32
 MAX_SERIES = 8
 MAX_SCATTER_SERIES = 6
 MAX_POINTS = 48
-"""The last two are not in the seed, but its server enforces them (``research/deliverables.md``)."""
+"""The last two are not in the seed, but the service it describes enforces them."""
 
 Orientation = Literal["vertical", "horizontal"]
 Label = Annotated[str, text_field(MAX_LABEL, "Name of this category.")]

@@ -1,6 +1,6 @@
 """Rebuilding SVG from an allow-list: what comes out was never copied, only built anew.
 
-Requirement: ``research/deliverables.md`` section 3. A blocklist recognises attacks; this
+A blocklist recognises attacks; this
 recognises drawings. Anything hostile or unknown is reported to the model with its line, all of it
 at once; nothing is cut out silently that would change the picture. What is dropped because it
 means nothing in a still picture is listed in :mod:`artificer.artifacts.svg_allowed`.

@@ -2,7 +2,7 @@
 
 ``2130706433``, ``0x7f.1`` and ``127.1`` reach 127.0.0.1 through ``inet_aton``; a zone id
 (``fe80::1%x --flood y``) may hold anything, blanks included; a name in another script may look
-like a name in ours (``research/toolclad.md`` sections 1.2 and 3).
+like a name in ours (``docs/manifests.md``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The types of a manifest's arguments: each has a JSON Schema, and what no schema can say.
 
-The rules are those of ``research/toolclad.md`` section 1.2, read strictly (section 6): values are
+The rules are those of ``docs/manifests.md``, stricter than the format's reference: values are
 typed JSON, nothing is coerced, patterns match the whole value and run on a linear-time engine
 (the schema's), addresses are addresses and not what some C library takes for one.
 """
@@ -57,7 +57,7 @@ MAX_PATH = 4_096
 """Characters of a path (PATH_MAX)."""
 
 METACHARACTERS = frozenset(";|&$`(){}[]<>!\n\r")
-"""What the format's reference refuses in every text (``research/toolclad.md`` section 1.2)."""
+"""What the format's reference refuses in every text (``docs/manifests.md``)."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Unicode's control characters, and halves of surrogate pairs."""

@@ -1,7 +1,7 @@
 """From a manifest's command and checked values to the argument vector of a process.
 
 A template is split into items once, before any value is known: a value never leaves its own item,
-whatever it holds (invariant 10; ``research/toolclad.md`` section 3, attacks 1 to 4 and 28).
+whatever it holds (invariant 10; ``docs/manifests.md``, attacks 1 to 4 and 28).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ``[browser]`` of a manifest may say (``research/toolclad.md`` section 1.1)."""
+"""What ``[browser]`` of a manifest may say (``docs/guides/browser.md``)."""
 
 from __future__ import annotations
 

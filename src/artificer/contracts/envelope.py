@@ -1,4 +1,4 @@
-"""Evidence: the envelope that says what a command did (``research/toolclad.md`` section 1.5)."""
+"""Evidence: the envelope that says what a command did (``docs/manifests.md``)."""
 
 from __future__ import annotations
 

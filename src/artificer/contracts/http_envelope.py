@@ -1,4 +1,4 @@
-"""Evidence of an HTTP call: what was asked, and what came back (``research/toolclad.md`` 1.5)."""
+"""Evidence of an HTTP call: what was asked, and what came back (``docs/manifests.md``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``[http]`` and ``[mcp]`` of a manifest may say (``research/toolclad.md`` section 1.1).
+"""What ``[http]`` and ``[mcp]`` of a manifest may say (``docs/manifests.md``).
 
 ``body`` and ``allow_private`` are ours.
 """

@@ -1,7 +1,7 @@
 """``[http]``, read: each placeholder with the place where it stands, before any value is known.
 
 A value is written in the way of its place: percent-encoded in a path or a query, escaped within a
-JSON string. So it never leaves its place, whatever it holds (``research/toolclad.md`` section 3,
+JSON string. So it never leaves its place, whatever it holds (``docs/manifests.md``,
 attacks 5 and 6).
 """
 

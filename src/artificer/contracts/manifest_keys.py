@@ -1,6 +1,6 @@
 """What a manifest may say: the sections and keys of a ``*.clad.toml`` file, with their types.
 
-The format is ToolClad's (``research/toolclad.md`` section 1.1). ``effect``, ``limits``,
+The format is ToolClad's (``docs/manifests.md``). ``effect``, ``limits``,
 ``success_exit``, ``[[examples]]`` and groups in ``exec`` are ours.
 """
 

@@ -1,4 +1,4 @@
-"""What ``[session]`` of a manifest may say (``research/toolclad.md`` section 1.1).
+"""What ``[session]`` of a manifest may say (``docs/guides/sessions.md``).
 
 ``template`` and ``effect`` of a command, and an empty ``ready_pattern``, are ours.
 """

@@ -1,22 +1,20 @@
-"""Reading TOML: with ``tomli``, which is compiled, where it is installed; else ``tomllib``.
+"""Reading TOML with ``tomli``: the standard library's own code, compiled.
 
-They are the same code; a thousand manifests take a third of the time with the first.
+A thousand manifests take a third of the time that ``tomllib`` takes for them.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from math import isfinite
 from typing import Any
 
-_toml = import_module("tomli" if find_spec("tomli") else "tomllib")
+import tomli
 
 
 def read_toml(text: str) -> dict[str, Any]:
     """Read a document. Raises ValueError, also for numbers that JSON lacks and deep nesting."""
     try:
-        data: dict[str, Any] = _toml.loads(text, parse_float=_finite)
+        data: dict[str, Any] = tomli.loads(text, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return data

@@ -2,7 +2,7 @@
 
 llama.cpp turns the schema into a grammar that the model's reply cannot leave. An unbounded string
 is then an invitation to run on to the token limit (18 of 20 calls with an unbounded schema were
-cut off, none of 20 with a bounded one, research/local-llm.md), and a keyword that the converter
+cut off, none of 20 with a bounded one), and a keyword that the converter
 does not know fails the whole request. So the copy below is bounded everywhere, holds only keywords
 that the converter takes, asks only for what the tool requires, and asks for names before ids,
 because a small model writes better when it has said what it writes about.

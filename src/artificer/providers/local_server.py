@@ -59,7 +59,7 @@ def _serve(settings: ServerSettings) -> Any:
     params.n_ctx = settings.context * settings.slots
     params.n_parallel = settings.slots
     # Two threads on two cores spin on each other as soon as anything else runs: 27 tokens/s
-    # become 2. One thread stays steady (research/local-llm.md).
+    # become 2. One thread stays steady.
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
     params.cache_ram_mib = PROMPT_CACHE_MIB

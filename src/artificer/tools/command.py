@@ -221,7 +221,7 @@ def _options(manifest: Manifest, bound: Bound) -> Iterable[Problem]:
 def _executor_environment(
     manifest: Manifest, bound: Bound, places: Mapping[str, str]
 ) -> dict[str, str]:
-    """The variables of ``research/toolclad.md`` section 1.3; a list is JSON."""
+    """The variables that ``docs/manifests.md`` names; a list is JSON."""
     given = {
         f"TOOLCLAD_ARG_{a.name.upper()}": text_of(bound.values[a.name])
         for a in manifest.arguments
