@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import Self, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
 from artificer.journal.chain import check_name, verify_link
 from artificer.journal.database import connect
-from artificer.journal.direct import DirectWriter
 from artificer.journal.reader import Reader, audit, read_records, read_runs
-from artificer.journal.transaction import Transaction
 from artificer.journal.writer import Writer
 from artificer.ports import Durability, Head, Lease, Record, RunHead
 
 T = TypeVar("T")
-
-
-class Writing(Protocol):
-    """A writer: with a thread and group commit, or without."""
-
-    async def perform(self, work: Callable[[Transaction], T]) -> T:
-        """Perform the work in a transaction and return its result once that is durable."""
-
-    async def aclose(self) -> None:
-        """Finish the work that waits, then close the connection."""
 
 
 class SqliteJournal:
@@ -47,7 +35,7 @@ class SqliteJournal:
         self._path = Path(path).absolute()
         self._durability = durability
         self._busy_seconds = busy_seconds
-        self._writer: Writing | None = None
+        self._writer: Writer | None = None
         self._reader: Reader | None = None
 
     async def open(self) -> None:
@@ -62,10 +50,7 @@ class SqliteJournal:
         if self._writer is not None:
             raise AuthorError(f"The journal {self._path} was opened before: make another one.")
         for_writing, for_reading = await asyncio.to_thread(self._connect_twice)
-        if self._durability == "power":
-            self._writer = Writer(for_writing, self._path)
-        else:
-            self._writer = DirectWriter(for_writing, self._path, self._busy_seconds)
+        self._writer = Writer(for_writing, self._path, self._busy_seconds)
         self._reader = Reader(for_reading, self._path)
 
     def _connect_twice(self) -> tuple[sqlite3.Connection, sqlite3.Connection]:
