@@ -583,3 +583,11 @@ def test_the_check_of_pairs_finds_what_it_should() -> None:
     assert unpaired([ask("a"), answer("a"), ask("b"), answer("b")]) == []
     assert unpaired([ask("a")]) and unpaired([answer("a")]) and unpaired([ask("a"), answer("b")])
     assert unpaired([ask("a"), answer("a"), ask("a"), answer("a")])
+
+
+@pytest.mark.req("loop-limits")
+async def test_a_failure_that_ends_a_run_is_named_in_what_it_delivers(rig: Rig) -> None:
+    state = await rig.run([ModelFailure(code="context_overflow", message="too long")])
+    deliverable = rig.deliverable(state)
+    assert (state.reason, deliverable.status) == ("model_failed", "failed")
+    assert deliverable.note == "The conversation is longer than the model can read."

@@ -40,6 +40,14 @@ _NOTES: dict[FinishReason, str] = {
     "wall_limit": "Stopped at the run's time limit, before it was finished.",
 }
 
+_FAILURES: dict[str, str] = {
+    "context_overflow": "The conversation is longer than the model can read.",
+    "bad_request": "The model's server refused the request.",
+    "malformed_response": "The model's server answered with something that cannot be read.",
+    "stream_truncated": "The model's answers broke off, again and again.",
+}
+"""What ended a run for which ``model_failed`` says too little."""
+
 
 def establish(state: RunState, intent: Intent, at: int) -> tuple[ev.Event, bytes | None]:
     """Perform an inline intent: return its event, and the deliverable's bytes if it makes one."""
@@ -110,7 +118,7 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
         narrative=examined.narrative if state.given.kind == "deliver" else narrative,
         artifacts=state.artifacts,
         findings=findings,
-        note=_NOTES[reason],
+        note=_FAILURES.get(state.failure or "", _NOTES[reason]),
     )
 
 
