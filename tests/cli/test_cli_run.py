@@ -131,19 +131,24 @@ async def test_where_nobody_can_be_asked_the_answer_is_no(shell: Shell) -> None:
 
 
 @pytest.mark.req("cli-stalled")
-async def test_a_stalled_run_says_why_and_is_resumed(shell: Shell) -> None:
-    extra = 'api_key_env = "DOUBLE_KEY"\n'
-    shell.configure("http://127.0.0.1:9/v1", "")
+async def test_a_missing_key_is_named(shell: Shell) -> None:
+    shell.configure("http://127.0.0.1:9/v1")
     wrong = await shell.run("run", "Compare", "--model", "openai/gpt-x")
     assert wrong.code == 6
     assert wrong.out == ""
     assert "the provider refused the key, or there is none" in wrong.err
     assert "OPENAI_API_KEY" in wrong.err
-    run_id = wrong.err.split("artificer resume ")[1].strip()
+
+
+@pytest.mark.req("cli-stalled")
+async def test_a_stalled_run_is_resumed_when_its_model_answers_again(shell: Shell) -> None:
+    shell.configure("http://127.0.0.1:9/v1")
+    stalled = await shell.run("run", "Compare")
+    assert stalled.code == 6
+    run_id = stalled.err.split("artificer resume ")[1].strip()
 
     async with StrictServer(Says("Here it is.")) as server:
-        again = f'[providers.openai]\nprotocol = "openai-chat"\nbase_url = "{server.url}"\n{extra}'
-        (shell.cwd / "artificer.toml").write_text(again, encoding="utf-8")
+        shell.configure(server.url)
         assert [run["status"] for run in (await shell.run("runs", "--json")).json()] == ["stalled"]
         done = await shell.run("resume", run_id[:12], "--json")
     assert done.code == 0, done.err
