@@ -87,7 +87,9 @@ def _signals(task: asyncio.Task[object]) -> Iterator[list[int]]:
         caught.append(number)
         loop.call_soon_threadsafe(task.cancel)
 
-    # Not loop.add_signal_handler: a loop that hangs would never see the second signal.
+    for number in SIGNALS:  # wakes the loop, whichever thread the signal reaches
+        loop.add_signal_handler(number, lambda: None)
+    # Its handler is replaced: a loop that hangs would never see the second signal.
     before = [(number, signal.signal(number, on_signal)) for number in SIGNALS]
     try:
         yield caught
