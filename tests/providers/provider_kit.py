@@ -15,7 +15,8 @@ from artificer.values.blocks import Message, ToolResultBlock, user
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
 
 KEY = "sk-test-0123456789abcdef"
-QUICK = Limits(first_delay=0.05, max_delay=0.4, drain=1.0, jitter=lambda: 0.5)
+# Steps long enough that a busy machine's own delays don't hide that they grow.
+QUICK = Limits(first_delay=0.2, max_delay=1.6, drain=1.0, jitter=lambda: 0.5)
 
 ADD = ToolDefinition(
     name="math.add",

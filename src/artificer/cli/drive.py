@@ -87,12 +87,15 @@ def _signals(task: asyncio.Task[object]) -> Iterator[list[int]]:
         caught.append(number)
         loop.call_soon_threadsafe(task.cancel)
 
-    for number in SIGNALS:  # wakes the loop, whichever thread the signal reaches
+    before = [(number, signal.getsignal(number)) for number in SIGNALS]
+    for number in SIGNALS:
+        # The loop's own handler sees to it that the loop wakes, whichever thread the signal
+        # reaches. It is replaced: a loop that hangs would never see the second signal.
         loop.add_signal_handler(number, lambda: None)
-    # Its handler is replaced: a loop that hangs would never see the second signal.
-    before = [(number, signal.signal(number, on_signal)) for number in SIGNALS]
+        signal.signal(number, on_signal)
     try:
         yield caught
     finally:
         for number, handler in before:
+            loop.remove_signal_handler(number)
             signal.signal(number, handler)
