@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 
-from artificer.contracts.mcp_tools import Contract
+from artificer.contracts.mcp.tools import Contract
 from artificer.ports import Call
 from artificer.tools.mcp import McpExecutor, discover
 from artificer.tools.mcp_link import McpLink, McpServer

@@ -153,7 +153,7 @@ def build_servers(config: Config, storage: Storage) -> McpServers:
 
 
 def _offer(name: str, server: McpServerConfig) -> Offer:
-    from artificer.contracts.mcp_tools import Contract
+    from artificer.contracts.mcp.tools import Contract
     from artificer.tools.mcp_link import McpServer
     from artificer.tools.mcp_servers import Offer
 

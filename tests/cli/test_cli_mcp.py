@@ -19,7 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult
 
 from artificer.config import Config
-from artificer.contracts.mcp_tools import Contract
+from artificer.contracts.mcp.tools import Contract
 from artificer.contracts.schema import compile_schema
 from artificer.runs import History
 from artificer.tools.mcp import discover

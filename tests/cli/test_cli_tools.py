@@ -11,7 +11,7 @@ from cli_kit import Shell, text_of
 
 from artificer.cli.exits import Exit
 from artificer.cli.tools_new import draft, read_help
-from artificer.contracts.manifest import parse_manifest
+from artificer.contracts.manifest.model import parse_manifest
 
 pytestmark = pytest.mark.req("cli-tools")
 

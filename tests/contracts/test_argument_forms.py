@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.custom_types import parse_folder_keys
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.manifest.custom_types import parse_folder_keys
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 
 
 def manifest_of(arguments: str, command: str) -> Manifest:

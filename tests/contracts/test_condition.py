@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.condition import parse_condition
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.arguments.condition import parse_condition
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 
 pytestmark = pytest.mark.req("conditions")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from artificer.contracts.arg_types import Argument
-from artificer.contracts.http_keys import HttpKeys
-from artificer.contracts.http_template import read_template
+from artificer.contracts.arguments.types import Argument
+from artificer.contracts.http.template import read_template
+from artificer.contracts.keys.http import HttpKeys
 from artificer.contracts.public_address import is_public
 
 ARGUMENTS = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.core.policy import Policy, Rule, decide
 from artificer.errors import ManifestError

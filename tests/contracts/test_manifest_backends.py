@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from artificer.contracts.manifest import parse_manifest
+from artificer.contracts.manifest.model import parse_manifest
 from artificer.errors import ManifestError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

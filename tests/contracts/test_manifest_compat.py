@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.errors import ManifestError
 
 pytestmark = pytest.mark.req("manifest-compat")

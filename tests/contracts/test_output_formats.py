@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.manifest import parse_manifest
-from artificer.contracts.manifest_keys import OutputKeys
-from artificer.contracts.output import Parsed, parse_output
-from artificer.contracts.output_formats import READERS
+from artificer.contracts.command.output import Parsed, parse_output
+from artificer.contracts.command.output_formats import READERS
+from artificer.contracts.keys.manifest import OutputKeys
+from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 
 pytestmark = pytest.mark.req("output-formats")

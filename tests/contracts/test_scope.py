@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.custom_types import FolderKeys, parse_folder_keys
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.scope import Scope, host_matches, in_network
 from artificer.errors import ManifestError
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.manifest import parse_manifest
-from artificer.contracts.session import session_commands
-from artificer.contracts.terminal_text import plain, without_echo
+from artificer.contracts.manifest.model import parse_manifest
+from artificer.contracts.session.model import session_commands
+from artificer.contracts.session.terminal_text import plain, without_echo
 from artificer.errors import ManifestError
 
 HEAD = """[tool]

@@ -18,7 +18,7 @@ import pytest
 from tools_support import WRITER, names_in, standard_input, stays
 
 from artificer.contracts.definition import toolset
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.core.gate import judge
 from artificer.core.policy import Policy

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from http_support import Seen, answer, serving
 
-from artificer.contracts.manifest import parse_manifest
+from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
 from artificer.ports import Call, Receipt

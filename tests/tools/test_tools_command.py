@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tools_support import WRITER, appears, names_in, standard_input, stays
 
-from artificer.contracts.manifest import parse_manifest
+from artificer.contracts.manifest.model import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.tools.command import CommandExecutor, CommandTool, child_environment
 from artificer.tools.process import run_process

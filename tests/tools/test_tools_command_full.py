@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tools_support import names_in
 
-from artificer.contracts.manifest_keys import LimitKeys
+from artificer.contracts.keys.manifest import LimitKeys
 from artificer.errors import ManifestError
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from artificer.contracts.definition import EffectClass
-from artificer.contracts.manifest import Manifest, parse_manifest
+from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from artificer.contracts.arg_types import ARGUMENT_TYPES, Argument
-from artificer.contracts.manifest_keys import (
+from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
+from artificer.contracts.keys.manifest import (
     PLACES,
     CommandKeys,
     ExampleKeys,

@@ -17,9 +17,9 @@ import pytest
 from http_support import Seen, answer, serving
 from tools_support import appears
 
-from artificer.contracts.arg_types import Argument
+from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.mcp_tools import Contract, RemoteFacts, RemoteTool, adopt
+from artificer.contracts.mcp.tools import Contract, RemoteFacts, RemoteTool, adopt
 from artificer.errors import ConfigError, ToolDefinitionError
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tools_support import WRITER, appears, stays
 
-from artificer.contracts.manifest import parse_manifest
+from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore

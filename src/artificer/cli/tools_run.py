@@ -15,7 +15,7 @@ from artificer.cli.settings import Settings, pass_settings
 
 if TYPE_CHECKING:
     from artificer.config import Config
-    from artificer.contracts.http_request import BuiltRequest
+    from artificer.contracts.http.request import BuiltRequest
     from artificer.core.gate import Verdict
     from artificer.ports import Call, Receipt
     from artificer.wiring import ToolBox
@@ -109,7 +109,7 @@ def _show_plan(box: ToolBox, call: Call) -> int:
 
 def _show_request(call: Call, built: BuiltRequest) -> int:
     """Print a request; its secrets are names, because nothing is sent."""
-    from artificer.contracts.http_request import described
+    from artificer.contracts.http.request import described
     from artificer.tools.refusal import refuse
 
     request = built.request

@@ -15,7 +15,7 @@ from artificer.cli.tools_run import call_of, judge_by_hand
 
 if TYPE_CHECKING:
     from artificer.config import Config
-    from artificer.contracts.manifest_keys import ExampleKeys
+    from artificer.contracts.keys.manifest import ExampleKeys
     from artificer.wiring import ToolBox
 
 _STATUS = {"success": "ok"}

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from artificer.contracts.browser import browser_definitions
-from artificer.contracts.browser_envelope import BrowserEnvelope, BrowserOutcome
-from artificer.contracts.browser_keys import Action, BrowserKeys
+from artificer.contracts.browser.envelope import BrowserEnvelope, BrowserOutcome
+from artificer.contracts.browser.model import browser_definitions
+from artificer.contracts.command.envelope import MAX_EVIDENCE
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.envelope import MAX_EVIDENCE
-from artificer.contracts.manifest import Manifest
-from artificer.contracts.manifest_keys import ToolKeys
+from artificer.contracts.keys.browser import Action, BrowserKeys
+from artificer.contracts.keys.manifest import ToolKeys
+from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError, OperatorError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.browser_page import ActionError, BrowserPage

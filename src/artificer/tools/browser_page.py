@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from artificer.contracts.browser_keys import Action, BrowserKeys
+from artificer.contracts.keys.browser import Action, BrowserKeys
 from artificer.errors import MissingExtraError, NotFoundError
 from artificer.tools.browser_proxy import ScopeProxy
 from artificer.values.base import JsonObject

@@ -12,8 +12,8 @@ from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlsplit
 
-from artificer.contracts.browser import host_refusal, is_named
-from artificer.contracts.browser_keys import BrowserScopeKeys
+from artificer.contracts.browser.model import host_refusal, is_named
+from artificer.contracts.keys.browser import BrowserScopeKeys
 from artificer.contracts.public_address import is_public
 from artificer.values.text import clip
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from artificer.contracts.arg_types import text_of
-from artificer.contracts.argv import begins_option
-from artificer.contracts.bind import Bound
+from artificer.contracts.arguments.bind import Bound
+from artificer.contracts.arguments.types import text_of
+from artificer.contracts.command.argv import begins_option
+from artificer.contracts.command.envelope import Envelope, bare_content_of, content_of
+from artificer.contracts.command.output import Parsed
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.envelope import Envelope, bare_content_of, content_of
-from artificer.contracts.manifest import Manifest
-from artificer.contracts.manifest_keys import PLACES
-from artificer.contracts.output import Parsed
+from artificer.contracts.keys.manifest import PLACES
+from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.capture import Capture

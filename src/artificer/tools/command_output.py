@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.contracts.envelope import EnvelopeStatus
-from artificer.contracts.manifest import Manifest
-from artificer.contracts.output import Parsed, checked, parse_output
-from artificer.contracts.output_formats import read_json
+from artificer.contracts.command.envelope import EnvelopeStatus
+from artificer.contracts.command.output import Parsed, checked, parse_output
+from artificer.contracts.command.output_formats import read_json
+from artificer.contracts.manifest.model import Manifest
 from artificer.ports import BlobStore
 from artificer.tools.capture import HEAD_BYTES, Capture
 from artificer.tools.process import Finished, run_process

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from artificer.contracts.arg_types import FILES, Argument
+from artificer.contracts.arguments.types import FILES, Argument
 from artificer.values.base import JsonValue, Problem
 
 

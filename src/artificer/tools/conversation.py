@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from artificer.contracts.envelope import MAX_EVIDENCE, Stream
-from artificer.contracts.manifest_keys import ToolKeys
-from artificer.contracts.session_envelope import SessionEnvelope, SessionOutcome
-from artificer.contracts.session_keys import SessionKeys
-from artificer.contracts.session_line import matches
-from artificer.contracts.terminal_text import last_line, plain, without_echo
+from artificer.contracts.command.envelope import MAX_EVIDENCE, Stream
+from artificer.contracts.keys.manifest import ToolKeys
+from artificer.contracts.keys.session import SessionKeys
+from artificer.contracts.session.envelope import SessionEnvelope, SessionOutcome
+from artificer.contracts.session.line import matches
+from artificer.contracts.session.terminal_text import last_line, plain, without_echo
 from artificer.ports import BlobStore, Receipt
 from artificer.tools.capture import Capture
 from artificer.tools.terminal import SETTLE, Terminal

@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 
+from artificer.contracts.command.envelope import MAX_EVIDENCE, Stream
+from artificer.contracts.command.output import Parsed, parse_output
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.envelope import MAX_EVIDENCE, Stream
-from artificer.contracts.http_envelope import (
+from artificer.contracts.http.envelope import (
     HttpEnvelope,
     HttpOutcome,
     bare_http_content,
     http_content,
 )
-from artificer.contracts.http_request import BuiltRequest, HttpRequest, build_request
-from artificer.contracts.http_template import HttpTemplate
-from artificer.contracts.manifest import Manifest
-from artificer.contracts.output import Parsed, parse_output
+from artificer.contracts.http.request import BuiltRequest, HttpRequest, build_request
+from artificer.contracts.http.template import HttpTemplate
+from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError, MissingExtraError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.http_client import MAX_BODY, Received, SendError, make_ready, send

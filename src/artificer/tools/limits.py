@@ -10,7 +10,7 @@ import contextlib
 import errno
 import resource
 
-from artificer.contracts.manifest_keys import LimitKeys
+from artificer.contracts.keys.manifest import LimitKeys
 
 _MIB = 1024 * 1024
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from artificer.contracts.custom_types import FolderKeys, parse_folder_keys
-from artificer.contracts.manifest import SUFFIX, Manifest, parse_manifest
+from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
+from artificer.contracts.manifest.model import SUFFIX, Manifest, parse_manifest
 from artificer.errors import ManifestError
 from artificer.tools.command import CommandTool
 from artificer.tools.signing import Signers

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
 
-from artificer.contracts.arg_types import Argument
-from artificer.contracts.bind import bind
+from artificer.contracts.arguments.bind import bind
+from artificer.contracts.arguments.types import Argument
+from artificer.contracts.command.envelope import Stream
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.envelope import Stream
-from artificer.contracts.mcp_envelope import McpEnvelope, McpOutcome, mcp_content
-from artificer.contracts.mcp_tools import Contract, RemoteFacts, RemoteTool, adopt
+from artificer.contracts.mcp.envelope import McpEnvelope, McpOutcome, mcp_content
+from artificer.contracts.mcp.tools import Contract, RemoteFacts, RemoteTool, adopt
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
 from artificer.errors import ArtificerError, BugError, ConfigError, MissingExtraError

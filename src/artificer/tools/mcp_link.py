@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from artificer.contracts.http_template import parse_parts
-from artificer.contracts.mcp_tools import MAX_TOOLS
+from artificer.contracts.http.template import parse_parts
+from artificer.contracts.mcp.tools import MAX_TOOLS
 from artificer.errors import ConfigError, MissingExtraError
 from artificer.tools.command import child_environment
 from artificer.tools.mcp_stdio import StdioServer

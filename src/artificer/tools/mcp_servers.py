@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from artificer.contracts.manifest import Manifest
-from artificer.contracts.mcp_tools import Contract, RemoteTool
+from artificer.contracts.manifest.model import Manifest
+from artificer.contracts.mcp.tools import Contract, RemoteTool
 from artificer.errors import BugError, ConfigError
 from artificer.ports import BlobStore
 from artificer.tools.mcp import McpExecutor, McpTool, discover

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.contracts.envelope import Stream
-from artificer.contracts.manifest_keys import LimitKeys
+from artificer.contracts.command.envelope import Stream
+from artificer.contracts.keys.manifest import LimitKeys
 from artificer.tools.capture import Capture
 from artificer.tools.limits import set_limits
 from artificer.tools.pipes import PipeReader

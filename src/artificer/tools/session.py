@@ -10,8 +10,8 @@ from pathlib import Path
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.manifest import Manifest
-from artificer.contracts.session import SessionCommand, session_commands
+from artificer.contracts.manifest.model import Manifest
+from artificer.contracts.session.model import SessionCommand, session_commands
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.command import child_environment

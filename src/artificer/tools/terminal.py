@@ -19,7 +19,7 @@ import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from artificer.contracts.manifest_keys import LimitKeys
+from artificer.contracts.keys.manifest import LimitKeys
 from artificer.tools.capture import Capture
 from artificer.tools.limits import set_limits
 from artificer.tools.pipes import PipeReader

@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
 
-from artificer.contracts.arg_types import text_of
-from artificer.contracts.http_template import HttpTemplate, Part, Parts, Place, parse_parts
+from artificer.contracts.arguments.types import text_of
+from artificer.contracts.http.template import HttpTemplate, Part, Parts, Place, parse_parts
 from artificer.values.base import Problem
 
 MAX_URL = 8_000

@@ -6,29 +6,23 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from artificer.contracts.arg_check import Fault, argument_faults
-from artificer.contracts.arg_types import Argument, schema_of
-from artificer.contracts.argv import Built, Group, build_argv
-from artificer.contracts.bind import Bound, bind
-from artificer.contracts.browser import browser_faults
-from artificer.contracts.browser_keys import BrowserKeys
-from artificer.contracts.command_read import (
+from artificer.contracts.arguments.bind import Bound, bind
+from artificer.contracts.arguments.check import Fault, argument_faults
+from artificer.contracts.arguments.types import Argument, schema_of
+from artificer.contracts.browser.model import browser_faults
+from artificer.contracts.command.argv import Built, Group, build_argv
+from artificer.contracts.command.envelope import output_schema
+from artificer.contracts.command.output import format_of
+from artificer.contracts.command.read import (
     literal_placeholders,
     read_groups,
 )
-from artificer.contracts.custom_types import FolderKeys
 from artificer.contracts.definition import Backend, ToolDefinition
-from artificer.contracts.envelope import output_schema
-from artificer.contracts.http_envelope import http_output_schema
-from artificer.contracts.http_keys import HttpKeys, McpKeys
-from artificer.contracts.http_template import HttpTemplate, read_template
-from artificer.contracts.manifest_check import (
-    command_faults,
-    executor_faults,
-    known_names,
-    mapping_faults,
-)
-from artificer.contracts.manifest_keys import (
+from artificer.contracts.http.envelope import http_output_schema
+from artificer.contracts.http.template import HttpTemplate, read_template
+from artificer.contracts.keys.browser import BrowserKeys
+from artificer.contracts.keys.http import HttpKeys, McpKeys
+from artificer.contracts.keys.manifest import (
     BACKENDS,
     CommandKeys,
     ExampleKeys,
@@ -36,14 +30,20 @@ from artificer.contracts.manifest_keys import (
     OutputKeys,
     ToolKeys,
 )
-from artificer.contracts.manifest_read import read_keys
-from artificer.contracts.output import format_of
+from artificer.contracts.keys.session import SessionKeys
+from artificer.contracts.manifest.check import (
+    command_faults,
+    executor_faults,
+    known_names,
+    mapping_faults,
+)
+from artificer.contracts.manifest.custom_types import FolderKeys
+from artificer.contracts.manifest.read import read_keys
+from artificer.contracts.manifest.toml_lines import key_lines, line_of
+from artificer.contracts.manifest.toml_text import read_toml
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
-from artificer.contracts.session import session_faults
-from artificer.contracts.session_keys import SessionKeys
-from artificer.contracts.toml_lines import key_lines, line_of
-from artificer.contracts.toml_text import read_toml
+from artificer.contracts.session.model import session_faults
 from artificer.errors import AuthorError, ManifestError
 from artificer.values.base import JsonObject, Value
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from artificer.contracts.arg_types import Argument
+from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.values.base import Value
 

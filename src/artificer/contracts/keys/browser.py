@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from artificer.contracts.definition import EffectClass, Risk
-from artificer.contracts.session_keys import Seconds
+from artificer.contracts.keys.session import Seconds
 from artificer.values.base import Value
 
 Action = Literal["navigate", "click", "type", "submit", "extract", "screenshot", "script"]

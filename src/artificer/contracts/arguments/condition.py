@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from artificer.contracts.arg_types import text_of
+from artificer.contracts.arguments.types import text_of
 from artificer.values.base import JsonValue
 
 MAX_DEPTH = 20

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from artificer.contracts.addresses import ip_of, is_host, network_of
-from artificer.contracts.arg_types import Argument, text_of
-from artificer.contracts.bind import bind
+from artificer.contracts.arguments.bind import bind
+from artificer.contracts.arguments.types import Argument, text_of
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
 from artificer.values.base import Problem

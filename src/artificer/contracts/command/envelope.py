@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from artificer.contracts.output import Parsed
+from artificer.contracts.command.output import Parsed
 from artificer.values.base import Digest, JsonObject, Value
 from artificer.values.canon import canonical
 from artificer.values.text import head_and_tail

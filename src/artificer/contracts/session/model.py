@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from artificer.contracts.arg_check import Fault, argument_faults
-from artificer.contracts.arg_types import Argument, schema_of
+from artificer.contracts.arguments.check import Fault, argument_faults
+from artificer.contracts.arguments.types import Argument, schema_of
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.manifest_keys import ManifestKeys, ToolKeys
+from artificer.contracts.keys.manifest import ManifestKeys, ToolKeys
+from artificer.contracts.keys.session import SessionCommandKeys, SessionKeys
 from artificer.contracts.scope import Scope
-from artificer.contracts.session_keys import SessionCommandKeys, SessionKeys
-from artificer.contracts.session_line import MAX_LINE_BYTES, LineForm, matches, placeholders
+from artificer.contracts.session.line import MAX_LINE_BYTES, LineForm, matches, placeholders
 from artificer.errors import AuthorError
 
 ENDING_SECONDS = 5

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from artificer.contracts.arg_types import ArgumentType
+from artificer.contracts.arguments.types import ArgumentType
+from artificer.contracts.manifest.toml_lines import key_lines, line_of
+from artificer.contracts.manifest.toml_text import read_toml
 from artificer.contracts.scope import Scope
-from artificer.contracts.toml_lines import key_lines, line_of
-from artificer.contracts.toml_text import read_toml
 from artificer.errors import ManifestError
 from artificer.values.base import Value
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from artificer.contracts.arg_types import (
+from artificer.contracts.arguments.types import (
     FILES,
     NUMBERS,
     Argument,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from artificer.contracts.arg_types import Argument, bounds_of, refusal, text_of
+from artificer.contracts.arguments.types import Argument, bounds_of, refusal, text_of
 from artificer.contracts.scope import Scope
 from artificer.values.base import JsonValue, Problem
 

@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from artificer.contracts.arg_types import Argument, text_of
-from artificer.contracts.condition import Condition
+from artificer.contracts.arguments.condition import Condition
+from artificer.contracts.arguments.types import Argument, text_of
 from artificer.values.base import JsonValue, Problem
 
 _QUOTING = frozenset("'\"\\")

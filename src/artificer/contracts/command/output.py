@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from artificer.contracts.manifest_keys import OutputKeys
-from artificer.contracts.output_formats import READERS
+from artificer.contracts.command.output_formats import READERS
+from artificer.contracts.keys.manifest import OutputKeys
 from artificer.contracts.schema import compile_schema
 from artificer.values.text import clip
 

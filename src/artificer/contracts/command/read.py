@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from artificer.contracts.arg_check import Fault
-from artificer.contracts.argv import (
+from artificer.contracts.arguments.check import Fault
+from artificer.contracts.arguments.condition import Condition, Operand, parse_condition
+from artificer.contracts.command.argv import (
     Flags,
     Group,
     Item,
@@ -16,8 +17,7 @@ from artificer.contracts.argv import (
     parse_template,
     split_words,
 )
-from artificer.contracts.condition import Condition, Operand, parse_condition
-from artificer.contracts.manifest_keys import CommandKeys
+from artificer.contracts.keys.manifest import CommandKeys
 
 Fragments = Mapping[str, Flags | Group]
 """What a placeholder stands for, when it is no value: a mapping's flags or a conditional."""

@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from artificer.contracts.arg_types import Argument
-from artificer.contracts.browser_keys import BrowserKeys
+from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import EffectClass, Risk
-from artificer.contracts.http_keys import HttpKeys, McpKeys
-from artificer.contracts.session_keys import SessionKeys
+from artificer.contracts.keys.browser import BrowserKeys
+from artificer.contracts.keys.http import HttpKeys, McpKeys
+from artificer.contracts.keys.session import SessionKeys
 from artificer.values.base import Value
 from artificer.values.canon import MAX_SAFE_INTEGER
 

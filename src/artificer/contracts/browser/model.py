@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from artificer.contracts.addresses import ip_of, is_host
-from artificer.contracts.arg_check import Fault
-from artificer.contracts.browser_keys import Action, BrowserKeys, BrowserScopeKeys
+from artificer.contracts.arguments.check import Fault
 from artificer.contracts.definition import EffectClass, ToolDefinition, open_object
-from artificer.contracts.manifest_keys import ManifestKeys, ToolKeys
+from artificer.contracts.keys.browser import Action, BrowserKeys, BrowserScopeKeys
+from artificer.contracts.keys.manifest import ManifestKeys, ToolKeys
 from artificer.contracts.scope import host_matches
 from artificer.values.base import JsonObject
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from artificer.contracts.arg_check import Fault
-from artificer.contracts.arg_types import ARGUMENT_TYPES, Argument
-from artificer.contracts.custom_types import CustomType, with_custom_type
-from artificer.contracts.manifest_keys import BACKENDS, LATER, ManifestKeys
-from artificer.contracts.toml_lines import Path
+from artificer.contracts.arguments.check import Fault
+from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
+from artificer.contracts.keys.manifest import BACKENDS, LATER, ManifestKeys
+from artificer.contracts.manifest.custom_types import CustomType, with_custom_type
+from artificer.contracts.manifest.toml_lines import Path
 
 FORGIVEN_ROUNDS = 8
 """How often ``compat`` takes out what cannot be read, before it gives up."""

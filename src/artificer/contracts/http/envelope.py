@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from artificer.contracts.envelope import MAX_CONTENT, MAX_EVIDENCE, Stream
-from artificer.contracts.output import Parsed
+from artificer.contracts.command.envelope import MAX_CONTENT, MAX_EVIDENCE, Stream
+from artificer.contracts.command.output import Parsed
 from artificer.values.base import Digest, JsonObject, Text, Value
 from artificer.values.canon import canonical
 from artificer.values.text import head_and_tail

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from artificer.contracts.envelope import MAX_CONTENT, MAX_EVIDENCE, Stream
+from artificer.contracts.command.envelope import MAX_CONTENT, MAX_EVIDENCE, Stream
 from artificer.values.base import Digest, Text, Value
 from artificer.values.canon import canonical
 from artificer.values.text import head_and_tail

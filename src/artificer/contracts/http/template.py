@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from artificer.contracts.arg_types import Argument
-from artificer.contracts.http_keys import HttpKeys, Method
+from artificer.contracts.arguments.types import Argument
+from artificer.contracts.keys.http import HttpKeys, Method
 from artificer.values.base import Value
 
 Place = Literal["raw", "percent", "string", "json"]

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from artificer.contracts.arg_check import Fault
-from artificer.contracts.arg_types import FILES, NUMBERS, text_of
-from artificer.contracts.argv import Flags, Group, Item, build_argv
-from artificer.contracts.command_read import literal
-from artificer.contracts.condition import Condition
-from artificer.contracts.manifest_keys import PLACES, CommandKeys, ManifestKeys
+from artificer.contracts.arguments.check import Fault
+from artificer.contracts.arguments.condition import Condition
+from artificer.contracts.arguments.types import FILES, NUMBERS, text_of
+from artificer.contracts.command.argv import Flags, Group, Item, build_argv
+from artificer.contracts.command.read import literal
+from artificer.contracts.keys.manifest import PLACES, CommandKeys, ManifestKeys
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"})
 

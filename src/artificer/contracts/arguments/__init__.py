@@ -1,0 +1,1 @@
+"""Arguments: their fifteen types, checking what an author wrote, binding a call to them."""

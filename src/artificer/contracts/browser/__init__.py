@@ -1,0 +1,1 @@
+"""Browser tools: the calls they take and the envelopes they give."""

@@ -1,0 +1,1 @@
+"""HTTP tools: the request of a call, and the envelope of its response."""

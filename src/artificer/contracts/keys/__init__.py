@@ -1,0 +1,1 @@
+"""Keys: what each section of a manifest file may say."""

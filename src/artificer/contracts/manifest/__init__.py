@@ -1,0 +1,1 @@
+"""Manifests: reading them, all faults at once, and what they come to."""

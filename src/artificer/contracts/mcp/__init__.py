@@ -1,0 +1,1 @@
+"""Tools of other MCP servers: their definitions and envelopes."""

@@ -1,0 +1,1 @@
+"""Session tools: programs that are spoken to line by line."""
