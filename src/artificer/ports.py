@@ -215,8 +215,15 @@ class Journal(Protocol):
     async def acquire(self, run: str) -> Lease:
         """Become the run's one writer: a new epoch, higher than any before."""
 
-    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
-        """Append all records or none, durably, and return the new head.
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
+        """Append all records or none, durably, with the blobs they cite; return the new head.
 
         Raises:
             Fenced: somebody else acquired the run, or its head is not ``head``.
@@ -251,6 +258,14 @@ class BlobStore(Protocol):
 
     def digests(self) -> Iterable[str]:
         """Every stored digest, in no particular order."""
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """A blob store that also reads the blobs that a journal stored together with its records."""
+
+    def joins(self, data: bytes) -> bool:
+        """Whether a blob is one to be appended with the record that cites it."""
 
 
 # --- people and time --------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.store.disk import DiskStore
+from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
 from artificer.system import SystemClock
 from artificer.tools.artifact import ArtifactExecutor
@@ -57,13 +58,14 @@ async def open_storage(config: Config) -> Storage:
     folder.mkdir(parents=True, exist_ok=True)
     journal = SqliteJournal(folder / "journal.db", config.durability)
     await journal.open()
-    blobs = DiskStore(folder / "blobs", config.durability)
+    blobs = JoinedStore(journal.small, DiskStore(folder / "blobs", config.durability))
     return Storage(journal, blobs, journal.aclose, folder / "evidence")
 
 
 def memory_storage() -> Storage:
     """A world that lives as long as the process."""
-    return Storage(MemoryJournal(), MemoryStore())
+    journal = MemoryJournal()
+    return Storage(journal, JoinedStore(journal.small, MemoryStore()))
 
 
 @dataclass(frozen=True)

@@ -50,11 +50,18 @@ class Dying(MemoryJournal):
 
     dies_at = 0
 
-    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
         self.dies_at -= 1
         if self.dies_at == 0:
             raise Crash
-        return await super().append(run, epoch, head, records)
+        return await super().append(run, epoch, head, records, blobs)
 
 
 class Person:

@@ -31,6 +31,7 @@ from artificer.journal.sqlite import SqliteJournal
 from artificer.ports import Call, Head, Journal, Lease, Record, RunHead
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.store.disk import DiskStore
+from artificer.store.joined import JoinedStore
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.model import ModelReply
@@ -77,10 +78,17 @@ class KillingJournal:
     async def acquire(self, run: str) -> Lease:
         return await self.inner.acquire(run)
 
-    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
         self.point.enter("append")
         self.point.reached("append", "before")
-        new = await self.inner.append(run, epoch, head, records)
+        new = await self.inner.append(run, epoch, head, records, blobs)
         self.point.reached("append", "after")
         return new
 
@@ -130,7 +138,8 @@ async def drive(folder: Path, kill: list[Any] | None) -> None:
     """Start the run, or resume it."""
     point = Point(kill)
     async with SqliteJournal(folder / "journal.db", "process") as journal:
-        rig = Rig(KillingJournal(journal, point), DiskStore(folder / "blobs", "process"))
+        blobs = JoinedStore(journal.small, DiskStore(folder / "blobs", "process"))
+        rig = Rig(KillingJournal(journal, point), blobs)
         tools(rig, folder, point)
         provider = ScriptedProvider(lambda body: answer(folder, body))
         if await journal.read("run"):

@@ -22,6 +22,7 @@ from artificer.runtime.load import Loaded, load
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
 from artificer.store.disk import DiskStore
+from artificer.store.joined import JoinedStore
 from artificer.testing.rig import unpaired
 from artificer.values.blocks import ToolResultBlock
 
@@ -74,12 +75,17 @@ def lines(folder: Path, file: str) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
+def stored(journal: SqliteJournal, folder: Path) -> JoinedStore:
+    """The world's blobs, as the crashing process stored them."""
+    return JoinedStore(journal.small, DiskStore(folder / "blobs", "process"))
+
+
 async def read(folder: Path) -> Loaded | None:
     """The run as its journal tells it, or None when nothing was recorded."""
     async with SqliteJournal(folder / "journal.db", "process") as journal:
         if not await journal.read("run"):
             return None
-        return await load(journal, DiskStore(folder / "blobs", "process"), "run")
+        return await load(journal, stored(journal, folder), "run")
 
 
 def replies(loaded: Loaded | None) -> int:
@@ -109,7 +115,7 @@ async def outcome(folder: Path) -> Outcome:
     assert len({effect for effect in effects if effect.startswith("note")}) == 1, "one key"
 
     async with SqliteJournal(folder / "journal.db", "process") as journal:
-        blobs = DiskStore(folder / "blobs", "process")
+        blobs = stored(journal, folder)
         replayed = await replay(journal, blobs, "run", ScriptedProvider([]))
         assert replayed.identical and replayed.drift == [], replayed
         assert replayed.digest == state.digest

@@ -40,10 +40,17 @@ class Wrapped:
     async def acquire(self, run: str) -> Lease:
         return await self.inner.acquire(run)
 
-    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
         self.appends += 1
         await self.before(self.appends)
-        return await self.inner.append(run, epoch, head, records)
+        return await self.inner.append(run, epoch, head, records, blobs)
 
     async def read(self, run: str, after: int = 0) -> list[Record]:
         return await self.inner.read(run, after)

@@ -92,11 +92,18 @@ class CrashingJournal:
     async def acquire(self, run: str) -> Lease:
         return await self.inner.acquire(run)
 
-    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
         self.appends += 1
         if (self.appends, "before") in self.crashes:
             raise Crash
-        new = await self.inner.append(run, epoch, head, records)
+        new = await self.inner.append(run, epoch, head, records, blobs)
         if (self.appends, "after") in self.crashes:
             raise Crash
         return new

@@ -1,10 +1,12 @@
-"""Both blob stores behave as the port says."""
+"""All blob stores behave as the port says."""
 
 from pathlib import Path
 
 import pytest
 
+from artificer.journal import MemoryJournal
 from artificer.store import DiskStore, MemoryStore
+from artificer.store.joined import JoinedStore
 from artificer.testing.blob_suite import BlobSuite
 
 pytestmark = pytest.mark.req("blob-port")
@@ -14,6 +16,12 @@ class TestMemoryStore(BlobSuite):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore()
+
+
+class TestJoinedStore(BlobSuite):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> JoinedStore:
+        return JoinedStore(MemoryJournal().small, DiskStore(tmp_path / "blobs", "process"))
 
 
 class TestDiskStore(BlobSuite):

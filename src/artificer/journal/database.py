@@ -37,7 +37,10 @@ TABLES = {
         "CREATE TABLE tip (one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, "
         "world TEXT NOT NULL) STRICT"
     ),
+    # Blobs committed with the record that cites them. They verify themselves, by their digest.
+    "blobs": "CREATE TABLE blobs (digest TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT",
 }
+"""The tables, all of which an older release's file gets when it is opened for writing."""
 
 
 class Locked(OperatorError):
@@ -68,6 +71,7 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
             _sync_directory(path.parent)
         _check_format(db, path)
         _use_wal(db, path, busy_seconds)
+        _add_tables(db)
     except FAULTS as error:
         if db:
             db.close()
@@ -111,6 +115,17 @@ def _create(db: sqlite3.Connection) -> None:
         )
         db.execute("INSERT INTO tip VALUES (1, 0, ?)", (genesis(FORMAT, RELEASE),))
     db.execute("COMMIT")
+
+
+def _add_tables(db: sqlite3.Connection) -> None:
+    """Make the tables that a file of an older release of the same format does not have."""
+    known = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
+    missing = TABLES.keys() - known
+    if missing:
+        db.execute("BEGIN IMMEDIATE")
+        for name in sorted(missing):
+            db.execute(TABLES[name].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1))
+        db.execute("COMMIT")
 
 
 def _sync_directory(directory: Path) -> None:

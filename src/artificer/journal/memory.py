@@ -15,6 +15,7 @@ from artificer.journal.chain import (
     run_seal,
     verify_link,
 )
+from artificer.journal.small import MemorySmall
 from artificer.ports import Head, Lease, Record, RunHead
 
 
@@ -22,6 +23,7 @@ class MemoryJournal:
     """A `Journal` that dies with its process. For one event loop; nothing in it waits."""
 
     def __init__(self) -> None:
+        self.small = MemorySmall()
         self._runs: dict[str, StoredRun] = {}
         self._records: list[StoredRecord] = []
         self._by_run: dict[str, list[Record]] = {}
@@ -36,7 +38,14 @@ class MemoryJournal:
         self._runs[run] = replace(known, epoch=epoch, seal=run_seal(known.number, run, epoch))
         return Lease(epoch=epoch, head=Head(seq=known.seq, hash=known.hash))
 
-    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
         """Append all records or none and return the new head. See `Journal.append`.
 
         Raises:
@@ -57,6 +66,7 @@ class MemoryJournal:
                 StoredRecord(self._tip.position, run, record.seq, record.hash, record.body, world)
             )
         self._by_run.setdefault(run, []).extend(records)
+        self.small.keep(blobs)
         return new_head
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:

@@ -12,6 +12,7 @@ from artificer.errors import ArtificerError, AuthorError
 from artificer.journal.chain import check_name, verify_link
 from artificer.journal.database import connect
 from artificer.journal.reader import Reader, audit, read_records, read_runs
+from artificer.journal.small import SqliteSmall
 from artificer.journal.writer import Writer
 from artificer.ports import Durability, Head, Lease, Record, RunHead
 
@@ -37,6 +38,7 @@ class SqliteJournal:
         self._busy_seconds = busy_seconds
         self._writer: Writer | None = None
         self._reader: Reader | None = None
+        self._small: SqliteSmall | None = None
 
     async def open(self) -> None:
         """Open the file, making it when it is absent.
@@ -49,22 +51,35 @@ class SqliteJournal:
         """
         if self._writer is not None:
             raise AuthorError(f"The journal {self._path} was opened before: make another one.")
-        for_writing, for_reading = await asyncio.to_thread(self._connect_twice)
-        self._writer = Writer(for_writing, self._path, self._busy_seconds)
-        self._reader = Reader(for_reading, self._path)
+        writing, reading, blobs = await asyncio.to_thread(self._connect, 3)
+        self._writer = Writer(writing, self._path, self._busy_seconds)
+        self._reader = Reader(reading, self._path)
+        self._small = SqliteSmall(blobs, self._path)
 
-    def _connect_twice(self) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-        first = connect(self._path, self._durability, self._busy_seconds)
+    @property
+    def small(self) -> SqliteSmall:
+        """The blobs that were appended together with records."""
+        return self._opened(self._small)
+
+    def _connect(self, count: int) -> list[sqlite3.Connection]:
+        """Open several connections, or none."""
+        opened: list[sqlite3.Connection] = []
         try:
-            return first, connect(self._path, self._durability, self._busy_seconds)
+            opened.extend(
+                connect(self._path, self._durability, self._busy_seconds) for _ in range(count)
+            )
         except ArtificerError:
-            first.close()
+            for db in opened:
+                db.close()
             raise
+        return opened
 
     async def aclose(self) -> None:
         """Finish the appends that wait, then close the file. May be called more than once."""
         if self._reader:
             await self._reader.aclose()
+        if self._small:
+            self._small.close()
         if self._writer:
             await self._writer.aclose()
 
@@ -86,8 +101,15 @@ class SqliteJournal:
             lambda transaction: transaction.acquire(run)
         )
 
-    async def append(self, run: str, epoch: int, head: Head, records: Sequence[Record]) -> Head:
-        """Append all records or none, durably, and return the new head.
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
+        """Append all records or none, durably, with their blobs, and return the new head.
 
         Raises:
             Fenced: somebody else acquired the run, or its head is not ``head``.
@@ -97,7 +119,7 @@ class SqliteJournal:
         """
         new_head = verify_link(run, head, records)
         return await self._opened(self._writer).perform(
-            lambda transaction: transaction.append(run, epoch, head, records, new_head)
+            lambda transaction: transaction.append(run, epoch, head, records, new_head, blobs)
         )
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:

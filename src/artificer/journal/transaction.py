@@ -13,6 +13,7 @@ from artificer.journal.audit import Tip
 from artificer.journal.chain import fenced, next_world, run_seal
 from artificer.journal.database import FAULTS, designed
 from artificer.ports import Head, Lease, Record, RunHead
+from artificer.values.canon import digest_of
 
 
 class Transaction:
@@ -46,7 +47,13 @@ class Transaction:
         return Lease(epoch=epoch, head=Head(seq=seq, hash=hash_))
 
     def append(
-        self, run: str, epoch: int, head: Head, records: Sequence[Record], new_head: Head
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        new_head: Head,
+        blobs: Sequence[bytes],
     ) -> Head:
         """Append records that are known to lead from ``head`` to ``new_head``.
 
@@ -68,6 +75,9 @@ class Transaction:
                 "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
                 (self._tip.position, run, record.seq, record.hash, record.body, world),
             )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest_of(blob), blob) for blob in blobs]
+        )
         return new_head
 
     def finish(self) -> None:

@@ -18,7 +18,7 @@ from artificer.core.intents import CheckReply, Finish, Generate, Intent, JudgeCa
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.ports import BlobStore, Head, Journal, Lease, Memo, Payload, Provider, Record
+from artificer.ports import BlobStore, Head, Joined, Journal, Lease, Memo, Payload, Provider, Record
 from artificer.runtime.observe import Observer
 from artificer.values.canon import ListDigest, digest_of
 
@@ -150,12 +150,22 @@ class Ledger:
         return batch.external
 
     async def _append(self, batch: _Batch) -> None:
-        if batch.blobs:
-            await asyncio.to_thread(self._store, batch.blobs)
-        self._head = await self._journal.append(self.run, self._epoch, self._head, batch.records)
+        joined, apart = self._sorted(batch.blobs)
+        if apart:  # before the records: what these cite is there
+            await asyncio.to_thread(self._store, apart)
+        self._head = await self._journal.append(
+            self.run, self._epoch, self._head, batch.records, joined
+        )
         self.state = batch.state
         for line in batch.lines:
             self._observer.recorded(self.run, line)
+
+    def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        """The blobs that share the records' commit, and those that do not."""
+        if not isinstance(self._blobs, Joined):
+            return [], blobs
+        joined = [blob for blob in blobs if self._blobs.joins(blob)]
+        return joined, [blob for blob in blobs if not self._blobs.joins(blob)]
 
     def _store(self, blobs: list[bytes]) -> None:
         for blob in blobs:

@@ -1,0 +1,70 @@
+"""Small blobs: bytes committed together with the records that cite them.
+
+A turn cites several (its calls, its reply, its tools). As files each would take an fsync of its
+own and could be there without its record; here they share the record's commit.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from artificer.journal.database import FAULTS, designed
+from artificer.values.canon import digest_of
+
+
+class MemorySmall:
+    """The small blobs of a journal in memory."""
+
+    def __init__(self) -> None:
+        self._blobs: dict[str, bytes] = {}
+
+    def keep(self, blobs: Sequence[bytes]) -> None:
+        """Keep blobs: part of an append."""
+        self._blobs.update((digest_of(blob), blob) for blob in blobs)
+
+    def find(self, digest: str) -> bytes | None:
+        """The bytes, or None when they are not here."""
+        return self._blobs.get(digest)
+
+    def digests(self) -> Iterable[str]:
+        """Every digest, as of now."""
+        return list(self._blobs)
+
+
+class SqliteSmall:
+    """The small blobs of a journal's file, read on a connection of their own, by any thread."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self._db = db
+        self._path = path
+        self._lock = threading.Lock()
+
+    def find(self, digest: str) -> bytes | None:
+        """The bytes as they are stored, or None when they are not here.
+
+        Raises:
+            OperatorError: the file cannot be read; TamperedError if it is damaged.
+        """
+        rows = self._ask("SELECT data FROM blobs WHERE digest = ?", digest)
+        found: bytes | None = rows[0][0] if rows else None
+        return found
+
+    def digests(self) -> Iterable[str]:
+        """Every digest, as of now."""
+        return [digest for (digest,) in self._ask("SELECT digest FROM blobs")]
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._db.close()
+
+    def _ask(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        try:
+            with self._lock:
+                return self._db.execute(query, values).fetchall()
+        except FAULTS as error:
+            raise designed(error, self._path) from error
