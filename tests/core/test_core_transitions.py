@@ -42,6 +42,7 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.ReplyChecked(at=2, intent=2, narrative=""),
     ev.RunResumed(at=2, epoch=2),
     ev.CancelRequested(at=2, reason="", content=""),
+    ev.RunForked(at=2, origin=ev.Origin(run="r", seq=1, hash=DIGEST)),
     ev.RunFinished(at=2, intent=3, status="completed", deliverable=DIGEST),
 )
 TYPES = tuple(type(event) for event in EVENTS)
@@ -75,7 +76,9 @@ class TestTable:
                 reached |= row.leads_to if phase in reached else set()
         assert reached == set(Phase)
         left = {phase for phase, _ in TABLE}
-        assert set(Phase) - left == {Phase.FINISHED}
+        assert left == set(Phase)
+        of_the_end = {event for phase, event in TABLE if phase is Phase.FINISHED}
+        assert of_the_end == {ev.RunForked}, "what is finished is only gone on from, never changed"
 
     def test_phases_within_a_commit_take_only_their_one_fact(self) -> None:
         """So that a journal never ends in one of them."""

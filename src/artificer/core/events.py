@@ -122,6 +122,29 @@ class CancelRequested(_Event):
     content: str
 
 
+class Origin(Value):
+    """Where a fork comes from: ``hash`` is that of record ``seq`` of ``run``.
+
+    ``changed`` names what of the facts taken over is not as it was recorded there.
+    """
+
+    run: str
+    seq: int
+    hash: Digest
+    changed: tuple[str, ...] = ()
+
+
+class RunForked(_Event):
+    """From here on the run is its own: the facts before were taken over from another run.
+
+    ``steer`` is what the model is told before it is asked again.
+    """
+
+    type: Literal["RunForked"] = "RunForked"
+    origin: Origin
+    steer: Text = ""
+
+
 class RunFinished(_Event):
     """The run is over. ``deliverable`` is the blob of what it delivered."""
 
@@ -141,6 +164,7 @@ Event = Annotated[
     | ReplyChecked
     | RunResumed
     | CancelRequested
+    | RunForked
     | RunFinished,
     Field(discriminator="type"),
 ]

@@ -89,6 +89,23 @@ def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
     return next_turn(state)
 
 
+def run_forked(state: RunState, event: ev.RunForked) -> Step:
+    """The pending request is replaced by one of this run's own; a finished run goes on."""
+    again = state.phase is not Phase.FINISHED
+    state = state.model_copy(
+        update={
+            "running_since": state.now,
+            "turn": state.turn - 1 if again else state.turn,
+            "pending": (),
+            "failure": None,
+            "reason": None,
+            "status": None,
+            "deliverable": None,
+        }
+    )
+    return next_turn(with_message(state, user(event.steer)) if event.steer else state)
+
+
 def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
     """Open calls are answered ``cancelled``, so that the history stays paired."""
     if state.calls:

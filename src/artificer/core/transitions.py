@@ -45,6 +45,10 @@ TABLE: dict[tuple[Phase, type[Any]], Row] = {
     (P.GENERATING, ev.RunResumed): _row(do.run_resumed, P.GENERATING),
     (P.WORKING, ev.RunResumed): _row(do.run_resumed, P.WORKING),
     (P.STALLED, ev.RunResumed): _row(do.run_resumed, P.GENERATING, P.FINISHING),
+    # A fork takes over the facts of another run up to where nothing but a request is pending.
+    (P.GENERATING, ev.RunForked): _row(do.run_forked, P.GENERATING, P.FINISHING),
+    (P.STALLED, ev.RunForked): _row(do.run_forked, P.GENERATING, P.FINISHING),
+    (P.FINISHED, ev.RunForked): _row(do.run_forked, P.GENERATING, P.FINISHING),
     # Cancelling ends whatever can still be ended.
     (P.GENERATING, ev.CancelRequested): _row(do.cancel_requested, P.FINISHING),
     (P.WORKING, ev.CancelRequested): _row(do.cancel_requested, P.FINISHING),

@@ -11,7 +11,7 @@ from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
-from artificer.errors import Fenced, InvariantError, OperatorError
+from artificer.errors import Fenced, InvariantError, OperatorError, TransitionError
 from artificer.ports import Head, Journal
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
@@ -44,11 +44,26 @@ class Engine:
         Raises:
             OperatorError: there is a run of that id.
         """
-        if await self.journal.read(run):  # acquiring it would fence whoever drives it
-            raise OperatorError(f"There is a run {run!r} already.", hint="Choose another id.")
-        ledger = await self._ledger(run, None)
+        ledger = await self._new_ledger(run)
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
         return await self._drive(ledger, await ledger.commit(event))
+
+    async def fork(self, run: str, facts: Sequence[ev.Event], forked: ev.RunForked) -> RunState:
+        """Begin a run with facts that another one established, and drive it on from there.
+
+        Raises:
+            OperatorError: there is a run of that id, or the facts do not fit together any more.
+        """
+        ledger = await self._new_ledger(run)
+        try:
+            intents = await ledger.adopt(facts, forked)
+        except (TransitionError, InvariantError) as error:
+            raise OperatorError(
+                f"The facts do not fit with what was changed: {error.message}",
+                hint="Fork at an earlier record, or change less of the limits.",
+            ) from error
+        self._recall(run, ledger.state)
+        return await self._drive(ledger, intents)
 
     async def resume(self, run: str) -> RunState:
         """Take a run up where its journal ends. A finished run is returned as it is.
@@ -65,8 +80,7 @@ class Engine:
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
         receipts, again = recover(before.open, now)
-        used = {call.name for message in before.state.history for call in message.calls}
-        self.performer.recall(run, frozenset(used))
+        self._recall(run, before.state)
         following = await ledger.commit(resumed, *receipts)
         return await self._drive(ledger, (*again, *following))
 
@@ -90,6 +104,16 @@ class Engine:
         """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
         self._reasons[run] = reason
         self._stops.setdefault(run, asyncio.Event()).set()
+
+    def _recall(self, run: str, state: RunState) -> None:
+        """Say which tools were used before: what they shared is not in this process."""
+        used = {call.name for message in state.history for call in message.calls}
+        self.performer.recall(run, frozenset(used))
+
+    async def _new_ledger(self, run: str) -> Ledger:
+        if await self.journal.read(run, limit=1):  # acquiring it would fence whoever drives it
+            raise OperatorError(f"There is a run {run!r} already.", hint="Choose another id.")
+        return await self._ledger(run, None)
 
     async def _ledger(self, run: str, before: Loaded | None) -> Ledger:
         """Take the run over. ``before`` is the run as it was read, or None for a new one."""

@@ -135,7 +135,20 @@ class Ledger:
         """
         if not events:
             return ()
+        return await self._commit(_Batch(self.run, self._head, self.state, self.requests), events)
+
+    async def adopt(self, facts: Sequence[Event], *events: Event) -> Sequence[Intent]:
+        """Record facts that another run established, as they are, and then events of this one.
+
+        Returns and raises what :meth:`commit` does; what the facts once led to is not performed.
+        """
         batch = _Batch(self.run, self._head, self.state, self.requests)
+        for fact in facts:
+            batch.reduce(fact)
+        batch.external.clear()
+        return await self._commit(batch, events)
+
+    async def _commit(self, batch: _Batch, events: Sequence[Event]) -> Sequence[Intent]:
         waiting: deque[Event] = deque(events)
         while waiting:
             event = waiting.popleft()

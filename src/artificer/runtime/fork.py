@@ -1,0 +1,130 @@
+"""Planning a fork: which facts of a run another one begins with, and what is changed of them.
+
+A fork's journal holds the facts of its origin up to a boundary, reduced anew under its own spec,
+then ``RunForked``, then whatever it does by itself. So it replays like any other run, alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from artificer.core import events as ev
+from artificer.core.record import EventLine
+from artificer.core.spec import RunSpec
+from artificer.core.state import Phase, RunState
+from artificer.core.transitions import reduce
+from artificer.errors import NotFoundError, OperatorError
+from artificer.runtime.load import Line
+
+_SETTLED = (Phase.GENERATING, Phase.STALLED, Phase.FINISHED)
+"""Nothing is pending but a request to the model: every call of every turn is answered."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a fork shall be: from where, and with which changes.
+
+    ``at`` is a record of the origin; None lets the changes say from where. ``edits`` gives results
+    of tools another content, by the number of their record.
+    """
+
+    at: int | None = None
+    edits: Mapping[int, str] | None = None
+    steer: str = ""
+    from_start: bool = False
+
+
+@dataclass(frozen=True)
+class ForkPlan:
+    """The facts to begin with. ``boundary`` is the last record taken, ``asked`` what was named."""
+
+    facts: tuple[ev.Event, ...]
+    boundary: int
+    asked: int | None
+    phase: Phase
+
+    @property
+    def moved(self) -> bool:
+        """Whether the record that was named stands inside a turn, so that less is taken."""
+        return self.asked is not None and self.asked != self.boundary
+
+
+def plan_fork(lines: Sequence[Line], wish: Wish, spec: RunSpec) -> ForkPlan:
+    """Choose the boundary and edit the facts.
+
+    Raises:
+        NotFoundError: the run has no such record.
+        OperatorError: the record cannot be edited, or stands behind the boundary.
+    """
+    edits = dict(wish.edits or {})
+    for seq in (*edits, *([] if wish.at is None else [wish.at])):
+        if not 1 <= seq <= len(lines):
+            raise NotFoundError(
+                f"The run has no record {seq}; it has {len(lines)}.", hint="`artificer show` lists."
+            )
+    settled = [(seq, phase) for seq, phase in _settled(lines) if _usable(phase, wish)]
+    boundary, phase = _choose(settled, wish, edits)
+    late = [seq for seq in edits if seq > boundary]
+    if late:
+        raise OperatorError(
+            f"Record {late[0]} cannot be edited: only what stands up to record {boundary} is taken.",
+            hint="Name a later record with --at, or none.",
+        )
+    facts = tuple(
+        _edited(line, edits.get(line.seq), spec)
+        for line in lines[:boundary]
+        if isinstance(line, EventLine) or line.seq in edits
+    )
+    return ForkPlan(facts, boundary, wish.at, phase)
+
+
+def _usable(phase: Phase, wish: Wish) -> bool:
+    """A finished run goes on only with something new to be said to its model."""
+    return phase is not Phase.FINISHED or bool(wish.steer)
+
+
+def _settled(lines: Sequence[Line]) -> list[tuple[int, Phase]]:
+    state, found = RunState(), list[tuple[int, Phase]]()
+    for line in lines:
+        if isinstance(line, EventLine):
+            state, _ = reduce(state, line.event)
+            if state.phase in _SETTLED:
+                found.append((line.seq, state.phase))
+    return found
+
+
+def _choose(
+    settled: list[tuple[int, Phase]], wish: Wish, edits: Mapping[int, str]
+) -> tuple[int, Phase]:
+    """The last boundary up to ``at``; without it, the first that holds all that is changed."""
+    if wish.at is not None:
+        found = [entry for entry in settled if entry[0] <= wish.at]
+    elif edits:
+        found = [entry for entry in settled if entry[0] >= max(edits)][:1]
+    else:
+        found = settled[:1] if wish.from_start else settled
+    if not found:
+        raise OperatorError(
+            "The run was never settled there: its calls were not all answered.",
+            hint="Resume it first, or name an earlier record with --at.",
+        )
+    return found[-1]
+
+
+def _edited(line: Line, content: str | None, spec: RunSpec) -> ev.Event:
+    if isinstance(line, EventLine):
+        event = line.event
+        if content is None:
+            return event if not isinstance(event, ev.PromptReceived) else _begun(event, spec)
+        if isinstance(event, ev.ToolReturned):
+            return event.model_copy(update={"content": content, "whole": None})
+    what = line.event.type if isinstance(line, EventLine) else line.intent.type
+    raise OperatorError(
+        f"Record {line.seq} is a {what}; only what a tool returned can be edited.",
+        hint="`artificer show` lists the records; --prompt changes the prompt.",
+    )
+
+
+def _begun(event: ev.PromptReceived, spec: RunSpec) -> ev.PromptReceived:
+    return event.model_copy(update={"spec": spec})
