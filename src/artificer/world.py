@@ -7,74 +7,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pydantic import ValidationError
 
-from artificer.config import Config, load_config
+from artificer.archive import Archive
+from artificer.core.events import RunForked
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.core.spec import Limits, RunKind, RunSpec
-from artificer.core.state import Phase, RunState
-from artificer.errors import AuthorError, ConfigError, NotFoundError
+from artificer.core.state import Phase
+from artificer.errors import AuthorError, ConfigError
 from artificer.loops.kinds import KINDS
-from artificer.ports import Approver, Provider, RunHead
-from artificer.runs import History, Run
-from artificer.runtime.load import first_spec, load
+from artificer.ports import Approver, Provider
+from artificer.runs import Run
+from artificer.runtime.engine import Engine
+from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
-from artificer.runtime.replay import Replay, replay
-from artificer.runtime.summary import Summary, summarise
-from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
 from artificer.tools.function import FunctionTool
 from artificer.values.model import ToolChoice
 from artificer.wiring import (
-    Storage,
     Tool,
     ToolBox,
     build_engine,
-    build_mapper,
     build_provider,
     build_servers,
     build_tools,
-    memory_storage,
-    open_storage,
     split_model,
     system_prompt,
     wire_of,
 )
 
 
-class World:
+class World(Archive):
     """One project's journal and blobs, and the runs in them."""
-
-    def __init__(self, config: Config, storage: Storage) -> None:
-        self.config = config
-        self._storage = storage
-
-    @classmethod
-    async def open(cls, config: Config | None = None) -> Self:
-        """Open the world of this project, as ``artificer.toml`` and the environment say."""
-        config = config or load_config()
-        return cls(config, await open_storage(config))
-
-    @classmethod
-    def in_memory(cls, config: Config | None = None) -> Self:
-        """A world that lives as long as the process."""
-        return cls(config or Config(), memory_storage())
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the journal."""
-        if self._storage.close is not None:
-            await self._storage.close()
 
     async def run(
         self,
@@ -165,6 +136,74 @@ class World:
                 f"and now it would be {wire_of(provider) or 'itself'}.",
                 hint="Give it the base URL and the settings back with which it began.",
             )
+        async with self._engine_of(spec, provider, tools, approver, observer) as engine:
+            return self._run(run_id, await engine.resume(run_id))
+
+    async def fork(
+        self,
+        run_id: str,
+        *,
+        at: int | None = None,
+        model: str | Provider | None = None,
+        prompt: str | None = None,
+        system: str | None = None,
+        edits: Mapping[int, str] | None = None,
+        steer: str = "",
+        limits: Limits | None = None,
+        tools: Iterable[Tool] = (),
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+        new_id: str | None = None,
+    ) -> Run:
+        """Begin a run with the facts of another one up to record ``at``, and let it go on alone.
+
+        Facts are taken up to where every call is answered; ``RunForked`` in the new journal says
+        up to which record. Without ``at`` it is the last such place, or the first that holds what
+        is changed. ``edits`` gives results of tools another content, by the number of their
+        record; ``steer`` is told to the model before it is asked again.
+
+        Raises:
+            NotFoundError: no such run or record.
+            ConfigError: a tool of the run is not here, or is no longer the same.
+            OperatorError: a record cannot be edited, or the facts do not fit what was changed.
+        """
+        before = await load(self._storage.journal, self._storage.blobs, run_id)
+        given = before.state.given
+        provider, name = self._provider(model or f"{given.provider}/{given.model}")
+        price = given.price if model is None else None
+        limits = limits or given.limits
+        spec = given.model_copy(
+            update={
+                "prompt": given.prompt if prompt is None else prompt,
+                "system": given.system if system is None else system,
+                "limits": limits,
+                "provider": provider.name,
+                "model": name,
+                "wire": wire_of(provider),
+                "price": price or self._price(f"{provider.name}/{name}", limits),
+            }
+        )
+        wish = Wish(at, edits, steer, from_start=prompt is not None or system is not None)
+        plan = plan_fork(before.lines, wish, spec)
+        forked = RunForked(
+            at=SystemClock().now(),
+            origin=await origin_of(self._storage.journal, run_id, plan, given, spec),
+            steer=steer,
+        )
+        async with self._engine_of(spec, provider, tools, approver, observer) as engine:
+            new_id = new_id or SystemClock().new_run_id()
+            return self._run(new_id, await engine.fork(new_id, plan.facts, forked))
+
+    @asynccontextmanager
+    async def _engine_of(
+        self,
+        spec: RunSpec,
+        provider: Provider,
+        tools: Iterable[Tool],
+        approver: Approver | None,
+        observer: Observer | None,
+    ) -> AsyncIterator[Engine]:
+        """An engine with the tools of a recorded run. Raises ConfigError when one has changed."""
         used = {tool.name.partition(".")[0] for tool in spec.tools().tools if tool.backend == "mcp"}
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
@@ -175,11 +214,10 @@ class World:
                 servers=servers,
             )
             box.must_match(spec.tools())
-            engine = build_engine(
-                self._storage, provider, box, self.config, approver=approver, observer=observer
-            )
             try:
-                return self._run(run_id, await engine.resume(run_id))
+                yield build_engine(
+                    self._storage, provider, box, self.config, approver=approver, observer=observer
+                )
             finally:
                 await provider.aclose()
 
@@ -191,58 +229,6 @@ class World:
         nobody = build_provider("scripted", self.config)  # cancelling asks no model anything
         engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
         return self._run(run_id, await engine.cancel(run_id, reason))
-
-    async def get(self, run_id: str) -> History:
-        """Read a run, with its records. Raises NotFoundError, TamperedError."""
-        loaded = await load(self._storage.journal, self._storage.blobs, run_id)
-        return History(self._run(run_id, loaded.state), loaded.lines)
-
-    async def runs(self) -> list[str]:
-        """The ids of all runs, oldest first."""
-        return [head.run for head in await self._heads()]
-
-    async def summaries(self, limit: int | None = None) -> list[Summary]:
-        """The newest ``limit`` runs (all for None), oldest first, from two records each."""
-        heads = await self._heads()
-        journal, blobs = self._storage.journal, self._storage.blobs
-        newest = heads if limit is None else heads[max(0, len(heads) - limit) :]
-        return [await summarise(journal, blobs, head) for head in newest]
-
-    async def find(self, word: str) -> str:
-        """Return the id of the one run that ``word`` begins, or of the newest for ``last``.
-
-        Raises:
-            NotFoundError: none does, or several do.
-        """
-        runs = await self.runs()
-        if word == "last" and runs:
-            return runs[-1]
-        found = [run for run in runs if run == word] or [r for r in runs if r.startswith(word)]
-        if len(found) == 1:
-            return found[0]
-        which = f"{len(found)} runs begin with" if found else "There is no run"
-        raise NotFoundError(f"{which} {word!r}.", hint="`artificer runs` lists them.")
-
-    async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
-        """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
-        journal, blobs = self._storage.journal, self._storage.blobs
-        provider = model or await self._recorded_provider(run_id)
-        return await replay(journal, blobs, run_id, provider)
-
-    async def verify(self) -> Verification:
-        """Check every record and every blob of the world (invariant 12)."""
-        return await verify(self._storage.journal, self._storage.blobs)
-
-    async def _heads(self) -> list[RunHead]:
-        """Every run with a record; one that was acquired and died before it wrote has none."""
-        return [head for head in await self._storage.journal.runs() if head.head.seq]
-
-    async def _recorded_provider(self, run_id: str) -> Provider | None:
-        spec = await first_spec(self._storage.journal, self._storage.blobs, run_id)
-        try:
-            return build_mapper(spec.provider, spec.wire, self.config) if spec else None
-        except ConfigError:
-            return None  # the replay says that requests were not recomputed
 
     def _provider(self, model: str | Provider | None) -> tuple[Provider, str]:
         if model is None:
@@ -267,9 +253,6 @@ class World:
                 hint=f'Give it in artificer.toml: [prices."{model}"] input = …, output = …',
             )
         return price
-
-    def _run(self, run_id: str, state: RunState) -> Run:
-        return Run(run_id, state, self._storage.blobs)
 
 
 def _checked(tools: Iterable[Tool], kind: str) -> list[Tool]:

@@ -213,6 +213,20 @@ async def test_cancel_ends_a_run_and_keeps_what_exists(shell: Shell, world: Worl
     assert (await shell.run("resume", run)).code == 5
 
 
+@pytest.mark.req("cli-fork")
+async def test_fork_goes_on_from_a_record_and_says_which(shell: Shell, world: World) -> None:
+    run = await stalled(world)
+    result = await shell.run("fork", run, "--at", "2", "--steer", "Hello?", "--model", "scripted/m")
+    assert "record 2 is inside a turn: its facts are taken up to record 1" in result.err
+    assert f"forked from {run} after record 1" in result.err
+    assert "changed: model" in result.err
+    assert (result.code, (await shell.run("replay", "last")).code) == (6, 0)
+    assert "RunForked" in (await shell.run("show", "last")).out
+    for wrong, code in (("--edit=2=x", 3), ("--edit=x", 2), ("--edit=1=@nowhere", 2)):
+        assert (await shell.run("fork", run, wrong)).code == code
+    assert len((await shell.run("runs", "--json")).json()) == 2
+
+
 @pytest.mark.req("cli-pipe")
 async def test_a_reader_that_goes_away_is_no_error(shell: Shell, world: World) -> None:
     run = await finished(world)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from artificer.contracts.definition import ModelRequest
+from artificer.core.events import RunForked
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.journal.memory import MemoryJournal
@@ -20,6 +21,8 @@ from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.load import load
 from artificer.testing.cassette import dump
 from artificer.testing.rig import Rig
 from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock
@@ -182,6 +185,20 @@ async def cancelled(run: Rig) -> None:
     await engine.start("run", run.spec())
 
 
+async def forked(run: Rig) -> None:
+    """What another run had come to, with a result edited and more to be said."""
+    await run.run(
+        [reply(call("echo", x=1), call("broken")), say("Done.")], run="origin", system="Be brief."
+    )
+    origin = await load(run.journal, run.blobs, "origin")
+    wish = Wish(edits={8: "echo: 2"}, steer="And now?")
+    plan = plan_fork(origin.lines, wish, origin.state.given)
+    came_from = await origin_of(run.journal, "origin", plan, origin.state.given, origin.state.given)
+    begun = RunForked(at=run.clock.now(), origin=came_from, steer=wish.steer)
+    answers = ScriptedProvider([reply(call("once")), say("This.")])
+    await run.engine(answers).fork("run", plan.facts, begun)
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -212,6 +229,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "crashed-resumed": crashed_resumed,
     "stalled-resumed": stalled_resumed,
     "cancelled": cancelled,
+    "forked": forked,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

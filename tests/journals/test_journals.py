@@ -80,7 +80,7 @@ class TestRecordedRuns:
                         statuses |= {verdict.verdict for verdict in line.event.verdicts}
                     if isinstance(line.event, ev.ToolReturned):
                         statuses.add(line.event.status)
-        assert len(events) == 10
+        assert len(events) == 11
         assert statuses >= {"ok", "error", "ambiguous", "allow", "ask", "denied", "invalid"}
         assert statuses >= {"unknown_tool", "duplicate"}
 

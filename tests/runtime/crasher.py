@@ -92,8 +92,8 @@ class KillingJournal:
         self.point.reached("append", "after")
         return new
 
-    async def read(self, run: str, after: int = 0) -> list[Record]:
-        return await self.inner.read(run, after)
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        return await self.inner.read(run, after, limit)
 
     async def runs(self) -> list[RunHead]:
         return await self.inner.runs()

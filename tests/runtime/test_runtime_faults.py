@@ -52,8 +52,8 @@ class Wrapped:
         await self.before(self.appends)
         return await self.inner.append(run, epoch, head, records, blobs)
 
-    async def read(self, run: str, after: int = 0) -> list[Record]:
-        return await self.inner.read(run, after)
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        return await self.inner.read(run, after, limit)
 
     async def runs(self) -> list[RunHead]:
         return await self.inner.runs()
@@ -337,7 +337,7 @@ class Saying(MemoryJournal):
         super().__init__()
         self.records = records
 
-    async def read(self, run: str, after: int = 0) -> list[Record]:
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         return self.records
 
 

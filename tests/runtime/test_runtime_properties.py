@@ -108,8 +108,8 @@ class CrashingJournal:
             raise Crash
         return new
 
-    async def read(self, run: str, after: int = 0) -> list[Record]:
-        return await self.inner.read(run, after)
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        return await self.inner.read(run, after, limit)
 
     async def runs(self) -> list[RunHead]:
         return await self.inner.runs()

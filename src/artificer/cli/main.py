@@ -22,6 +22,7 @@ from artificer.values.release import RELEASE
 COMMANDS = {
     "run": "Run a prompt to its end.",
     "resume": "Go on with an interrupted or stalled run.",
+    "fork": "Begin a run with the facts of another one.",
     "cancel": "End a run that is not finished.",
     "runs": "List the runs of this project.",
     "show": "Show how a run went, record by record.",

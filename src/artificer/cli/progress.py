@@ -24,6 +24,8 @@ class Progress(Observer):
     def __init__(self, screen: Screen) -> None:
         self.run: str | None = None
         self.failure: ev.ModelFailed | None = None
+        self.asked: int | None = None
+        """The record at which a fork was asked for."""
         self._screen = screen
         self._turn = 0
         self._calls: dict[int, CallTool | AskApproval] = {}
@@ -70,6 +72,8 @@ class Progress(Observer):
             case ev.PromptReceived(spec=spec):
                 self.run = run
                 self._screen.line(f"run {run} · {spec.kind} · {spec.provider}/{spec.model}", "dim")
+            case ev.RunForked(origin=origin):
+                self._forked(run, origin)
             case ev.RunResumed():
                 self.run = run
                 self._screen.line(f"run {run} · resumed", "dim")
@@ -94,6 +98,16 @@ class Progress(Observer):
                 )
             case _:
                 pass
+
+    def _forked(self, run: str, origin: ev.Origin) -> None:
+        self._screen.line(f"run {run} · forked from {origin.run} after record {origin.seq}", "dim")
+        if self.asked not in (None, origin.seq):
+            self._screen.line(
+                f"  record {self.asked} is inside a turn: its facts are taken up to record "
+                f"{origin.seq}, where every call was answered"
+            )
+        for what in origin.changed:
+            self._screen.line(f"  changed: {what}")
 
     def _responded(self, event: ev.ModelResponded) -> None:
         odd = {"max_tokens": "cut off at its output limit", "refusal": "declined"}

@@ -86,6 +86,9 @@ def _event(
             summary = f"epoch {epoch}"
         case ev.CancelRequested(reason=reason):
             summary = reason
+        case ev.RunForked(origin=origin, steer=steer):
+            summary = joined(f"from {origin.run}, record {origin.seq}", *origin.changed)
+            details = (steer,) if steer else ()
         case ev.RunFinished(status=status, deliverable=digest):
             summary = joined(status, f"deliverable {clip(digest, DIGEST)}")
     return summary, details

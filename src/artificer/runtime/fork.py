@@ -15,6 +15,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import NotFoundError, OperatorError
+from artificer.ports import Journal
 from artificer.runtime.load import Line
 
 _SETTLED = (Phase.GENERATING, Phase.STALLED, Phase.FINISHED)
@@ -37,17 +38,11 @@ class Wish:
 
 @dataclass(frozen=True)
 class ForkPlan:
-    """The facts to begin with. ``boundary`` is the last record taken, ``asked`` what was named."""
+    """The facts to begin with. ``boundary`` is the last record that is taken."""
 
     facts: tuple[ev.Event, ...]
     boundary: int
-    asked: int | None
-    phase: Phase
-
-    @property
-    def moved(self) -> bool:
-        """Whether the record that was named stands inside a turn, so that less is taken."""
-        return self.asked is not None and self.asked != self.boundary
+    edited: tuple[int, ...]
 
 
 def plan_fork(lines: Sequence[Line], wish: Wish, spec: RunSpec) -> ForkPlan:
@@ -63,12 +58,12 @@ def plan_fork(lines: Sequence[Line], wish: Wish, spec: RunSpec) -> ForkPlan:
             raise NotFoundError(
                 f"The run has no record {seq}; it has {len(lines)}.", hint="`artificer show` lists."
             )
-    settled = [(seq, phase) for seq, phase in _settled(lines) if _usable(phase, wish)]
-    boundary, phase = _choose(settled, wish, edits)
+    settled = [seq for seq, phase in _settled(lines) if _usable(phase, wish)]
+    boundary = _choose(settled, wish, edits)
     late = [seq for seq in edits if seq > boundary]
     if late:
         raise OperatorError(
-            f"Record {late[0]} cannot be edited: only what stands up to record {boundary} is taken.",
+            f"Record {late[0]} cannot be edited: records are taken up to {boundary}.",
             hint="Name a later record with --at, or none.",
         )
     facts = tuple(
@@ -76,7 +71,19 @@ def plan_fork(lines: Sequence[Line], wish: Wish, spec: RunSpec) -> ForkPlan:
         for line in lines[:boundary]
         if isinstance(line, EventLine) or line.seq in edits
     )
-    return ForkPlan(facts, boundary, wish.at, phase)
+    return ForkPlan(facts, boundary, tuple(sorted(edits)))
+
+
+async def origin_of(
+    journal: Journal, run: str, plan: ForkPlan, before: RunSpec, spec: RunSpec
+) -> ev.Origin:
+    """Say where a fork comes from, and what is not as it was recorded there."""
+    (record,) = await journal.read(run, plan.boundary - 1, limit=1)
+    changed = [
+        name for name in RunSpec.model_fields if getattr(before, name) != getattr(spec, name)
+    ]
+    changed += [f"record {seq}" for seq in plan.edited]
+    return ev.Origin(run=run, seq=record.seq, hash=record.hash, changed=tuple(changed))
 
 
 def _usable(phase: Phase, wish: Wish) -> bool:
@@ -94,14 +101,12 @@ def _settled(lines: Sequence[Line]) -> list[tuple[int, Phase]]:
     return found
 
 
-def _choose(
-    settled: list[tuple[int, Phase]], wish: Wish, edits: Mapping[int, str]
-) -> tuple[int, Phase]:
+def _choose(settled: list[int], wish: Wish, edits: Mapping[int, str]) -> int:
     """The last boundary up to ``at``; without it, the first that holds all that is changed."""
     if wish.at is not None:
-        found = [entry for entry in settled if entry[0] <= wish.at]
+        found = [seq for seq in settled if seq <= wish.at]
     elif edits:
-        found = [entry for entry in settled if entry[0] >= max(edits)][:1]
+        found = [seq for seq in settled if seq >= max(edits)][:1]
     else:
         found = settled[:1] if wish.from_start else settled
     if not found:
@@ -115,8 +120,10 @@ def _choose(
 def _edited(line: Line, content: str | None, spec: RunSpec) -> ev.Event:
     if isinstance(line, EventLine):
         event = line.event
+        if isinstance(event, ev.PromptReceived) and content is None:
+            return event.model_copy(update={"spec": spec})
         if content is None:
-            return event if not isinstance(event, ev.PromptReceived) else _begun(event, spec)
+            return event
         if isinstance(event, ev.ToolReturned):
             return event.model_copy(update={"content": content, "whole": None})
     what = line.event.type if isinstance(line, EventLine) else line.intent.type
@@ -124,7 +131,3 @@ def _edited(line: Line, content: str | None, spec: RunSpec) -> ev.Event:
         f"Record {line.seq} is a {what}; only what a tool returned can be edited.",
         hint="`artificer show` lists the records; --prompt changes the prompt.",
     )
-
-
-def _begun(event: ev.PromptReceived, spec: RunSpec) -> ev.PromptReceived:
-    return event.model_copy(update={"spec": spec})

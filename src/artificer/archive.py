@@ -1,0 +1,101 @@
+"""What a world keeps, and what can be told of it: nothing here asks a model or runs a tool."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from artificer.config import Config, load_config
+from artificer.core.state import RunState
+from artificer.errors import ConfigError, NotFoundError
+from artificer.ports import Provider, RunHead
+from artificer.runs import History, Run
+from artificer.runtime.load import first_spec, load
+from artificer.runtime.replay import Replay, replay
+from artificer.runtime.summary import Summary, summarise
+from artificer.runtime.verify import Verification, verify
+from artificer.wiring import Storage, build_mapper, memory_storage, open_storage
+
+
+class Archive:
+    """One project's journal and blobs, read."""
+
+    def __init__(self, config: Config, storage: Storage) -> None:
+        self.config = config
+        self._storage = storage
+
+    @classmethod
+    async def open(cls, config: Config | None = None) -> Self:
+        """Open the world of this project, as ``artificer.toml`` and the environment say."""
+        config = config or load_config()
+        return cls(config, await open_storage(config))
+
+    @classmethod
+    def in_memory(cls, config: Config | None = None) -> Self:
+        """A world that lives as long as the process."""
+        return cls(config or Config(), memory_storage())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the journal."""
+        if self._storage.close is not None:
+            await self._storage.close()
+
+    async def get(self, run_id: str) -> History:
+        """Read a run, with its records. Raises NotFoundError, TamperedError."""
+        loaded = await load(self._storage.journal, self._storage.blobs, run_id)
+        return History(self._run(run_id, loaded.state), loaded.lines)
+
+    async def runs(self) -> list[str]:
+        """The ids of all runs, oldest first."""
+        return [head.run for head in await self._heads()]
+
+    async def summaries(self, limit: int | None = None) -> list[Summary]:
+        """The newest ``limit`` runs (all for None), oldest first, from two records each."""
+        heads = await self._heads()
+        journal, blobs = self._storage.journal, self._storage.blobs
+        newest = heads if limit is None else heads[max(0, len(heads) - limit) :]
+        return [await summarise(journal, blobs, head) for head in newest]
+
+    async def find(self, word: str) -> str:
+        """Return the id of the one run that ``word`` begins, or of the newest for ``last``.
+
+        Raises:
+            NotFoundError: none does, or several do.
+        """
+        runs = await self.runs()
+        if word == "last" and runs:
+            return runs[-1]
+        found = [run for run in runs if run == word] or [r for r in runs if r.startswith(word)]
+        if len(found) == 1:
+            return found[0]
+        which = f"{len(found)} runs begin with" if found else "There is no run"
+        raise NotFoundError(f"{which} {word!r}.", hint="`artificer runs` lists them.")
+
+    async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
+        """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
+        journal, blobs = self._storage.journal, self._storage.blobs
+        provider = model or await self._recorded_provider(run_id)
+        return await replay(journal, blobs, run_id, provider)
+
+    async def verify(self) -> Verification:
+        """Check every record and every blob of the world (invariant 12)."""
+        return await verify(self._storage.journal, self._storage.blobs)
+
+    async def _heads(self) -> list[RunHead]:
+        """Every run with a record; one that was acquired and died before it wrote has none."""
+        return [head for head in await self._storage.journal.runs() if head.head.seq]
+
+    async def _recorded_provider(self, run_id: str) -> Provider | None:
+        spec = await first_spec(self._storage.journal, self._storage.blobs, run_id)
+        try:
+            return build_mapper(spec.provider, spec.wire, self.config) if spec else None
+        except ConfigError:
+            return None  # the replay says that requests were not recomputed
+
+    def _run(self, run_id: str, state: RunState) -> Run:
+        return Run(run_id, state, self._storage.blobs)
