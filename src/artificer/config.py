@@ -17,7 +17,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from artificer.contracts.definition import EffectClass, Risk
+from artificer.contracts.definition import EffectClass, Risk, Trust
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
@@ -53,8 +53,9 @@ class McpServerConfig(_Section):
     """Another MCP server: ``[mcp.servers.NAME]``, started by ``command`` or found at ``url``.
 
     Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``allow`` names the tools that
-    are taken; with none, only manifests use the server. ``effect``, ``risk`` and
-    ``human_approval`` are those of all its tools: what it says of them itself is not believed.
+    are taken; with none, only manifests use the server. ``effect``, ``risk``, ``human_approval``,
+    ``trust`` and ``sensitive`` are those of all its tools: what it says of them itself is not
+    believed.
     """
 
     command: tuple[str, ...] = ()
@@ -65,6 +66,8 @@ class McpServerConfig(_Section):
     effect: EffectClass = "once"
     risk: Risk = "low"
     human_approval: bool = False
+    trust: Trust = "untrusted"
+    sensitive: bool = False
     timeout_seconds: int = Field(default=60, gt=0, le=86_400)
     start_seconds: int = Field(default=30, gt=0, le=600)
 

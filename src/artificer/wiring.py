@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from artificer.config import Config, McpServerConfig, ProviderConfig
-from artificer.contracts.definition import Toolset, toolset
+from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.spec import RunKind
 from artificer.errors import ConfigError, NotFoundError
 from artificer.journal.memory import MemoryJournal
@@ -101,7 +101,7 @@ class ToolBox:
         """Raise ConfigError unless every tool of a recorded toolset is here, and still the same."""
         for tool in recorded.tools:
             here = self.toolset.get(tool.name)
-            if here != tool:
+            if here is None or here.contract != tool.contract:
                 what = "is not here" if here is None else "has changed since the run began"
                 raise ConfigError(
                     f"The tool {tool.name!r} {what}.",
@@ -126,6 +126,7 @@ def build_tools(
     functions: list[FunctionTool[..., Any]] = []
     executors: list[Executor] = []
     folders: list[str] = []
+    origins: dict[int, str] = {}
     for item in tools:
         if isinstance(item, FunctionTool):
             functions.append(item)
@@ -133,16 +134,30 @@ def build_tools(
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))
-                executors += _manifests(folder, storage, config, servers)
+                made = _manifests(folder, storage, config, servers)
+                origins.update(dict.fromkeys(map(id, made), str(folder)))
+                executors += made
         else:
             executors.append(item)
     if functions:
         executors.append(FunctionExecutor(functions))
     if KINDS[kind].makes_artifacts:
         executors.append(ArtifactExecutor(storage.blobs))
-    definitions = toolset(tuple(tool for executor in executors for tool in executor.tools))
+    definitions = toolset(
+        tuple(
+            _from(tool, origins.get(id(executor)))
+            for executor in executors
+            for tool in executor.tools
+        )
+    )
     by_name = {tool.name: executor for executor in executors for tool in executor.tools}
     return ToolBox(definitions, by_name, tuple(folders))
+
+
+def _from(tool: ToolDefinition, folder: str | None) -> ToolDefinition:
+    """The tool with its origin, for policy to see; that of a server's tool is the server."""
+    origin = tool.origin or (f"{tool.backend}:{folder}" if folder else tool.backend)
+    return tool.model_copy(update={"origin": origin})
 
 
 def build_servers(config: Config, storage: Storage) -> McpServers:
@@ -172,6 +187,8 @@ def _offer(name: str, server: McpServerConfig) -> Offer:
             effect=server.effect,
             risk=server.risk,
             human_approval=server.human_approval,
+            trust=server.trust,
+            sensitive=server.sensitive,
             timeout_ms=server.timeout_seconds * 1000,
         ),
         server.allow,

@@ -19,7 +19,12 @@ idempotency key; ``once`` may not, and is ``ambiguous``.
 """
 
 Risk = Literal["info", "low", "medium", "high", "critical"]
+Trust = Literal["trusted", "untrusted"]
+"""Whether what a tool returns may be taken for what its author meant it to return."""
+
 Backend = Literal["artifact", "browser", "command", "function", "http", "mcp", "session"]
+
+_FROM_OUTSIDE: frozenset[Backend] = frozenset({"browser", "http", "mcp"})
 
 DEFAULT_TIMEOUT_MS = 120_000
 """Wall time of one call, spawn, validation and output parsing included (seed 003)."""
@@ -31,6 +36,11 @@ class ToolDefinition(Value):
     Names are ours, any of ``[A-Za-z0-9_.-]``, at most 64 characters; each provider maps them to
     what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object. With
     ``human_approval`` a person is asked before every call that policy allows.
+
+    ``trust``, ``sensitive`` and ``origin`` are labels for the policy. What an ``untrusted`` tool
+    returns may have been written by anybody; a ``sensitive`` one reaches what such data must not
+    reach without a person's approval. ``origin`` says where the tool comes from, as
+    ``mcp:SERVER`` or ``command:FOLDER``.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -41,6 +51,14 @@ class ToolDefinition(Value):
     human_approval: bool = False
     timeout_ms: Annotated[int, Field(gt=0)] = DEFAULT_TIMEOUT_MS
     backend: Backend = "function"
+    trust: Trust = "trusted"
+    sensitive: bool = False
+    origin: str = ""
+
+    @property
+    def contract(self) -> ToolDefinition:
+        """The tool without its labels: what must stay the same while a run goes on."""
+        return self.model_copy(update={"trust": "trusted", "sensitive": False, "origin": ""})
 
 
 class Toolset(Value):
@@ -87,6 +105,11 @@ class ModelRequest(Value):
     tool_choice: ToolChoice
     max_tokens: int
     temperature: float | None = None
+
+
+def trust_of(backend: Backend, said: Trust | None = None) -> Trust:
+    """The trust of a tool whose author said this of it: what comes from outside has to earn it."""
+    return said or ("untrusted" if backend in _FROM_OUTSIDE else "trusted")
 
 
 def open_object(**properties: JsonObject) -> JsonObject:

@@ -18,6 +18,7 @@ from artificer.artifacts.ref import DeliverableStatus
 from artificer.core import events as ev
 from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
+from artificer.core.policy import Occasion
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
 from artificer.values.canon import digest_of
@@ -75,6 +76,7 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int) -> ev.CallsJudged
         made=state.artifacts,
         most=spec.limits.calls,
         stop=state.stop or "end_turn",
+        occasion=Occasion(kind=spec.kind, taint=state.taint),
     )
     return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
 

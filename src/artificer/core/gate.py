@@ -8,13 +8,15 @@ may change with a release, what was told to the model may not.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from artificer.artifacts import catalog
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.schema import compile_schema
-from artificer.core.policy import Policy, decide
+from artificer.core.policy import Decision, Occasion, Policy, decide
 from artificer.values.base import Digest, JsonObject, Problem, Value
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
@@ -60,13 +62,14 @@ def judge(
     made: tuple[ArtifactRef, ...],
     most: int,
     stop: StopReason,
+    occasion: Occasion | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge the calls of one turn, in order.
 
     ``made`` are the artifacts that exist; what earlier calls of the turn will make counts too.
     ``most`` is the number of calls that one turn may have. ``stop`` says why the reply ended:
     when that was its output limit or a refusal, no call of it can be trusted to be whole and
-    meant, and none runs.
+    meant, and none runs. ``occasion`` is what the policy knows of the run.
     """
     verdicts: list[Verdict] = []
     seen: set[str] = set()
@@ -78,7 +81,7 @@ def judge(
                 call, "invalid", f"Not run: one reply may hold at most {most} tool calls."
             )
         else:
-            verdict = _judge(call, toolset, policy, made, seen)
+            verdict = _judge(call, toolset, partial(decide, policy, occasion=occasion), made, seen)
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
             seen.add(verdict.digest)
             made = _with_pending(made, toolset.get(call.name), verdict.arguments)
@@ -89,7 +92,7 @@ def judge(
 def _judge(
     call: ToolUseBlock,
     toolset: Toolset,
-    policy: Policy,
+    rule: Callable[[ToolDefinition, JsonObject], Decision],
     made: tuple[ArtifactRef, ...],
     seen: set[str],
 ) -> Verdict:
@@ -109,7 +112,7 @@ def _judge(
     problems = _problems(tool, arguments, made)
     if problems:
         return _invalid(call, problems, text, digest)
-    decision = decide(policy, tool)
+    decision = rule(tool, arguments)
     if decision.decision == "deny":
         return _refuse(
             call,

@@ -25,6 +25,7 @@ from artificer.core.state import (
     Pending,
     Phase,
     RunState,
+    labelled,
     results_of,
     with_message,
 )
@@ -229,7 +230,7 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     call = _answered(_call_of(state, event.intent), event.status, event.content)
     if event.status == "ok":
         call = call.model_copy(update={"artifact": event.artifact})
-    return _if_settled(_with_call(_settle(state, event.intent), call))
+    return _if_settled(_with_call(labelled(_settle(state, event.intent), call), call))
 
 
 def _if_settled(state: RunState) -> Step:

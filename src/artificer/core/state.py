@@ -11,6 +11,7 @@ from artificer.core.budget import tokens_of
 from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
 from artificer.core.spec import RunSpec
+from artificer.core.taint import Taint, tainted
 from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock
@@ -58,7 +59,8 @@ class RunState(Value):
     ``history`` is the whole conversation and ``spec`` what was asked for; their digests stand for
     them in the state's own digest, so that it costs the same at turn 1,000 as at turn 10.
     ``stop`` is why the last reply ended; ``narrative_cut`` says that the kept one ended at its
-    output limit.
+    output limit. ``taint`` is the untrusted tool whose result ``history`` holds: whatever else
+    begins from this conversation begins with it.
     """
 
     phase: Phase = Phase.NEW
@@ -88,6 +90,7 @@ class RunState(Value):
     reason: FinishReason | None = None
     status: DeliverableStatus | None = None
     deliverable: Digest | None = None
+    taint: Taint | None = None
 
     @property
     def digest(self) -> str:
@@ -127,6 +130,12 @@ def with_message(state: RunState, message: Message) -> RunState:
             "context_tokens": state.context_tokens + tokens_of(body),
         }
     )
+
+
+def labelled(state: RunState, call: CallState) -> RunState:
+    """The state after a tool was performed, with the taint that its result brings."""
+    tool = state.given.tools().get(call.verdict.tool) if call.verdict else None
+    return state.model_copy(update={"taint": tainted(state.taint, tool, call.id)})
 
 
 def results_of(calls: tuple[CallState, ...]) -> Message:

@@ -22,7 +22,13 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from artificer.contracts.definition import DEFAULT_TIMEOUT_MS, EffectClass, Risk, ToolDefinition
+from artificer.contracts.definition import (
+    DEFAULT_TIMEOUT_MS,
+    EffectClass,
+    Risk,
+    ToolDefinition,
+    Trust,
+)
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.schema import MAX_PROBLEMS, pointer
 from artificer.errors import BugError, CanonicalError, places
@@ -78,6 +84,8 @@ def tool(
     description: str | None = None,
     effect: EffectClass = "once",
     risk: Risk = "low",
+    trust: Trust = "trusted",
+    sensitive: bool = False,
     timeout: float = DEFAULT_TIMEOUT_MS / 1000,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(
@@ -88,14 +96,17 @@ def tool(
     description: str | None = None,
     effect: EffectClass = "once",
     risk: Risk = "low",
+    trust: Trust = "trusted",
+    sensitive: bool = False,
     timeout: float = DEFAULT_TIMEOUT_MS / 1000,
 ) -> Any:
     """Make a function a tool; usable bare or with options.
 
     The schema comes from the type hints (``Annotated[int, Field(ge=1)]`` for constraints), the
-    description from the docstring's first paragraph. ``timeout`` is in seconds. A parameter
-    annotated ``Call`` receives the call, with its idempotency ``key``, and is not shown to the
-    model.
+    description from the docstring's first paragraph. ``timeout`` is in seconds. ``trust`` is
+    "untrusted" for what returns other people's words, ``sensitive`` is for what such words must
+    not reach unasked. A parameter annotated ``Call`` receives the call, with its idempotency
+    ``key``, and is not shown to the model.
 
     An ``async def`` runs in the event loop and is cancelled when its time is up: it must not block,
     nor swallow the cancellation. A ``def`` runs in a forked process of its own, which is killed
@@ -117,6 +128,8 @@ def tool(
             input_schema=signature.schema,
             effect=effect,
             risk=risk,
+            trust=trust,
+            sensitive=sensitive,
             timeout_ms=round(timeout * 1000),
         )
         return FunctionTool(function, definition, signature)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from artificer.contracts.addresses import ip_of, is_host
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.definition import EffectClass, ToolDefinition, open_object
+from artificer.contracts.definition import EffectClass, ToolDefinition, open_object, trust_of
 from artificer.contracts.keys.browser import Action, BrowserKeys, BrowserScopeKeys
 from artificer.contracts.keys.manifest import ManifestKeys, ToolKeys
 from artificer.contracts.scope import host_matches
@@ -78,6 +78,8 @@ def _definition(tool: ToolKeys, browser: BrowserKeys, action: Action) -> ToolDef
         human_approval=asked or tool.human_approval,
         timeout_ms=seconds * 1000,
         backend="browser",
+        trust=trust_of("browser", tool.trust),
+        sensitive=tool.sensitive,
     )
 
 

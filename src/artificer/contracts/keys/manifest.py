@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from artificer.contracts.arguments.types import Argument
-from artificer.contracts.definition import EffectClass, Risk
+from artificer.contracts.definition import EffectClass, Risk, Trust
 from artificer.contracts.keys.browser import BrowserKeys
 from artificer.contracts.keys.http import HttpKeys, McpKeys
 from artificer.contracts.keys.session import SessionKeys
@@ -84,6 +84,8 @@ class ToolKeys(Value):
     timeout_seconds: Annotated[int, Field(gt=0, le=MAX_TIMEOUT_SECONDS)] = 60
     risk_tier: Risk = "low"
     human_approval: bool = False
+    trust: Trust | None = None
+    sensitive: bool = False
     effect: EffectClass = "once"
     dispatch: Literal["exec", "callback"] = "exec"
     mode: Literal["oneshot", "session", "browser"] | None = None

@@ -17,7 +17,7 @@ from artificer.contracts.command.read import (
     literal_placeholders,
     read_groups,
 )
-from artificer.contracts.definition import Backend, ToolDefinition
+from artificer.contracts.definition import Backend, ToolDefinition, trust_of
 from artificer.contracts.http.envelope import http_output_schema
 from artificer.contracts.http.template import HttpTemplate, read_template
 from artificer.contracts.keys.browser import BrowserKeys
@@ -105,6 +105,9 @@ class Manifest(Value):
             human_approval=self.tool.human_approval,
             timeout_ms=self.tool.timeout_seconds * 1000,
             backend=self.backend,
+            trust=trust_of(self.backend, self.tool.trust),
+            sensitive=self.tool.sensitive,
+            origin="" if self.mcp is None else f"mcp:{self.mcp.server}",
         )
 
     @property

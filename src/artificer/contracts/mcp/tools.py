@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
+from artificer.contracts.definition import EffectClass, Risk, ToolDefinition, Trust
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, Text, Value
@@ -45,6 +45,8 @@ class Contract(Value):
     effect: EffectClass = "once"
     risk: Risk = "low"
     human_approval: bool = False
+    trust: Trust = "untrusted"
+    sensitive: bool = False
     timeout_ms: int = 60_000
 
 
@@ -80,6 +82,9 @@ def adopt(server: str, facts: RemoteFacts, contract: Contract) -> RemoteTool:
         human_approval=contract.human_approval,
         timeout_ms=contract.timeout_ms,
         backend="mcp",
+        trust=contract.trust,
+        sensitive=contract.sensitive,
+        origin=f"mcp:{server}",
     )
     return RemoteTool(remote=facts.name, definition=definition, output_schema=output)
 

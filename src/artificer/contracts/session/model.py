@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from artificer.contracts.arguments.check import Fault, argument_faults
 from artificer.contracts.arguments.types import Argument, schema_of
-from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import ToolDefinition, trust_of
 from artificer.contracts.keys.manifest import ManifestKeys, ToolKeys
 from artificer.contracts.keys.session import SessionCommandKeys, SessionKeys
 from artificer.contracts.scope import Scope
@@ -160,4 +160,6 @@ def _definition(
         human_approval=command.human_approval or tool.human_approval,
         timeout_ms=seconds * 1000,
         backend="session",
+        trust=trust_of("session", tool.trust),
+        sensitive=tool.sensitive,
     )

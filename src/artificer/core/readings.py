@@ -1,0 +1,119 @@
+"""What a text may be taken for by a program that gets it.
+
+A rule that names ``/etc/passwd`` is meant for every way to write it. A text of a model therefore
+has several readings: as it stands, without Unicode's disguises, with percent signs decoded, as the
+path it leads to. Who compares says what it takes: that one reading matches, or that all do.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from urllib.parse import unquote
+
+from artificer.contracts.schema import Schema
+from artificer.errors import ToolDefinitionError
+
+_DECODINGS = 3
+"""Percent signs hide behind percent signs; more often than this nobody decodes them."""
+
+_SPACES = re.compile(r"\s+")
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+_LONGEST_NUMBER = 64
+
+
+def plain(text: str) -> str:
+    """The text in Unicode's compatibility form, with no invisible characters and single spaces."""
+    folded = unicodedata.normalize("NFKC", text)
+    if not folded.isascii() or not folded.isprintable():
+        folded = _SPACES.sub(" ", folded)
+        folded = "".join(c for c in folded if unicodedata.category(c)[0] != "C")
+        folded = unicodedata.normalize("NFKC", folded)
+    return _SPACES.sub(" ", folded).strip()
+
+
+def readings(text: str) -> tuple[str, ...]:
+    """Every reading of a text, the text itself first."""
+    found = [text, plain(text)]
+    for _ in range(_DECODINGS):
+        decoded = plain(unquote(found[-1]))
+        if decoded == found[-1]:
+            break
+        found.append(decoded)
+    found += [_path(reading) for reading in found]
+    return tuple(dict.fromkeys(found))
+
+
+def _path(text: str) -> str:
+    """Where a text leads if it is a path or an address; the text itself if nothing in it moves."""
+    slashed = text.replace("\\", "/")
+    scheme = _SCHEME.match(slashed)
+    start = scheme.end() if scheme else 0
+    steps = slashed[start:].split("/")
+    if not any(step in ("", ".", "..") for step in steps[1 if steps[0] == "" else 0 :]):
+        return slashed
+    kept: list[str] = []
+    for step in steps:
+        if step == ".." and kept and kept[-1] != "..":
+            kept.pop()
+        elif step not in ("", ".") and not (step == ".." and steps[0] == ""):
+            kept.append(step)
+    root = "/" if steps[0] == "" else ""
+    return slashed[:start] + root + "/".join(kept)
+
+
+def number(text: str) -> Decimal | None:
+    """The number that a text may be taken for, whichever way it is written; None for none."""
+    text = plain(text)
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        try:
+            value = Decimal(int(text, 0))
+        except ValueError:
+            return None
+    return value if value.is_finite() else None
+
+
+@lru_cache(maxsize=512)
+def glob(pattern: str, *, crossing: bool) -> str:
+    """The regular expression of a glob: ``*`` is any text within one step of a path, ``**`` any
+    text, ``?`` one character. With ``crossing``, ``*`` and ``?`` stand for slashes too.
+    """
+    one = "." if crossing else "[^/]"
+    words = {"*": f"{one}*", "?": one}
+    parts = re.split(r"(\*+|\?)", pattern)
+    body = "".join(words.get(p) or (".*" if p[:1] == "*" else _literal(p)) for p in parts)
+    return f"(?s:{body})"
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
+
+
+@lru_cache(maxsize=1024)
+def _engine(expression: str) -> Schema:
+    return Schema({"type": "string", "pattern": expression})
+
+
+def compiles(expression: str) -> bool:
+    """Whether the linear engine can read a regular expression."""
+    try:
+        _engine(expression)
+    except ToolDefinitionError:
+        return False
+    return True
+
+
+def found(expression: str, text: str) -> bool:
+    """Whether a regular expression matches somewhere in a text, in time linear in its length."""
+    return not _engine(expression).problems(text)
+
+
+def whole(expression: str) -> str:
+    """The expression that matches where this one matches a text from its beginning to its end."""
+    return f"^(?:{expression})$"
