@@ -84,6 +84,18 @@ class McpConfig(_Section):
     servers: Mapping[ServerName, McpServerConfig] = Field(default_factory=dict)
 
 
+class SandboxConfig(_Section):
+    """``[sandbox]``: what holds the programs of manifests, and what it grants them.
+
+    ``off`` is none, ``auto`` one that works here, if any does, ``required`` one or no run at all.
+    """
+
+    mode: Literal["off", "auto", "required"] = "off"
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    network: bool = False
+
+
 class Config(_Section):
     """All settings. Paths are absolute or relative to the working directory."""
 
@@ -99,6 +111,7 @@ class Config(_Section):
     providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
     mcp: McpConfig = McpConfig()
+    sandbox: SandboxConfig = SandboxConfig()
 
     @property
     def project_folder(self) -> Path:

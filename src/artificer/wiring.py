@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from artificer.config import Config, McpServerConfig, ProviderConfig
+from artificer.config import FILE_NAME, Config, McpServerConfig, ProviderConfig
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.spec import RunKind
 from artificer.errors import ConfigError, NotFoundError
@@ -33,6 +33,7 @@ from artificer.values.model import ToolChoice
 if TYPE_CHECKING:
     from artificer.tools.command import CommandTool
     from artificer.tools.mcp_servers import McpServers, Offer
+    from artificer.tools.sandbox.sandbox import Grants
 
 BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
 """Providers that need no ``[providers.NAME]`` section."""
@@ -208,8 +209,9 @@ def _manifests(
     by_backend: defaultdict[str, list[CommandTool]] = defaultdict(list)
     for tool in tools:
         by_backend[tool.manifest.backend].append(tool)
+    grants = _grants(config)
     commands = CommandExecutor(
-        by_backend["command"], blobs=storage.blobs, evidence=storage.evidence
+        by_backend["command"], blobs=storage.blobs, evidence=storage.evidence, grants=grants
     )
     executors: list[Executor] = [commands]
     if by_backend["http"]:
@@ -221,7 +223,7 @@ def _manifests(
         from artificer.tools.session import SessionExecutor
 
         sessions = [tool.manifest for tool in by_backend["session"]]
-        executors.append(SessionExecutor(sessions, blobs=storage.blobs))
+        executors.append(SessionExecutor(sessions, blobs=storage.blobs, grants=grants))
     if by_backend["browser"]:
         from artificer.tools.browser import BrowserExecutor
 
@@ -231,6 +233,20 @@ def _manifests(
         servers = servers or build_servers(config, storage)
         executors += servers.wanted([tool.manifest for tool in by_backend["mcp"]])
     return executors
+
+
+def _grants(config: Config) -> Grants:
+    """What a sandbox lets programs do; the configuration itself is never theirs to write."""
+    from artificer.tools.sandbox.sandbox import Grants
+
+    wanted = config.sandbox
+    return Grants(
+        mode=wanted.mode,
+        writable=wanted.writable,
+        readable=wanted.readable,
+        network=wanted.network,
+        kept=(Path(FILE_NAME).absolute(),),
+    )
 
 
 def split_model(model: str) -> tuple[str, str]:

@@ -39,6 +39,30 @@ def server_url(shell: Shell) -> str:
     return (shell.cwd / "artificer.toml").read_text("utf-8").split('base_url = "')[1].split('"')[0]
 
 
+@pytest.mark.req("sandbox-doctor")
+async def test_doctor_says_which_sandboxes_there_are_and_which_one_is_used(shell: Shell) -> None:
+    shell.configure("http://127.0.0.1:9")
+    found = {f["what"]: f for f in (await shell.run("doctor", "--json")).json()}
+    assert found["sandbox"]["detail"] == "mode off: none"
+    working = [n for n in ("bubblewrap", "landlock") if found[f"sandbox {n}"]["ok"]]
+    shell.configure("http://127.0.0.1:9", '[sandbox]\nmode = "required"\nnetwork = true\n')
+    result = await shell.run("doctor", "--json")
+    sandbox = {f["what"]: f for f in result.json()}["sandbox"]
+    assert sandbox["detail"] == f"mode required: {working[0] if working else 'none'}"
+    assert sandbox["ok"] is bool(working)
+    assert result.code == (0 if working else 1)
+
+
+@pytest.mark.req("sandbox-doctor")
+async def test_a_sandbox_that_is_missing_is_named_with_what_installs_it(shell: Shell) -> None:
+    """On a path without bubblewrap; the interpreter is found by its own path."""
+    shell.configure("http://127.0.0.1:9")
+    result = await shell.run("doctor", "--json", env={"PATH": "/nowhere"})
+    found = {f["what"]: f for f in result.json()}
+    assert found["sandbox bubblewrap"]["ok"] is None
+    assert found["sandbox bubblewrap"]["hint"] == "apt install bubblewrap"
+
+
 @pytest.mark.req("cli-doctor-ask")
 async def test_asked_models_answer_or_are_named(shell: Shell) -> None:
     async with StrictServer(Says("ready")) as server:

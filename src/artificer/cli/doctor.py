@@ -26,6 +26,7 @@ EXTRAS = {
     "charts": ("vl-convert-python", "vl_convert"),
     "http": ("httpcore2", "httpcore2"),
     "mcp": ("mcp", "mcp"),
+    "sandbox": ("landlockpy", "landlockpy"),
 }
 """Each extra: the distribution that it installs, and the module that is imported."""
 
@@ -60,7 +61,7 @@ def command(settings: Settings, ask: bool, model: tuple[str, ...], as_json: bool
       artificer doctor --model openai/gpt-5-mini
     """
     config = configuration(settings)
-    findings = [*_program(), *_places(config), *_providers(config)]
+    findings = [*_program(), *_places(config), *_sandboxes(config), *_providers(config)]
     findings += drive(lambda: _asked(config, _candidates(config, ask, model)))
     if as_json:
         out_json([asdict(finding) for finding in findings])
@@ -107,6 +108,19 @@ def _places(config: Config) -> list[Finding]:
         Finding("project", True, str(config.project_folder)),
         Finding("journal", ok, detail),
     ]
+
+
+def _sandboxes(config: Config) -> list[Finding]:
+    """Each sandbox, and the one that the programs of manifests would run in."""
+    from artificer.tools.sandbox.sandbox import choose, findings
+
+    wanted = config.sandbox
+    found = [Finding(f"sandbox {f.name}", f.works or None, f.detail, f.hint) for f in findings()]
+    choice = choose(wanted.mode, wanted.network, findings())
+    used = choice.name if choice else "none"
+    ok = (choice is not None or None) if wanted.mode != "required" else choice is not None
+    hint = "[sandbox] mode in artificer.toml" if wanted.mode == "off" else ""
+    return [*found, Finding("sandbox", ok, f"mode {wanted.mode}: {used}", hint)]
 
 
 def _providers(config: Config) -> list[Finding]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from artificer.contracts.arguments.bind import Bound
@@ -23,11 +24,13 @@ from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.capture import Capture
-from artificer.tools.command_output import Outcome, judge_output, keep_output
+from artificer.tools.command_output import Outcome, Start, judge_output, keep_output
 from artificer.tools.confine import file_problems
 from artificer.tools.evidence import call_folder, scan_id_of
 from artificer.tools.process import Finished, run_process
 from artificer.tools.refusal import refuse
+from artificer.tools.sandbox.finding import SandboxFinding
+from artificer.tools.sandbox.sandbox import Grants, Sandbox
 from artificer.values.base import Problem
 from artificer.values.blocks import CallStatus
 
@@ -85,14 +88,18 @@ class CommandExecutor:
         env_allow: Iterable[str] = (),
         blobs: BlobStore | None = None,
         evidence: Path | None = None,
+        grants: Grants | None = None,
+        sandboxes: Sequence[SandboxFinding] | None = None,
     ) -> None:
         """``cwd`` is the folder they run in, and that path arguments cannot leave (default: the
         current one). ``env_allow`` names further variables that programs may see. Output that is
         too long for an envelope is kept in ``blobs``, if there are any. ``evidence`` is where
-        calls that need a folder of their own get it (default: a temporary folder).
+        calls that need a folder of their own get it (default: a temporary folder). ``grants`` is
+        what a sandbox lets them do (default: there is none), ``sandboxes`` those to choose from.
 
         Tools that are only declared (``dispatch = "callback"``) are left out. Raises
-        ToolDefinitionError when two tools share a name.
+        ToolDefinitionError when two tools share a name, and ConfigError when a tool's sandbox
+        cannot be had.
         """
         self._tools = {
             tool.manifest.tool.name: tool
@@ -103,6 +110,9 @@ class CommandExecutor:
             tuple(t.definition for t in tools if t.manifest.tool.dispatch != "callback")
         ).tools
         self._cwd = (cwd or Path.cwd()).resolve()
+        self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
+        for tool in self._tools.values():
+            self._sandbox.check(tool.manifest.tool)
         self._env = child_environment(os.environ, env_allow)
         self._blobs = blobs
         self._evidence = evidence
@@ -155,19 +165,13 @@ class CommandExecutor:
         ends = time.monotonic() + call.definition.timeout_ms / 1000
         with Capture(self._spill(tool)) as stdout:
             try:
-                finished = await run_process(
-                    plan.argv,
-                    env=plan.env,
-                    cwd=self._cwd,
-                    seconds=call.definition.timeout_ms / 1000,
-                    limits=tool.manifest.tool.limits,
-                    stdout=stdout,
-                )
+                start, sandbox = self._starter(tool, plan)
+                seconds = call.definition.timeout_ms / 1000
+                finished = await start(plan.argv, seconds=seconds, stdout=stdout)
             except OSError as error:
                 fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
                 return _not_started(call, plan, timestamp, fault)
             if finished.exit_code is None:
-                seconds = call.definition.timeout_ms / 1000
                 outcome = Outcome("timeout", f"the program did not end within {seconds:g} s")
             else:
                 left = max(1.0, ends - time.monotonic())
@@ -176,8 +180,7 @@ class CommandExecutor:
                     tool.manifest,
                     tool.program(script) if script else None,
                     plan.output_file,
-                    plan.env,
-                    self._cwd,
+                    start,
                     finished,
                     stdout,
                     left,
@@ -185,7 +188,25 @@ class CommandExecutor:
             blobs: tuple[str, ...] = ()
             if self._blobs is not None and _is_kept(tool.manifest, finished):
                 blobs = await asyncio.to_thread(keep_output, stdout, self._blobs)
-        return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs)
+        return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs, sandbox)
+
+    def _starter(self, tool: CommandTool, plan: Plan) -> tuple[Start, str | None]:
+        """What starts a call's programs, and the name of the sandbox that it starts them in."""
+        confinement = self._sandbox.confine(
+            tool.manifest.tool,
+            plan.argv[0],
+            plan.env,
+            manifest=Path(tool.file),
+            writable=[plan.folder] if plan.folder else [],
+        )
+        start = partial(
+            run_process,
+            env=plan.env,
+            cwd=self._cwd,
+            limits=tool.manifest.tool.limits,
+            confinement=confinement,
+        )
+        return start, confinement.name
 
     def _tool(self, call: Call) -> CommandTool:
         tool = self._tools.get(call.definition.name)
@@ -260,6 +281,7 @@ def _receipt(
     finished: Finished,
     outcome: Outcome,
     blobs: tuple[str, ...],
+    sandbox: str | None,
 ) -> Receipt:
     parsed: Parsed | None = outcome.parsed
     envelope = Envelope(
@@ -278,6 +300,7 @@ def _receipt(
         output_file=outcome.output_file,
         output_blobs=blobs,
         notes=plan.notes,
+        sandbox=sandbox,
     )
     write = content_of if manifest.output.envelope else bare_content_of
     return Receipt(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,11 @@ from artificer.contracts.command.output_formats import read_json
 from artificer.contracts.manifest.model import Manifest
 from artificer.ports import BlobStore
 from artificer.tools.capture import HEAD_BYTES, Capture
-from artificer.tools.process import Finished, run_process
+from artificer.tools.process import Finished
 from artificer.values.text import clip
+
+Start = Callable[..., Awaitable[Finished]]
+"""``run_process`` with all that a call's programs have in common."""
 
 _NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -40,16 +43,15 @@ async def judge_output(
     manifest: Manifest,
     parser: str | None,
     output_file: Path | None,
-    env: Mapping[str, str],
-    cwd: Path,
+    start: Start,
     finished: Finished,
     stdout: Capture,
     seconds: float,
 ) -> Outcome:
     """Say what became of a run that ended by itself.
 
-    ``parser`` is the manifest's own, if it has one, and gets ``seconds``. What the program wrote
-    into ``output_file`` is read in the place of its standard output.
+    ``parser`` is the manifest's own, if it has one; ``start`` starts it, for ``seconds``. What the
+    program wrote into ``output_file`` is read in the place of its standard output.
     """
     if finished.exit_code not in manifest.success_exit:
         return Outcome("error")
@@ -61,7 +63,7 @@ async def judge_output(
         if written is None:
             await asyncio.to_thread(_write, output_file, stdout)
         argv = (parser, str(output_file))
-        parsed: Parsed | None = await _run_parser(argv, manifest, env, cwd, seconds)
+        parsed: Parsed | None = await _run_parser(argv, manifest, start, seconds)
         written = str(output_file)
     else:
         parsed = parse_output(rule, text, complete=complete)
@@ -75,15 +77,12 @@ async def judge_output(
 async def _run_parser(
     argv: tuple[str, ...],
     manifest: Manifest,
-    env: Mapping[str, str],
-    cwd: Path,
+    start: Start,
     seconds: float,
 ) -> Parsed:
-    """Run the manifest's own parser, with the program's limits; it prints JSON."""
+    """Run the manifest's own parser, held as the program was; it prints JSON."""
     try:
-        finished = await run_process(
-            argv, env=env, cwd=cwd, seconds=seconds, limits=manifest.tool.limits
-        )
+        finished = await start(argv, seconds=seconds)
     except OSError as error:
         return Parsed(fault=f"the parser could not be started: {error.strerror or error}")
     if finished.exit_code is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -19,6 +19,7 @@ from artificer.contracts.session.line import matches
 from artificer.contracts.session.terminal_text import last_line, plain, without_echo
 from artificer.ports import BlobStore, Receipt
 from artificer.tools.capture import Capture
+from artificer.tools.sandbox.confinement import Confinement
 from artificer.tools.terminal import SETTLE, Terminal
 from artificer.values.blocks import CallStatus
 from artificer.values.text import head_and_tail
@@ -39,6 +40,8 @@ class Program:
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
+    confine: Callable[[], Confinement]
+    """What holds it. Raises OSError when there is no such program."""
 
 
 class _Pause(Enum):
@@ -162,7 +165,11 @@ class Conversation:
         said.started = True
         try:
             terminal = Terminal.start(
-                program.argv, env=program.env, cwd=program.cwd, limits=program.tool.limits
+                program.argv,
+                env=program.env,
+                cwd=program.cwd,
+                limits=program.tool.limits,
+                confinement=program.confine(),
             )
         except OSError as error:
             said.outcome = "error"

@@ -14,6 +14,14 @@ from artificer.contracts.keys.manifest import LimitKeys
 
 _MIB = 1024 * 1024
 
+_OPTIONS = {
+    resource.RLIMIT_AS: "--as",
+    resource.RLIMIT_CPU: "--cpu",
+    resource.RLIMIT_NOFILE: "--nofile",
+    resource.RLIMIT_FSIZE: "--fsize",
+}
+"""The options of prlimit(1)."""
+
 
 def set_limits(pid: int, limits: LimitKeys | None) -> None:
     """Limit a child of ours, and whatever it starts from then on.
@@ -29,6 +37,21 @@ def set_limits(pid: int, limits: LimitKeys | None) -> None:
             if hard != resource.RLIM_INFINITY:
                 most = min(most, hard)
             resource.prlimit(pid, kind, (most, most))
+
+
+def limits_command(limits: LimitKeys | None) -> list[str]:
+    """The beginning of a command that sets limits on the rest of it; nothing where there are none.
+
+    A limit that we are held to ourselves stays.
+    """
+    wanted = _wanted(limits) if limits is not None else {}
+    options = []
+    for kind, most in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        options.append(
+            f"{_OPTIONS[kind]}={most if hard == resource.RLIM_INFINITY else min(most, hard)}"
+        )
+    return ["prlimit", *options, "--"] if options else []
 
 
 def _wanted(limits: LimitKeys) -> dict[int, int]:

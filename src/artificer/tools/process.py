@@ -14,8 +14,8 @@ from pathlib import Path
 from artificer.contracts.command.envelope import Stream
 from artificer.contracts.keys.manifest import LimitKeys
 from artificer.tools.capture import Capture
-from artificer.tools.limits import set_limits
 from artificer.tools.pipes import PipeReader
+from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
 from artificer.tools.tree import MARK, ProcessTree, exit_of
 
 DRAIN_GRACE = 0.2
@@ -42,6 +42,7 @@ async def run_process(
     seconds: float,
     limits: LimitKeys | None = None,
     stdout: Capture | None = None,
+    confinement: Confinement = UNCONFINED,
 ) -> Finished:
     """Run a program to its end, or until its time is up.
 
@@ -49,19 +50,19 @@ async def run_process(
     returns when the program has exited, even if something it left behind still holds its output;
     that, and at a timeout or a cancellation the program with all its descendants, is ended first.
     ``limits`` hold for it and, each for itself, for its children. ``stdout`` is where its output
-    goes, for a caller who wants all of it.
+    goes, for a caller who wants all of it. ``confinement`` is the sandbox that holds it.
 
     Raises OSError when the program cannot be started.
     """
     started = time.monotonic()
     outputs = (stdout or Capture(), Capture())
     mark = secrets.token_hex(8)
-    process, descriptors = _start(argv, {**env, MARK: mark}, cwd)
+    env = {**env, **confinement.env, MARK: mark}
+    process, descriptors = _start(argv, env, cwd, limits, confinement)
     tree = ProcessTree(process.pid, mark)
     readers = [PipeReader(d, out.take) for d, out in zip(descriptors, outputs, strict=True)]
     exited, left_behind = False, 0
     try:
-        set_limits(process.pid, limits)
         async with asyncio.timeout(seconds):
             await exit_of(process.pid)
             exited = True
@@ -82,7 +83,7 @@ async def run_process(
         stderr=outputs[1].stream(),
         output_hash=outputs[0].digest,
         duration_ms=round((time.monotonic() - started) * 1000),
-        left_behind=left_behind,
+        left_behind=0 if confinement.ends_all else left_behind,
     )
 
 
@@ -95,7 +96,11 @@ async def _end(tree: ProcessTree) -> int:
 
 
 def _start(
-    argv: Sequence[str], env: Mapping[str, str], cwd: Path
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    limits: LimitKeys | None,
+    confinement: Confinement,
 ) -> tuple[subprocess.Popen[bytes], tuple[int, int]]:
     """Start the program; return it with the descriptors of its standard output and error.
 
@@ -104,9 +109,10 @@ def _start(
     """
     out_readable, out_writable = os.pipe()
     err_readable, err_writable = os.pipe()
-    try:
-        process = subprocess.Popen(
-            argv,
+
+    def spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
             env=env,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -114,6 +120,9 @@ def _start(
             stderr=err_writable,
             start_new_session=True,
         )
+
+    try:
+        process = confinement.start(argv, spawn, limits)
     except (OSError, ValueError):
         os.close(out_readable)
         os.close(err_readable)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shlex
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from artificer.contracts.definition import ToolDefinition
@@ -17,6 +18,8 @@ from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.command import child_environment
 from artificer.tools.conversation import Conversation, Program
 from artificer.tools.refusal import refuse
+from artificer.tools.sandbox.finding import SandboxFinding
+from artificer.tools.sandbox.sandbox import Grants, Sandbox
 
 TERMINAL = {"TERM": "dumb", "PAGER": "cat", "HISTFILE": "/dev/null"}
 """What programs are told of their terminal: it has no colours, and nobody pages through it."""
@@ -35,13 +38,18 @@ class SessionExecutor:
         cwd: Path | None = None,
         env_allow: Iterable[str] = (),
         blobs: BlobStore | None = None,
+        grants: Grants | None = None,
+        sandboxes: Sequence[SandboxFinding] | None = None,
     ) -> None:
         """``cwd`` is the folder that programs run in (default: the current one). ``env_allow``
         names further variables that they may see. Long output is kept in ``blobs``, if there are
-        any. Raises ToolDefinitionError when two tools share a name.
+        any. ``grants`` is what a sandbox lets them do (default: there is none), ``sandboxes``
+        those to choose from. Raises ToolDefinitionError when two tools share a name, and
+        ConfigError when a tool's sandbox cannot be had.
         """
         self._env = {**child_environment(os.environ, env_allow), **TERMINAL}
         self._cwd = (cwd or Path.cwd()).resolve()
+        self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
         self._blobs = blobs
         found: list[tuple[Program, SessionCommand]] = []
         for manifest in manifests:
@@ -92,10 +100,13 @@ class SessionExecutor:
     def _program(self, manifest: Manifest) -> Program:
         if manifest.session is None:
             raise BugError(f"The tool {manifest.tool.name!r} is no session.")
+        self._sandbox.check(manifest.tool)
+        argv = tuple(shlex.split(manifest.session.startup_command))
         return Program(
             tool=manifest.tool,
             keys=manifest.session,
-            argv=tuple(shlex.split(manifest.session.startup_command)),
+            argv=argv,
             env=self._env,
             cwd=self._cwd,
+            confine=partial(self._sandbox.confine, manifest.tool, argv[0], self._env),
         )

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from artificer.contracts.keys.manifest import LimitKeys
 from artificer.tools.capture import Capture
-from artificer.tools.limits import set_limits
 from artificer.tools.pipes import PipeReader
+from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
 from artificer.tools.tree import MARK, ProcessTree, exit_of
 
 SETTLE = 0.05
@@ -62,17 +62,24 @@ class Terminal:
 
     @classmethod
     def start(
-        cls, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, limits: LimitKeys
+        cls,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        limits: LimitKeys,
+        confinement: Confinement = UNCONFINED,
     ) -> Terminal:
         """Start a program. Raises OSError when that cannot be done."""
+        env = {**env, **confinement.env}
         if not _is_there(argv[0], env, cwd):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
         ours, theirs = os.openpty()
         mark = secrets.token_hex(8)
-        try:
-            _set_up(theirs)
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _ATTACH, *argv],
+
+        def spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _ATTACH, *command],
                 env={**env, MARK: mark},
                 cwd=cwd,
                 stdin=theirs,
@@ -80,12 +87,15 @@ class Terminal:
                 stderr=theirs,
                 start_new_session=True,
             )
+
+        try:
+            _set_up(theirs)
+            process = confinement.start(argv, spawn, limits)
         except (OSError, ValueError, termios.error):
             os.close(ours)
             raise
         finally:
             os.close(theirs)
-        set_limits(process.pid, limits)
         return cls(process, ours, mark)
 
     @property

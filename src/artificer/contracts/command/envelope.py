@@ -42,7 +42,7 @@ class Envelope(Value):
     counts the processes it left running, which have been ended. ``scan_id`` is the id that the
     program was given of this call. ``output_file`` is the file that it wrote for us, and
     ``output_blobs`` are its standard output, whole and in pieces, when it is more than is kept
-    here. ``notes`` say what was changed of the arguments.
+    here. ``notes`` say what was changed of the arguments. ``sandbox`` is what held the program.
     """
 
     status: EnvelopeStatus
@@ -60,6 +60,7 @@ class Envelope(Value):
     output_file: str | None = None
     output_blobs: tuple[Digest, ...] = ()
     notes: tuple[str, ...] = ()
+    sandbox: str | None = None
 
     def to_text(self) -> str:
         """The evidence of a receipt: canonical JSON, its streams shortened."""

@@ -1,7 +1,7 @@
 """What a manifest may say: the sections and keys of a ``*.clad.toml`` file, with their types.
 
 The format is ToolClad's (``docs/manifests.md``). ``effect``, ``limits``,
-``success_exit``, ``[[examples]]`` and groups in ``exec`` are ours.
+``sandbox``, ``success_exit``, ``[[examples]]`` and groups in ``exec`` are ours.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ PLACES = ("_scan_id", "_evidence_dir", "_output_file")
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(gt=0, le=MAX_SAFE_INTEGER)]
+InnerPath = Annotated[str, Field(pattern=r"^(\.|[^/~.\x00][^/\x00]*(/[^/.\x00][^/\x00]*)*)$")]
+"""A path below a folder, or the folder: no part of it begins with a dot, but for ``.`` alone."""
+
 SafeInteger = Annotated[int, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
 
 
@@ -74,6 +77,19 @@ class LimitKeys(Value):
     file_mb: Count | None = None
 
 
+class SandboxKeys(Value):
+    """``[tool.sandbox]``: less than the operator grants, never more.
+
+    With ``required`` the program is not run without a sandbox. Without ``network`` it has none.
+    ``writable`` names the folders that it writes in, below the one that it runs in; everything
+    that is granted when it is not given.
+    """
+
+    required: bool = False
+    network: bool = True
+    writable: tuple[InnerPath, ...] | None = None
+
+
 class ToolKeys(Value):
     """``[tool]``"""
 
@@ -92,6 +108,7 @@ class ToolKeys(Value):
     cedar: CedarKeys = CedarKeys()
     evidence: EvidenceKeys = EvidenceKeys()
     limits: LimitKeys = LimitKeys()
+    sandbox: SandboxKeys = SandboxKeys()
 
 
 class ConditionalKeys(Value):

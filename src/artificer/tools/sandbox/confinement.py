@@ -1,0 +1,67 @@
+"""How a program is started: as it is, or held by a sandbox."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Protocol
+
+from artificer.contracts.keys.manifest import LimitKeys
+from artificer.tools.limits import set_limits
+
+Spawn = Callable[[Sequence[str]], "subprocess.Popen[bytes]"]
+"""Starts a command in a session of its own, its streams and its environment already chosen."""
+
+
+class Confinement(Protocol):
+    """What holds the programs of one call. ``env`` is put over their environment."""
+
+    @property
+    def name(self) -> str | None:
+        """The sandbox's name; None when there is none."""
+        ...
+
+    @property
+    def ends_all(self) -> bool:
+        """Whether the kernel ends all that a program left, at the moment when it ends itself."""
+        ...
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Variables that must be as the sandbox has them."""
+        ...
+
+    def start(
+        self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None
+    ) -> subprocess.Popen[bytes]:
+        """Start a program with its limits. Raises OSError when that cannot be done."""
+        ...
+
+
+class Unconfined:
+    """No sandbox: a program may do what we may."""
+
+    name = None
+    ends_all = False
+    env: Mapping[str, str] = MappingProxyType({})
+
+    def start(
+        self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None
+    ) -> subprocess.Popen[bytes]:
+        """Start a program with its limits."""
+        return limited(spawn(argv), limits)
+
+
+UNCONFINED = Unconfined()
+
+
+def limited(process: subprocess.Popen[bytes], limits: LimitKeys | None) -> subprocess.Popen[bytes]:
+    """Set the limits of a program that has just been started; if that fails, it is ended."""
+    try:
+        set_limits(process.pid, limits)
+    except OSError:
+        process.kill()
+        process.wait()
+        raise
+    return process
