@@ -9,6 +9,8 @@ from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError
 from artificer.ports import Provider, RunHead
 from artificer.runs import History, Run
+from artificer.runtime.compare import Comparison, compare
+from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.summary import Summary, summarise
@@ -81,6 +83,16 @@ class Archive:
         journal, blobs = self._storage.journal, self._storage.blobs
         provider = model or await self._recorded_provider(run_id)
         return await replay(journal, blobs, run_id, provider)
+
+    async def diff(self, run_id: str, other_id: str) -> Comparison:
+        """Where two runs first differ, and in what. Raises NotFoundError, TamperedError."""
+        journal, blobs = self._storage.journal, self._storage.blobs
+        one, other = await load(journal, blobs, run_id), await load(journal, blobs, other_id)
+        return compare(one, other, blobs)
+
+    async def explain(self, run_id: str) -> Explanation:
+        """Where a run stands, why, and what to do next. Raises NotFoundError, TamperedError."""
+        return explain(await load(self._storage.journal, self._storage.blobs, run_id))
 
     async def verify(self) -> Verification:
         """Check every record and every blob of the world (invariant 12)."""

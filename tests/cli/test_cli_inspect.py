@@ -228,6 +228,28 @@ async def test_fork_goes_on_from_a_record_and_says_which(shell: Shell, world: Wo
     assert len((await shell.run("runs", "--json")).json()) == 2
 
 
+@pytest.mark.req("cli-diff-explain")
+async def test_explain_and_diff_tell_in_a_few_lines(shell: Shell, world: World) -> None:
+    done, waiting = await finished(world), await stalled(world)
+    text = (await shell.run("explain", waiting)).out
+    assert len(text.splitlines()) <= 10
+    assert "why      The model could not be reached: unavailable: connection refused" in text
+    assert f"next     artificer resume {waiting}" in text
+    told = (await shell.run("explain", done, "--json")).json()
+    assert told["answers"] == {"ok": 1, "invalid": 1, "denied": 1}
+    assert {r["verdict"] for r in told["refused"]} == {"invalid", "denied"}
+    assert (
+        "create_list: denied by rule 1 (turn 1): no lists" in (await shell.run("explain", done)).out
+    )
+    same, other = await shell.run("diff", done, done), await shell.run("diff", done, waiting)
+    assert (same.code, other.code) == (0, 1)
+    assert "the same prompt" in same.out
+    assert "first difference: record 1 and record 1: PromptReceived: prompt" in other.out
+    assert "    -A chart, please\n    +Anybody there?\n" in other.out
+    found = (await shell.run("diff", done, waiting, "--json")).json()
+    assert (found["same"], found["runs"]) == (False, [done, waiting])
+
+
 @pytest.mark.req("cli-pipe")
 async def test_a_reader_that_goes_away_is_no_error(shell: Shell, world: World) -> None:
     run = await finished(world)

@@ -26,6 +26,8 @@ COMMANDS = {
     "cancel": "End a run that is not finished.",
     "runs": "List the runs of this project.",
     "show": "Show how a run went, record by record.",
+    "explain": "Say where a run stands, why, and what to do next.",
+    "diff": "Compare two runs, turn by turn.",
     "open": "Open a run's report.",
     "replay": "Prove that a run's journal reproduces itself.",
     "verify": "Check every record and blob of this project.",

@@ -1,0 +1,211 @@
+"""Comparing two runs: where they first differ, and in what, turn by turn.
+
+Times, ids, durations and numbers of attempts are not compared: they differ between any two runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from artificer.core import events as ev
+from artificer.core.record import EventLine
+from artificer.core.spec import RunSpec
+from artificer.errors import ArtificerError
+from artificer.ports import BlobStore
+from artificer.runtime.load import Line, Loaded
+from artificer.runtime.turns import CallTold, TurnTold, turns_of
+
+_READ = ("prompt", "system", "toolset")
+"""What of a spec the model reads; the rest are settings."""
+
+_INCIDENTAL = {"at", "duration_ms", "attempts", "response_id", "raw", "evidence", "epoch", "intent"}
+
+Pair = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not the same: ``what`` it is, and its value in each run."""
+
+    what: str
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class First:
+    """The first records that tell different things; 0 where a run has ended before."""
+
+    a: int
+    b: int
+    what: str
+
+
+@dataclass(frozen=True)
+class TurnDifference:
+    """A turn that is not the same in both; ``differences`` names its parts."""
+
+    turn: int
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side. ``settings`` are differences of what the model does not read."""
+
+    runs: tuple[str, str]
+    settings: tuple[Difference, ...] = ()
+    first: First | None = None
+    prompt: tuple[Difference, ...] = ()
+    turns: tuple[TurnDifference, ...] = ()
+    deliverable: tuple[Difference, ...] = ()
+    totals: tuple[Difference, ...] = field(default=())
+
+    @property
+    def same(self) -> bool:
+        """Whether both runs asked, did and delivered the same."""
+        return not (self.first or self.prompt or self.turns or self.deliverable)
+
+
+def compare(a: Loaded, b: Loaded, blobs: BlobStore) -> Comparison:
+    """Compare two runs of one world."""
+    specs = a.state.given, b.state.given
+    return Comparison(
+        runs=(a.run, b.run),
+        settings=tuple(_settings(*specs)),
+        first=_first(a.lines, b.lines),
+        prompt=tuple(_differences({name: _of(specs, name) for name in _READ})),
+        turns=tuple(_turns(turns_of(a.lines), turns_of(b.lines))),
+        deliverable=tuple(_deliverable(a, b, blobs)),
+        totals=(
+            Difference("turns", a.state.turn, b.state.turn),
+            Difference("input_tokens", a.state.usage.input_tokens, b.state.usage.input_tokens),
+            Difference("output_tokens", a.state.usage.output_tokens, b.state.usage.output_tokens),
+            Difference("cost_micros", a.state.cost_micros, b.state.cost_micros),
+            Difference("duration_ms", _took(a), _took(b)),
+        ),
+    )
+
+
+def _of(pair: Pair, name: str) -> Pair:
+    return getattr(pair[0], name), getattr(pair[1], name)
+
+
+def _differences(pairs: dict[str, Pair]) -> Iterator[Difference]:
+    for what, (a, b) in pairs.items():
+        if a != b:
+            yield Difference(what, a, b)
+
+
+def _settings(a: RunSpec, b: RunSpec) -> Iterator[Difference]:
+    names = [name for name in RunSpec.model_fields if name not in _READ]
+    dumps = a.model_dump(mode="json"), b.model_dump(mode="json")
+    return _differences({name: (dumps[0][name], dumps[1][name]) for name in names})
+
+
+def _first(a: Sequence[Line], b: Sequence[Line]) -> First | None:
+    for one, other in zip_longest(_facts(a), _facts(b)):
+        if one is None or other is None:
+            seq, event = one or other
+            ended = "B" if one else "A"
+            return First(seq if one else 0, 0 if one else seq, f"{event['type']}; {ended} ends")
+        if one[1] != other[1]:
+            return First(one[0], other[0], _what(one[1], other[1]))
+    return None
+
+
+def _facts(lines: Sequence[Line]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What each event tells, without what differs between any two runs."""
+    for line in lines:
+        if not isinstance(line, EventLine) or isinstance(line.event, ev.RunResumed):
+            continue
+        if isinstance(line.event, ev.RunForked):
+            if line.event.steer:
+                yield line.seq, {"type": "RunForked", "steer": line.event.steer}
+            continue
+        told = line.event.model_dump(mode="json", exclude=_INCIDENTAL)
+        if isinstance(line.event, ev.PromptReceived):
+            told = {"type": "PromptReceived", **{n: told["spec"][n] for n in _READ}}
+        yield line.seq, told
+
+
+def _what(a: dict[str, Any], b: dict[str, Any]) -> str:
+    if a["type"] != b["type"]:
+        return f"{a['type']}, {b['type']}"
+    names = [name for name in a if a[name] != b.get(name)]
+    return f"{a['type']}: {', '.join(names)}"
+
+
+def _turns(a: list[TurnTold], b: list[TurnTold]) -> Iterator[TurnDifference]:
+    for one, other in zip_longest(_answered(a), _answered(b)):
+        found = tuple(_turn(one, other))
+        if found:
+            yield TurnDifference((one or other).number, found)
+
+
+def _answered(turns: list[TurnTold]) -> list[TurnTold]:
+    """The last request of each turn: one that was asked again counts once."""
+    return list({turn.number: turn for turn in turns}.values())
+
+
+def _turn(a: TurnTold | None, b: TurnTold | None) -> Iterator[Difference]:
+    if a is None or b is None:
+        yield Difference("turn", _short(a), _short(b))
+        return
+    names = ("text", "stop", "failure", "sent_back")
+    yield from _differences({name: _of((a, b), name) for name in names})
+    for number, (one, other) in enumerate(zip_longest(a.calls, b.calls), 1):
+        yield from _call(number, one, other)
+
+
+def _short(turn: TurnTold | None) -> str | None:
+    if turn is None:
+        return None
+    calls = ", ".join(call.tool for call in turn.calls)
+    return turn.text or turn.failure or f"calls {calls}"
+
+
+def _call(number: int, a: CallTold | None, b: CallTold | None) -> Iterator[Difference]:
+    if a is None or b is None or a.tool != b.tool:
+        yield Difference(
+            f"call {number}",
+            a and f"{a.tool} {a.arguments}",
+            b and f"{b.tool} {b.arguments}",
+        )
+        return
+    names = ("arguments", "verdict", "status", "result", "artifact")
+    prefix = f"call {number} {a.tool}"
+    yield from _differences({f"{prefix}: {name}": _of((a, b), name) for name in names})
+
+
+def _deliverable(a: Loaded, b: Loaded, blobs: BlobStore) -> Iterator[Difference]:
+    states = a.state, b.state
+    names = ("status", "reason")
+    yield from _differences({name: _of(states, name) for name in names})
+    yield from _differences({"narrative": (_narrative(a), _narrative(b))})
+    made = [{f"{ref.kind}:{ref.id}": ref.payload for ref in state.artifacts} for state in states]
+    for name in dict.fromkeys([*made[0], *made[1]]):
+        payloads = made[0].get(name), made[1].get(name)
+        if payloads[0] != payloads[1]:
+            yield Difference(name, *(_payload(blobs, digest) for digest in payloads))
+
+
+def _narrative(loaded: Loaded) -> str:
+    return loaded.state.narrative or loaded.state.last_text
+
+
+def _payload(blobs: BlobStore, digest: str | None) -> str | None:
+    try:
+        return None if digest is None else blobs.get(digest).decode("utf-8", "replace")
+    except ArtificerError as error:
+        return error.message
+
+
+def _took(loaded: Loaded) -> int:
+    """From the first event to the last; of a fork, from where it went on alone."""
+    times = [line.event for line in loaded.lines if isinstance(line, EventLine)]
+    begun = [event.at for event in times if isinstance(event, ev.RunForked)] or [times[0].at]
+    return times[-1].at - begun[-1]

@@ -1,0 +1,164 @@
+"""Explaining a run: where it stands, why, what is pending, what was refused, what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from artificer.core import events as ev
+from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.record import EventLine
+from artificer.core.state import Phase, RunState
+from artificer.runtime.load import Line, Loaded
+from artificer.runtime.turns import turns_of
+from artificer.values.model import Usage
+
+MOST = 5
+"""Refusals that are told one by one."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Calls that did not run, for the same reason. ``turns`` are those they were made in."""
+
+    tool: str
+    verdict: str
+    rule: str
+    reason: str
+    turns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands."""
+
+    run: str
+    stands: str
+    phase: str
+    turn: int
+    turns_most: int
+    records: int
+    why: str
+    pending: tuple[str, ...]
+    refused: tuple[Refusal, ...]
+    answers: dict[str, int]
+    usage: Usage
+    cost_micros: int | None
+    origin: ev.Origin | None
+    next: tuple[str, ...]
+
+
+_REASONS = {
+    "done": "The model answered, and its answer was accepted.",
+    "cancelled": "It was cancelled.",
+    "cost_limit": "The next reply could have exceeded the cost limit.",
+    "empty_reply": "The model gave no answer, in all repair rounds.",
+    "model_failed": "The model's server failed in a way that asking again does not mend.",
+    "output_limit": "The model's last reply was cut off at its output limit.",
+    "refused": "The model declined to answer.",
+    "repair_limit": "The last answer still has faults after all repair rounds.",
+    "token_limit": "The next reply could have exceeded the token limit.",
+    "turn_limit": "It has used all its turns.",
+    "wall_limit": "Its time was over.",
+}
+
+
+def explain(loaded: Loaded) -> Explanation:
+    """Say what a run's journal tells of how it stands."""
+    state = loaded.state
+    turns = turns_of(loaded.lines)
+    counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
+    return Explanation(
+        run=loaded.run,
+        stands=_stands(state),
+        phase=state.phase.value,
+        turn=state.turn,
+        turns_most=state.given.limits.turns,
+        records=loaded.head.seq,
+        why=_why(state, loaded.lines),
+        pending=tuple(map(_pending, loaded.open)),
+        refused=tuple(_refusals(loaded.lines)),
+        answers=dict(counted),
+        usage=state.usage,
+        cost_micros=state.cost_micros,
+        origin=_origin(loaded.lines),
+        next=tuple(_next(loaded)),
+    )
+
+
+def _stands(state: RunState) -> str:
+    if state.status is not None:
+        return state.status
+    return "stalled" if state.phase is Phase.STALLED else "open"
+
+
+def _why(state: RunState, lines: Sequence[Line]) -> str:
+    if state.reason is not None:
+        why = _REASONS[state.reason]
+        asked = [_event(line) for line in lines]
+        words = [e.reason for e in asked if isinstance(e, ev.CancelRequested) and e.reason]
+        failures = [e for e in asked if isinstance(e, ev.ModelFailed)]
+        if state.reason == "cancelled" and words:
+            return f"{why} {words[-1]}"
+        if state.reason == "model_failed" and failures:
+            return f"{why} {failures[-1].code}: {failures[-1].message}"
+        return why
+    if state.phase is Phase.STALLED:
+        failed = [e for e in map(_event, lines) if isinstance(e, ev.ModelFailed)][-1]
+        return f"The model could not be reached: {failed.code}: {failed.message}"
+    return "A process drives it, or it was interrupted: its journal ends here."
+
+
+def _event(line: Line) -> ev.Event | None:
+    return line.event if isinstance(line, EventLine) else None
+
+
+def _pending(intent: Intent) -> str:
+    match intent:
+        case Generate(turn=turn):
+            return f"the model's reply of turn {turn}"
+        case CallTool(tool=tool, arguments=arguments, effect=effect):
+            return f"the call {tool} {arguments} ({effect})"
+        case AskApproval(tool=tool, arguments=arguments, reason=reason):
+            return f"a person's answer: {tool} {arguments}" + (f" ({reason})" if reason else "")
+        case _:
+            return intent.type
+
+
+def _refusals(lines: Sequence[Line]) -> Iterator[Refusal]:
+    """Calls that did not run, the same ones put together."""
+    found: dict[tuple[str, str, str, str], list[int]] = {}
+    for turn in turns_of(lines):
+        for call in turn.calls:
+            refused = call.verdict not in ("allow", "ask", "") or call.status == "denied"
+            if refused:
+                key = (call.tool, call.status, call.rule, call.reason)
+                found.setdefault(key, []).append(turn.number)
+    for (tool, verdict, rule, reason), numbers in found.items():
+        yield Refusal(tool, verdict, rule, reason, tuple(numbers))
+
+
+def _origin(lines: Sequence[Line]) -> ev.Origin | None:
+    origins = [e.origin for e in map(_event, lines) if isinstance(e, ev.RunForked)]
+    return origins[-1] if origins else None
+
+
+def _next(loaded: Loaded) -> Iterator[str]:
+    run, state = loaded.run, loaded.state
+    if state.phase is not Phase.FINISHED:
+        if any(isinstance(intent, AskApproval) for intent in loaded.open):
+            yield f"artificer resume {run}    # at a terminal: it asks you"
+        else:
+            yield f"artificer resume {run}"
+        yield f"artificer cancel {run}"
+        return
+    if state.reason == "turn_limit":
+        yield f"artificer fork {run} --max-turns {2 * state.given.limits.turns} --steer 'Go on.'"
+    elif state.reason in ("wall_limit", "output_limit", "cancelled"):
+        yield f"artificer fork {run} --steer 'Go on.'"
+    elif state.status == "completed":
+        yield f"artificer open {run}"
+    else:
+        yield f"artificer fork {run} --model PROVIDER/MODEL"
+    yield f"artificer replay {run}"
