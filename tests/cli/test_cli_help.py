@@ -47,7 +47,7 @@ async def test_help_lists_every_command_and_every_exit_code(shell: Shell) -> Non
     result = await shell.run("--help")
     assert result.code == Exit.OK
     for name, help_line in COMMANDS.items():
-        assert f"{name:<6}  {help_line}" in result.out
+        assert f"{name:<{max(map(len, COMMANDS))}}  {help_line}" in result.out
     assert set(MEANINGS) == set(Exit)
     for code, meaning in MEANINGS.items():
         assert f"{code.value:>5}  {meaning}" in result.out
