@@ -22,6 +22,7 @@ from artificer.ports import Approver, BlobStore, Executor, Journal, Provider
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
+from artificer.runtime.post import Post
 from artificer.store.disk import DiskStore
 from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
@@ -44,10 +45,11 @@ Tool = FunctionTool[..., Any] | Executor | str | Path
 
 @dataclass
 class Storage:
-    """The two stores of a world."""
+    """The stores of a world, and the post to its runs."""
 
     journal: Journal
     blobs: BlobStore
+    post: Post
     close: Callable[[], Any] | None = None
     evidence: Path | None = None
     """Where the calls of tools that need a folder get it; None for a temporary one."""
@@ -60,13 +62,14 @@ async def open_storage(config: Config) -> Storage:
     journal = SqliteJournal(folder / "journal.db", config.durability)
     await journal.open()
     blobs = JoinedStore(journal.small, DiskStore(folder / "blobs", config.durability))
-    return Storage(journal, blobs, journal.aclose, folder / "evidence")
+    return Storage(journal, blobs, Post(journal.mailbox), journal.aclose, folder / "evidence")
 
 
 def memory_storage() -> Storage:
     """A world that lives as long as the process."""
     journal = MemoryJournal()
-    return Storage(journal, JoinedStore(journal.small, MemoryStore()))
+    blobs = JoinedStore(journal.small, MemoryStore())
+    return Storage(journal, blobs, Post(journal.mailbox))
 
 
 @dataclass(frozen=True)
@@ -363,7 +366,7 @@ def build_engine(
         blobs=storage.blobs,
         clock=SystemClock(),
     )
-    return Engine(storage.journal, performer, observer or Observer())
+    return Engine(storage.journal, performer, storage.post, observer or Observer())
 
 
 @lru_cache

@@ -18,6 +18,7 @@ from artificer.errors import AuthorError, OperatorError, ToolDefinitionError
 from artificer.loops.kinds import KINDS
 from artificer.ports import Answer, Call, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.approvers import Refuser
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import (
     Message,
@@ -429,7 +430,7 @@ class TestConcurrency:
             await rig.run([reply(call("echo", x=1), call("other", x=2))], policy=policy)
         returned = [e for e in await rig.events() if isinstance(e, ev.ToolReturned)]
         assert [e.content for e in returned] == ["x is 1"]
-        rig.approver = None
+        rig.approver = Refuser()
         state = await rig.resume([say("Then not.")])
         assert statuses(state) == ["ok", "denied"]
 
@@ -493,9 +494,10 @@ class TestPolicy:
         assert first.digest != second.digest
         assert parse_object(first.arguments) == {"x": 1}
 
-    async def test_nobody_there_means_no(self, rig: Rig) -> None:
-        state = await finish(rig, reply(call("echo", x=1)), say("."), policy=self.ASK)
-        assert (statuses(state), rig.tools.calls) == (["denied"], [])
+    async def test_with_nobody_there_the_run_waits(self, rig: Rig) -> None:
+        state = await rig.run([reply(call("echo", x=1))], policy=self.ASK)
+        assert [p.type for p in state.pending] == ["AskApproval"]
+        assert (state.status, rig.tools.calls) == (None, [])
 
     async def test_invalid_calls_are_not_asked_about(self, rig: Rig) -> None:
         rig.approver = person = self.Person()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -30,12 +31,17 @@ DEFAULT_TIMEOUT_MS = 120_000
 """Wall time of one call, spawn, validation and output parsing included (seed 003)."""
 
 
+_PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
+
+
 class ToolDefinition(Value):
     """One tool: its name, what it is for, the JSON Schema of its arguments, and its contract.
 
     Names are ours, any of ``[A-Za-z0-9_.-]``, at most 64 characters; each provider maps them to
     what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object. With
-    ``human_approval`` a person is asked before every call that policy allows.
+    ``human_approval`` a person is asked before every call that policy allows. ``resources`` names
+    what a call needs to itself, such as ``file:{path}``, where ``{path}`` is an argument: calls of
+    one turn that share a resource run one after the other, unless all of them are ``pure``.
 
     ``trust``, ``sensitive`` and ``origin`` are labels for the policy. What an ``untrusted`` tool
     returns may have been written by anybody; a ``sensitive`` one reaches what such data must not
@@ -54,11 +60,21 @@ class ToolDefinition(Value):
     trust: Trust = "trusted"
     sensitive: bool = False
     origin: str = ""
+    resources: tuple[str, ...] = ()
 
     @property
     def contract(self) -> ToolDefinition:
         """The tool without its labels: what must stay the same while a run goes on."""
         return self.model_copy(update={"trust": "trusted", "sensitive": False, "origin": ""})
+
+    def resources_of(self, arguments: JsonObject) -> tuple[str, ...]:
+        """The resources of a call. An argument that is absent leaves its place empty."""
+
+        def value(match: re.Match[str]) -> str:
+            found = arguments.get(match[1], "")
+            return found if isinstance(found, str) else canonical(found).decode()
+
+        return tuple(_PLACE.sub(value, resource) for resource in self.resources)
 
 
 class Toolset(Value):

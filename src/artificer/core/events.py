@@ -68,7 +68,10 @@ class CallsJudged(_Event):
 
 
 class ApprovalAnswered(_Event):
-    """Somebody allowed a call or did not. ``content`` is what the model is told of a refusal."""
+    """Somebody allowed a call or did not. ``content`` is what the model is told of a refusal.
+
+    ``letter`` is the number of the letter that it came in, or 0 when it was asked for here.
+    """
 
     type: Literal["ApprovalAnswered"] = "ApprovalAnswered"
     intent: int
@@ -76,6 +79,7 @@ class ApprovalAnswered(_Event):
     by: Text
     reason: Text
     content: Text
+    letter: int = 0
 
 
 class ToolReturned(_Event):
@@ -115,11 +119,87 @@ class RunResumed(_Event):
 
 
 class CancelRequested(_Event):
-    """Somebody wants the run to end. ``content`` is what open calls are answered with."""
+    """Somebody wants the run to end now. ``content`` is what open calls are answered with."""
 
     type: Literal["CancelRequested"] = "CancelRequested"
     reason: Text
     content: str
+    by: Text = ""
+    letter: int = 0
+
+
+class InterruptRequested(_Event):
+    """Somebody wants the run to end when what is under way has come to its end.
+
+    ``content`` is what calls that had not begun are answered with.
+    """
+
+    type: Literal["InterruptRequested"] = "InterruptRequested"
+    reason: Text
+    content: str
+    by: Text
+    letter: int
+
+
+class PauseRequested(_Event):
+    """Somebody wants nothing new to begin until the run is resumed."""
+
+    type: Literal["PauseRequested"] = "PauseRequested"
+    reason: Text
+    by: Text
+    letter: int
+
+
+class Steered(_Event):
+    """Somebody has something to say to the model before its next reply."""
+
+    type: Literal["Steered"] = "Steered"
+    text: Text
+    by: Text
+    letter: int
+
+
+class FollowUpReceived(_Event):
+    """Somebody has more to ask once the run is finished."""
+
+    type: Literal["FollowUpReceived"] = "FollowUpReceived"
+    text: Text
+    by: Text
+    letter: int
+
+
+class DoubtResolved(_Event):
+    """Somebody found out whether an ambiguous call had happened. The model is told ``content``."""
+
+    type: Literal["DoubtResolved"] = "DoubtResolved"
+    call_id: str
+    happened: bool
+    reason: Text
+    content: Text
+    by: Text
+    letter: int
+
+
+class CallProbed(_Event):
+    """Before a call was repeated, the world was asked whether it had happened.
+
+    ``happened`` is followed by the call's own ToolReturned, and so is ``unknown``.
+    """
+
+    type: Literal["CallProbed"] = "CallProbed"
+    intent: int
+    found: Literal["happened", "absent", "unknown"]
+    reason: Text = ""
+
+
+class ReceiptIgnored(_Event):
+    """Something came too late to change anything: ``what`` it was, and why."""
+
+    type: Literal["ReceiptIgnored"] = "ReceiptIgnored"
+    what: Text
+    reason: Text
+    intent: int | None = None
+    letter: int = 0
 
 
 class Origin(Value):
@@ -165,6 +245,13 @@ Event = Annotated[
     | RunResumed
     | CancelRequested
     | RunForked
+    | InterruptRequested
+    | PauseRequested
+    | Steered
+    | FollowUpReceived
+    | DoubtResolved
+    | CallProbed
+    | ReceiptIgnored
     | RunFinished,
     Field(discriminator="type"),
 ]

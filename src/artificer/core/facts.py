@@ -32,6 +32,7 @@ _NOTES: dict[FinishReason, str] = {
     "cancelled": "Cancelled before it was finished.",
     "cost_limit": "Stopped before the next reply could exceed the run's cost limit.",
     "empty_reply": "The model gave no answer.",
+    "interrupted": "Interrupted before it was finished.",
     "model_failed": "The model could not answer.",
     "output_limit": "The model's last reply was cut off at its output limit.",
     "refused": "The model declined to answer.",
@@ -125,7 +126,7 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
 
 
 def _status(reason: FinishReason, exists: bool, incomplete: bool) -> DeliverableStatus:
-    if reason == "cancelled":
+    if reason in ("cancelled", "interrupted"):
         return "cancelled"
     if not exists:
         return "failed"

@@ -33,7 +33,8 @@ class Verdict(Value):
 
     ``arguments`` is the canonical JSON text of what will run and ``digest`` binds name and
     arguments together; both are None when the arguments could not be read. ``content`` is what
-    the model is told when the call does not run.
+    the model is told when the call does not run. ``resources`` are what the call may change or
+    read, in the words of its tool: calls that share one do not overlap.
     """
 
     call_id: str
@@ -45,6 +46,7 @@ class Verdict(Value):
     arguments: str | None = None
     digest: Digest | None = None
     content: str = ""
+    resources: tuple[str, ...] = ()
 
 
 _UNTRUSTED: dict[StopReason, str] = {
@@ -130,6 +132,7 @@ def _judge(
         reason=decision.reason,
         arguments=text,
         digest=digest,
+        resources=tool.resources_of(arguments),
     )
 
 

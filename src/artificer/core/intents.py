@@ -21,6 +21,7 @@ FinishReason = Literal[
     "cancelled",
     "cost_limit",
     "empty_reply",
+    "interrupted",
     "model_failed",
     "output_limit",
     "refused",

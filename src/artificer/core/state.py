@@ -22,7 +22,8 @@ from artificer.values.model import FailureCode, StopReason, Usage
 class Phase(StrEnum):
     """Where a run stands. ``JUDGING``, ``CHECKING`` and ``FINISHING`` last no longer than a commit.
 
-    ``STALLED`` waits for an operator: the model could not be reached. ``FINISHED`` is final.
+    ``STALLED`` waits for an operator: the model could not be reached. ``PAUSED`` waits for whoever
+    paused it. ``FINISHED`` lasts until somebody has more to ask.
     """
 
     NEW = "new"
@@ -31,6 +32,7 @@ class Phase(StrEnum):
     WORKING = "working"
     CHECKING = "checking"
     STALLED = "stalled"
+    PAUSED = "paused"
     FINISHING = "finishing"
     FINISHED = "finished"
 
@@ -44,13 +46,25 @@ class Pending(Value):
 
 
 class CallState(Value):
-    """One call of the turn in progress, and its answer once there is one."""
+    """One call of the turn in progress, and its answer once there is one.
+
+    ``approved`` says that a person let it through.
+    """
 
     id: str
     verdict: Verdict | None = None
     status: CallStatus | None = None
     content: str = ""
     artifact: ArtifactRef | None = None
+    approved: bool = False
+
+
+class Doubt(Value):
+    """A call of which nobody knows whether it happened."""
+
+    call_id: str
+    tool: str
+    arguments: str | None = None
 
 
 class RunState(Value):
@@ -61,6 +75,12 @@ class RunState(Value):
     ``stop`` is why the last reply ended; ``narrative_cut`` says that the kept one ended at its
     output limit. ``taint`` is the untrusted tool whose result ``history`` holds: whatever else
     begins from this conversation begins with it.
+
+    ``letters`` counts the letters that were taken. ``notes`` are to be said to the model before
+    its next reply, ``follow_ups`` are prompts for after this one is finished, and
+    ``turns_before`` the turns that earlier prompts took. With ``hold`` nothing new begins;
+    ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
+    ambiguous calls of which nobody has said yet whether they happened.
     """
 
     phase: Phase = Phase.NEW
@@ -91,6 +111,13 @@ class RunState(Value):
     status: DeliverableStatus | None = None
     deliverable: Digest | None = None
     taint: Taint | None = None
+    letters: int = 0
+    notes: tuple[str, ...] = ()
+    follow_ups: tuple[str, ...] = ()
+    turns_before: int = 0
+    hold: Literal["pause", "interrupt"] | None = None
+    hold_note: str = ""
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def digest(self) -> str:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from artificer.core import calls, lifecycle, replies
 from artificer.core import events as ev
-from artificer.core import reducer as do
 from artificer.core.intents import Intent
 from artificer.core.state import Phase, RunState
+from artificer.core.steps import Step
 from artificer.errors import TransitionError
 
 P = Phase
@@ -22,38 +23,67 @@ P = Phase
 class Row(NamedTuple):
     """What an event does in a phase, and where that may lead."""
 
-    handler: Callable[[RunState, Any], do.Step]
+    handler: Callable[[RunState, Any], Step]
     leads_to: frozenset[Phase]
 
 
-def _row(handler: Callable[[RunState, Any], do.Step], *leads_to: Phase) -> Row:
+def _row(handler: Callable[[RunState, Any], Step], *leads_to: Phase) -> Row:
     return Row(handler, frozenset(leads_to))
 
 
-_AFTER_CALLS = (P.WORKING, P.GENERATING, P.FINISHING)
+_AFTER_CALLS = (P.WORKING, P.GENERATING, P.FINISHING, P.PAUSED)
+_AFTER_HOLDING = (P.WORKING, P.FINISHING, P.PAUSED)
 
 TABLE: dict[tuple[Phase, type[Any]], Row] = {
-    (P.NEW, ev.PromptReceived): _row(do.prompt_received, P.GENERATING, P.FINISHING),
-    (P.GENERATING, ev.ModelResponded): _row(do.model_responded, P.JUDGING, P.CHECKING, P.FINISHING),
-    (P.GENERATING, ev.ModelFailed): _row(do.model_failed, P.STALLED, P.FINISHING),
-    (P.JUDGING, ev.CallsJudged): _row(do.calls_judged, *_AFTER_CALLS),
-    (P.WORKING, ev.ApprovalAnswered): _row(do.approval_answered, *_AFTER_CALLS),
-    (P.WORKING, ev.ToolReturned): _row(do.tool_returned, *_AFTER_CALLS),
-    (P.CHECKING, ev.ReplyChecked): _row(do.reply_checked, P.GENERATING, P.FINISHING),
-    (P.FINISHING, ev.RunFinished): _row(do.run_finished, P.FINISHED),
-    # A process that takes a run up again says so first; only a stalled run moves by it.
-    (P.GENERATING, ev.RunResumed): _row(do.run_resumed, P.GENERATING),
-    (P.WORKING, ev.RunResumed): _row(do.run_resumed, P.WORKING),
-    (P.STALLED, ev.RunResumed): _row(do.run_resumed, P.GENERATING, P.FINISHING),
+    (P.NEW, ev.PromptReceived): _row(lifecycle.prompt_received, P.GENERATING, P.FINISHING),
+    (P.GENERATING, ev.ModelResponded): _row(
+        replies.model_responded, P.JUDGING, P.CHECKING, P.FINISHING
+    ),
+    (P.GENERATING, ev.ModelFailed): _row(replies.model_failed, P.STALLED, P.FINISHING),
+    (P.JUDGING, ev.CallsJudged): _row(calls.calls_judged, *_AFTER_CALLS),
+    (P.WORKING, ev.ApprovalAnswered): _row(calls.approval_answered, *_AFTER_CALLS),
+    (P.WORKING, ev.ToolReturned): _row(calls.tool_returned, *_AFTER_CALLS),
+    (P.WORKING, ev.CallProbed): _row(lifecycle.call_probed, P.WORKING),
+    (P.CHECKING, ev.ReplyChecked): _row(replies.reply_checked, P.GENERATING, P.FINISHING, P.PAUSED),
+    (P.FINISHING, ev.RunFinished): _row(
+        lifecycle.run_finished, P.FINISHED, P.GENERATING, P.FINISHING
+    ),
+    # A process that takes a run up again says so first; a run at rest moves by it.
+    (P.GENERATING, ev.RunResumed): _row(lifecycle.run_resumed, P.GENERATING),
+    (P.WORKING, ev.RunResumed): _row(lifecycle.run_resumed, P.WORKING),
+    (P.STALLED, ev.RunResumed): _row(lifecycle.run_resumed, P.GENERATING, P.FINISHING),
+    (P.PAUSED, ev.RunResumed): _row(lifecycle.run_resumed, *_AFTER_CALLS),
+    (P.PAUSED, ev.ApprovalAnswered): _row(calls.approval_answered, P.PAUSED, P.FINISHING),
     # A fork takes over the facts of another run up to where nothing but a request is pending.
-    (P.GENERATING, ev.RunForked): _row(do.run_forked, P.GENERATING, P.FINISHING),
-    (P.STALLED, ev.RunForked): _row(do.run_forked, P.GENERATING, P.FINISHING),
-    (P.FINISHED, ev.RunForked): _row(do.run_forked, P.GENERATING, P.FINISHING),
-    # Cancelling ends whatever can still be ended.
-    (P.GENERATING, ev.CancelRequested): _row(do.cancel_requested, P.FINISHING),
-    (P.WORKING, ev.CancelRequested): _row(do.cancel_requested, P.FINISHING),
-    (P.STALLED, ev.CancelRequested): _row(do.cancel_requested, P.FINISHING),
+    (P.GENERATING, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
+    (P.STALLED, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
+    (P.FINISHED, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
+    # Cancelling ends whatever can still be ended; holding lets it come to its end.
+    (P.GENERATING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
+    (P.WORKING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
+    (P.STALLED, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
+    (P.PAUSED, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
+    (P.GENERATING, ev.InterruptRequested): _row(lifecycle.interrupt_requested, P.GENERATING),
+    (P.WORKING, ev.InterruptRequested): _row(lifecycle.interrupt_requested, *_AFTER_HOLDING),
+    (P.STALLED, ev.InterruptRequested): _row(lifecycle.interrupt_requested, P.FINISHING),
+    (P.PAUSED, ev.InterruptRequested): _row(lifecycle.interrupt_requested, P.FINISHING),
+    (P.GENERATING, ev.PauseRequested): _row(lifecycle.pause_requested, P.GENERATING),
+    (P.WORKING, ev.PauseRequested): _row(lifecycle.pause_requested, *_AFTER_HOLDING),
+    (P.STALLED, ev.PauseRequested): _row(lifecycle.pause_requested, P.STALLED),
+    (P.PAUSED, ev.PauseRequested): _row(lifecycle.pause_requested, P.PAUSED),
+    # More to ask: at once when the run is finished, else afterwards.
+    (P.FINISHED, ev.FollowUpReceived): _row(
+        lifecycle.follow_up_received, P.GENERATING, P.FINISHING
+    ),
 }
+
+# What may come between any two commits and changes nothing about what is under way.
+for phase in (P.GENERATING, P.WORKING, P.STALLED, P.PAUSED, P.FINISHED):
+    TABLE[phase, ev.DoubtResolved] = _row(lifecycle.doubt_resolved, phase)
+    TABLE[phase, ev.ReceiptIgnored] = _row(lifecycle.receipt_ignored, phase)
+for phase in (P.GENERATING, P.WORKING, P.STALLED, P.PAUSED):
+    TABLE[phase, ev.Steered] = _row(lifecycle.steered, phase)
+    TABLE[phase, ev.FollowUpReceived] = _row(lifecycle.follow_up_received, phase)
 
 
 def reduce(state: RunState, event: ev.Event) -> tuple[RunState, tuple[Intent, ...]]:

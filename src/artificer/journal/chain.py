@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import orjson
 
-from artificer.errors import Fenced, InvariantError
-from artificer.ports import Head, Record, RunHead
+from artificer.errors import Fenced, InvariantError, OperatorError
+from artificer.ports import MAX_LETTERS, Head, Record, RunHead
 from artificer.values.canon import canonical, digest, digest_of
 
 FORMAT = 1
@@ -94,3 +94,11 @@ def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
 
 def _broken(run: str, seq: int, what: str) -> InvariantError:
     return InvariantError(f"Record {seq} of run {run} {what}; nothing was appended.")
+
+
+def mailbox_full(run: str) -> OperatorError:
+    """Return the error for a mailbox that takes no more letters."""
+    return OperatorError(
+        f"The mailbox of run {run} is full: {MAX_LETTERS} letters.",
+        hint="Resume the run, so that it reads them, or begin another one.",
+    )

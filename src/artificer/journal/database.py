@@ -39,6 +39,11 @@ TABLES = {
     ),
     # Blobs committed with the record that cites them. They verify themselves, by their digest.
     "blobs": "CREATE TABLE blobs (digest TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT",
+    # What people want of runs. A letter is not part of any chain: the event that it becomes is.
+    "letters": (
+        "CREATE TABLE letters (position INTEGER PRIMARY KEY, run TEXT NOT NULL, "
+        "n INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (run, n)) STRICT"
+    ),
 }
 """The tables, all of which an older release's file gets when it is opened for writing."""
 

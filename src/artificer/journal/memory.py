@@ -15,6 +15,7 @@ from artificer.journal.chain import (
     run_seal,
     verify_link,
 )
+from artificer.journal.mailbox import MemoryMailbox
 from artificer.journal.small import MemorySmall
 from artificer.ports import Head, Lease, Record, RunHead
 
@@ -24,6 +25,7 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self.small = MemorySmall()
+        self.mailbox = MemoryMailbox()
         self._runs: dict[str, StoredRun] = {}
         self._records: list[StoredRecord] = []
         self._by_run: dict[str, list[Record]] = {}

@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 from artificer.errors import ArtificerError, AuthorError
 from artificer.journal.chain import check_name, verify_link
 from artificer.journal.database import connect
+from artificer.journal.mailbox import SqliteMailbox
 from artificer.journal.reader import Reader, audit, read_records, read_runs
 from artificer.journal.small import SqliteSmall
 from artificer.journal.writer import Writer
@@ -60,6 +61,11 @@ class SqliteJournal:
     def small(self) -> SqliteSmall:
         """The blobs that were appended together with records."""
         return self._opened(self._small)
+
+    @property
+    def mailbox(self) -> SqliteMailbox:
+        """Letters for whoever drives the runs of this journal."""
+        return SqliteMailbox(self._opened(self._writer), self._opened(self._reader))
 
     def _connect(self, count: int) -> list[sqlite3.Connection]:
         """Open several connections, or none."""

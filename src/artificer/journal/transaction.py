@@ -10,9 +10,9 @@ from typing import Any
 
 from artificer.errors import ArtificerError, TamperedError
 from artificer.journal.audit import Tip
-from artificer.journal.chain import fenced, next_world, run_seal
+from artificer.journal.chain import fenced, mailbox_full, next_world, run_seal
 from artificer.journal.database import FAULTS, designed
-from artificer.ports import Head, Lease, Record, RunHead
+from artificer.ports import MAX_LETTERS, Head, Lease, Record, RunHead
 from artificer.values.canon import digest_of
 
 
@@ -79,6 +79,16 @@ class Transaction:
             "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest_of(blob), blob) for blob in blobs]
         )
         return new_head
+
+    def post(self, run: str, body: bytes) -> int:
+        """Put a letter into a run's mailbox and return its number in it."""
+        (n,) = self._db.execute(
+            "SELECT coalesce(max(n), 0) + 1 FROM letters WHERE run = ?", (run,)
+        ).fetchone()
+        if n > MAX_LETTERS:
+            raise mailbox_full(run)
+        self._db.execute("INSERT INTO letters (run, n, body) VALUES (?, ?, ?)", (run, n, body))
+        return int(n)
 
     def finish(self) -> None:
         """Write down where the world chain ends now."""

@@ -1,27 +1,25 @@
-"""The engine: record, then perform. One loop for every kind of run."""
+"""The engine: begins runs, takes them up again, ends them. One loop for every kind of run."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.intents import Intent
+from artificer.core.letters import cancelled, opened, read_letter
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import Fenced, InvariantError, OperatorError, TransitionError
 from artificer.ports import Head, Journal
+from artificer.runtime.drive import Drive
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
+from artificer.runtime.post import Post
 from artificer.runtime.recovery import recover
-from artificer.values.refusal import not_ok
 from artificer.values.release import RELEASE
-
-_AT_REST = (Phase.FINISHED, Phase.STALLED)
 
 
 @dataclass
@@ -34,12 +32,12 @@ class Engine:
 
     journal: Journal
     performer: Performer
+    post: Post
     observer: Observer = field(default_factory=Observer)
-    _stops: dict[str, asyncio.Event] = field(default_factory=dict)
-    _reasons: dict[str, str] = field(default_factory=dict)
+    _drives: dict[str, Drive] = field(default_factory=dict)
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
-        """Begin a run and drive it until it is finished or stalled.
+        """Begin a run and drive it until it rests: finished, stalled, paused, or waiting.
 
         Raises:
             OperatorError: there is a run of that id.
@@ -66,7 +64,9 @@ class Engine:
         return await self._drive(ledger, intents)
 
     async def resume(self, run: str) -> RunState:
-        """Take a run up where its journal ends. A finished run is returned as it is.
+        """Take a run up where its journal ends, and do as the letters say that wait for it.
+
+        A finished run that got none is returned as it is.
 
         Raises:
             NotFoundError: no such run.
@@ -74,15 +74,27 @@ class Engine:
             Fenced: another process took it up at the same time.
         """
         before = await load(self.journal, self.performer.blobs, run)
-        if before.state.phase is Phase.FINISHED:
+        letters = await self.post.mailbox.letters(run, before.state.letters)
+        if before.state.phase is Phase.FINISHED and not letters:
             return before.state
         ledger = await self._ledger(run, before)
+        intents = list(await self._take_up(ledger, before))
+        for number, body in letters:
+            event = opened(ledger.state, number, read_letter(body), self.performer.clock.now())
+            intents += await ledger.commit(event)
+        waiting = {pending.n for pending in ledger.state.pending}
+        return await self._drive(ledger, [i for i in intents if i.n in waiting])
+
+    async def _take_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
+        """Settle what a crash left open, and return what is to be performed."""
+        if before.state.phase is Phase.FINISHED:
+            return ()
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
         receipts, again = recover(before.open, now)
-        self._recall(run, before.state)
+        self._recall(ledger.run, before.state)
         following = await ledger.commit(resumed, *receipts)
-        return await self._drive(ledger, (*again, *following))
+        return (*again, *following)
 
     async def cancel(self, run: str, reason: str) -> RunState:
         """End a run that nobody drives. A finished run is returned as it is.
@@ -97,13 +109,13 @@ class Engine:
         if before.state.phase is Phase.FINISHED:
             return before.state
         ledger = await self._ledger(run, before)
-        await ledger.commit(self._cancelled(reason))
+        await ledger.commit(cancelled(self.performer.clock.now(), reason))
         return ledger.state
 
     def stop(self, run: str, reason: str) -> None:
         """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
-        self._reasons[run] = reason
-        self._stops.setdefault(run, asyncio.Event()).set()
+        if run in self._drives:
+            self._drives[run].cancel(reason)
 
     def _recall(self, run: str, state: RunState) -> None:
         """Say which tools were used before: what they shared is not in this process."""
@@ -134,81 +146,9 @@ class Engine:
         )
 
     async def _drive(self, ledger: Ledger, intents: Sequence[Intent]) -> RunState:
-        """The loop: perform what is recorded, record what came of it."""
-        slots = asyncio.Semaphore(ledger.state.given.limits.concurrency)
-        stop = self._stops.setdefault(ledger.run, asyncio.Event())
-        stopping = asyncio.ensure_future(stop.wait())
-        tasks: list[asyncio.Task[ev.Event]] = []
+        drive = Drive(ledger, self.performer, self.observer, self.post)
+        self._drives[ledger.run] = drive
         try:
-            while ledger.state.phase not in _AT_REST:
-                if stop.is_set():
-                    await _end(tasks)
-                    results, tasks = _results(tasks), []
-                    await ledger.commit(*results)
-                    if ledger.state.phase not in _AT_REST:
-                        reason = self._reasons.get(ledger.run, "")
-                        await ledger.commit(self._cancelled(reason))
-                    break
-                tasks += [
-                    asyncio.ensure_future(self._perform(ledger, intent, slots))
-                    for intent in intents
-                ]
-                await asyncio.wait({*tasks, stopping}, return_when=asyncio.FIRST_COMPLETED)
-                done = [task for task in tasks if task.done()]
-                tasks = [task for task in tasks if task not in done]
-                intents = await ledger.commit(*_results(done))
-                for task in done:
-                    task.result()  # raises what broke, now that what its siblings did is recorded
-            return ledger.state
-        except asyncio.CancelledError:
-            await _end(tasks)
-            with suppress(OperatorError):  # the run is then as if they had not ended yet
-                await ledger.commit(*_results(tasks))
-            raise
+            return await drive.to_rest(intents)
         finally:
-            stopping.cancel()
-            await _end(tasks)
-            await self.performer.release(ledger.run)
-            self._stops.pop(ledger.run, None)
-            self._reasons.pop(ledger.run, None)
-
-    def _cancelled(self, reason: str) -> ev.CancelRequested:
-        content = not_ok("cancelled", "The run was cancelled.")
-        return ev.CancelRequested(at=self.performer.clock.now(), reason=reason, content=content)
-
-    async def _perform(self, ledger: Ledger, intent: Intent, slots: asyncio.Semaphore) -> ev.Event:
-        run, limits = ledger.run, ledger.state.given.limits
-        match intent:
-            case Generate():
-                payload, _ = ledger.requests.prepare(ledger.state)
-                return await self.performer.generate(
-                    run,
-                    intent,
-                    ledger.state.given,
-                    payload,
-                    lambda delta: self.observer.streamed(run, delta),
-                )
-            case CallTool():
-                async with slots:
-                    return await self.performer.call_tool(run, intent, limits.result_chars)
-            case AskApproval():
-                return await self.performer.ask(run, intent)
-            case _:
-                raise InvariantError(f"{intent.type} is not performed in the world.")
-
-
-def _results(tasks: Sequence[asyncio.Task[ev.Event]]) -> list[ev.Event]:
-    """What has come of the tasks that ended well, in their order."""
-    return [
-        task.result()
-        for task in tasks
-        if task.done() and not task.cancelled() and task.exception() is None
-    ]
-
-
-async def _end(tasks: Sequence[asyncio.Task[ev.Event]]) -> None:
-    """Cancel tasks and wait until their work has really ended."""
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.gather(*tasks, return_exceptions=True)
+            self._drives.pop(ledger.run, None)

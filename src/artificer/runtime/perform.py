@@ -12,10 +12,11 @@ from typing import Literal
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.letters import answer
 from artificer.core.price import Price
 from artificer.core.record import FORMAT
 from artificer.core.spec import RunSpec
-from artificer.errors import ArtificerError, places
+from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
     BlobStore,
@@ -40,7 +41,8 @@ log = logging.getLogger("artificer.run")
 class Performer:
     """What the engine needs to act: one provider, the tools, a person, a clock.
 
-    ``grace_s`` is how much longer than its timeout a call may take to end its work and report.
+    Without an approver, what policy asks about waits for a letter. ``grace_s`` is how much longer
+    than its timeout a call may take to end its work and report.
     """
 
     provider: Provider
@@ -183,27 +185,24 @@ class Performer:
         return [e for e in unique.values() if isinstance(e, Lasting)]
 
     async def ask(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:
-        """Ask a person. Where there is nobody to ask, the answer is no."""
+        """Ask the person who is here."""
         if self.approver is None:
-            approved, by, reason = False, "nobody", "There is nobody here to ask."
-        else:
-            question = Question(
-                run=run,
-                tool=intent.tool,
-                arguments=intent.arguments,
-                reason=intent.reason,
-                digest=intent.call,
-            )
-            answer = await self.approver.ask(question)
-            approved, by, reason = answer.approved, answer.by, answer.reason
-        detail = f"{intent.tool}: Not run: it was not approved. {reason}".rstrip()
-        return ev.ApprovalAnswered(
-            at=self.clock.now(),
-            intent=intent.n,
-            approved=approved,
-            by=by,
-            reason=reason,
-            content="" if approved else not_ok("denied", detail),
+            raise InvariantError("There is nobody here to ask.")
+        question = Question(
+            run=run,
+            tool=intent.tool,
+            arguments=intent.arguments,
+            reason=intent.reason,
+            digest=intent.call,
+        )
+        given = await self.approver.ask(question)
+        return answer(
+            self.clock.now(),
+            intent.n,
+            intent.tool,
+            approved=given.approved,
+            by=given.by,
+            reason=given.reason,
         )
 
 

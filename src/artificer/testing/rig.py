@@ -19,6 +19,7 @@ from artificer.core.record import EventLine
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
+from artificer.journal.mailbox import MemoryMailbox
 from artificer.journal.memory import MemoryJournal
 from artificer.ports import (
     Approver,
@@ -26,6 +27,7 @@ from artificer.ports import (
     Call,
     Executor,
     Journal,
+    Mailbox,
     Provider,
     Receipt,
 )
@@ -34,6 +36,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
+from artificer.runtime.post import Post
 from artificer.runtime.replay import Replay, replay
 from artificer.store.memory import MemoryStore
 from artificer.tools.artifact import ArtifactExecutor
@@ -100,6 +103,7 @@ class Rig:
     tools: HandMade = field(default_factory=HandMade)
     clock: SteppingClock = field(default_factory=SteppingClock)
     approver: Approver | None = None
+    mailbox: Mailbox = field(default_factory=MemoryMailbox)
     observer: Observer = field(default_factory=Observer)
 
     def executors(self) -> list[Executor]:
@@ -110,7 +114,7 @@ class Rig:
         """An engine over the rig's parts."""
         by_name = {tool.name: e for e in self.executors() for tool in e.tools}
         performer = Performer(provider, by_name, self.approver, self.blobs, self.clock)
-        return Engine(self.journal, performer, self.observer)
+        return Engine(self.journal, performer, Post(self.mailbox), self.observer)
 
     def spec(self, **facts: Any) -> RunSpec:
         """A spec that offers the hand-made tools, and for ``deliver`` the ``create_*`` ones."""

@@ -1,0 +1,152 @@
+"""The calls of a turn: judged, asked about, performed in order, answered together."""
+
+from __future__ import annotations
+
+from artificer.core import events as ev
+from artificer.core.gate import Verdict, with_artifact
+from artificer.core.intents import AskApproval, CallTool, Intent
+from artificer.core.state import (
+    CallState,
+    Doubt,
+    Phase,
+    RunState,
+    labelled,
+    results_of,
+    with_message,
+)
+from artificer.core.steps import Step, answered, call_of, emit, settle, with_call
+from artificer.core.turns import finish, next_turn
+from artificer.errors import InvariantError
+
+
+def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
+    """Refused calls are answered at once; the others become intents, all in one commit."""
+    state = settle(state, event.intent)
+    if [c.id for c in state.calls] != [v.call_id for v in event.verdicts]:
+        raise InvariantError("The verdicts are not those of the turn's calls.")
+    calls: list[CallState] = []
+    for call, verdict in zip(state.calls, event.verdicts, strict=True):
+        call = call.model_copy(update={"verdict": verdict})
+        if verdict.verdict != "allow" and verdict.verdict != "ask":
+            call = answered(call, verdict.verdict, verdict.content)
+        calls.append(call)
+    return dispatch(state.model_copy(update={"phase": Phase.WORKING, "calls": tuple(calls)}))
+
+
+def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
+    """A yes performs the call, a no answers it."""
+    call = call_of(state, event.intent)
+    state = settle(state, event.intent)
+    state = state.model_copy(update={"letters": max(state.letters, event.letter)})
+    if event.approved:
+        call = call.model_copy(update={"approved": True})
+    else:
+        call = answered(call, "denied", event.content)
+    return dispatch(with_call(state, call))
+
+
+def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
+    """When the last call of the turn is answered, the model reads all answers."""
+    call = answered(call_of(state, event.intent), event.status, event.content)
+    if event.status == "ok":
+        call = call.model_copy(update={"artifact": event.artifact})
+    if event.status == "ambiguous" and call.verdict is not None:
+        doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
+        state = state.model_copy(update={"doubts": (*state.doubts, doubt)})
+    return dispatch(with_call(labelled(settle(state, event.intent), call), call))
+
+
+def dispatch(state: RunState) -> Step:
+    """Ask about and perform what may be, in call order; close the turn when all is answered.
+
+    A call waits while an earlier one, unanswered yet, needs a resource of its own and one of the
+    two changes something. While somebody holds the run nothing new begins.
+    """
+    if state.hold == "interrupt":
+        state = _without_waiting(state)
+    if all(call.status is not None for call in state.calls):
+        return _next(close_turn(state))
+    if state.hold is not None:
+        quiet = all(pending.type == "AskApproval" for pending in state.pending)
+        return state.model_copy(update={"phase": Phase.PAUSED if quiet else state.phase}), ()
+    state = state.model_copy(update={"phase": Phase.WORKING})
+    intents: list[Intent] = []
+    for number, call in enumerate(state.calls):
+        intent = _next_of(state, call, state.calls[:number], state.next_intent + len(intents))
+        if intent is not None:
+            intents.append(intent)
+    return emit(state, *intents)
+
+
+def close_turn(state: RunState) -> RunState:
+    """Its answers and artifacts count in call order, whichever came first."""
+    made = state.artifacts
+    for call in state.calls:
+        if call.artifact is not None:
+            made = with_artifact(made, call.artifact)
+    state = with_message(state, results_of(state.calls))
+    return state.model_copy(update={"artifacts": made, "calls": ()})
+
+
+def _next(state: RunState) -> Step:
+    return finish(state, "refused") if state.stop == "refusal" else next_turn(state)
+
+
+def _without_waiting(state: RunState) -> RunState:
+    """Answer what has not begun; what is under way comes to its end."""
+    running = {pending.call_id for pending in state.pending if pending.type == "CallTool"}
+    calls = tuple(
+        call if call.status or call.id in running else answered(call, "cancelled", state.hold_note)
+        for call in state.calls
+    )
+    pending = tuple(pending for pending in state.pending if pending.type == "CallTool")
+    return state.model_copy(update={"calls": calls, "pending": pending})
+
+
+def _next_of(
+    state: RunState, call: CallState, earlier: tuple[CallState, ...], n: int
+) -> Intent | None:
+    """The intent that brings a call on, if there is one now."""
+    verdict = call.verdict
+    under_way = any(pending.call_id == call.id for pending in state.pending)
+    if verdict is None or call.status is not None or under_way:
+        return None
+    if verdict.verdict == "ask" and not call.approved:
+        return _ask(n, verdict)
+    if any(_in_the_way(state, other, verdict) for other in earlier if other.status is None):
+        return None
+    return _call_tool(n, verdict, state)
+
+
+def _in_the_way(state: RunState, other: CallState, verdict: Verdict) -> bool:
+    if other.verdict is None or not set(other.verdict.resources) & set(verdict.resources):
+        return False
+    tools = state.given.tools()
+    effects = (tools.get(other.verdict.tool), tools.get(verdict.tool))
+    return any(tool is not None and tool.effect != "pure" for tool in effects)
+
+
+def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:
+    tool = state.given.tools().get(verdict.tool)
+    if tool is None or verdict.arguments is None:
+        raise InvariantError(f"The gate let an unreadable call of {verdict.tool!r} through.")
+    return CallTool(
+        n=n,
+        call_id=verdict.call_id,
+        tool=verdict.tool,
+        arguments=verdict.arguments,
+        effect=tool.effect,
+    )
+
+
+def _ask(n: int, verdict: Verdict) -> AskApproval:
+    if verdict.arguments is None or verdict.digest is None:
+        raise InvariantError(f"The gate let an unreadable call of {verdict.tool!r} through.")
+    return AskApproval(
+        n=n,
+        call_id=verdict.call_id,
+        tool=verdict.tool,
+        arguments=verdict.arguments,
+        call=verdict.digest,
+        reason=verdict.reason,
+    )

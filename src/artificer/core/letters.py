@@ -1,0 +1,196 @@
+"""Letters: what people want of a run, whoever drives it, wherever that is.
+
+A letter lies in the run's mailbox until the process that drives the run takes it; then it becomes
+an event. Each is taken once, in the order in which they were posted.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from artificer.core import events as ev
+from artificer.core.state import RunState
+from artificer.core.transitions import TABLE
+from artificer.values.base import Digest, Text, Value
+from artificer.values.refusal import not_ok
+
+LONGEST = 64 * 1024
+"""Most bytes of one letter."""
+
+Said = Annotated[Text, Field(max_length=16_000)]
+
+
+class _Letter(Value):
+    by: Said = ""
+
+
+class Steer(_Letter):
+    """Say something to the model before its next reply."""
+
+    type: Literal["steer"] = "steer"
+    text: Said
+
+
+class FollowUp(_Letter):
+    """Ask something more when the run is finished."""
+
+    type: Literal["follow_up"] = "follow_up"
+    text: Said
+
+
+class Pause(_Letter):
+    """Let nothing new begin until the run is resumed."""
+
+    type: Literal["pause"] = "pause"
+    reason: Said = ""
+
+
+class Interrupt(_Letter):
+    """Let nothing new begin, and end the run when all is quiet."""
+
+    type: Literal["interrupt"] = "interrupt"
+    reason: Said = ""
+
+
+class Cancel(_Letter):
+    """End what is under way, and the run."""
+
+    type: Literal["cancel"] = "cancel"
+    reason: Said = ""
+
+
+class AnswerCall(_Letter):
+    """Allow the call of this digest, or do not."""
+
+    type: Literal["answer"] = "answer"
+    call: Digest
+    approved: bool
+    reason: Said = ""
+
+
+class Resolve(_Letter):
+    """Say whether an ambiguous call had happened."""
+
+    type: Literal["resolve"] = "resolve"
+    call_id: Said
+    happened: bool
+    reason: Said = ""
+
+
+Letter = Steer | FollowUp | Pause | Interrupt | Cancel | AnswerCall | Resolve
+
+_letters: TypeAdapter[Letter] = TypeAdapter(Annotated[Letter, Field(discriminator="type")])
+
+
+def read_letter(body: bytes) -> Letter | None:
+    """Read a letter, or None when it is none: another release may have written it."""
+    try:
+        return _letters.validate_json(body)
+    except ValidationError:
+        return None
+
+
+def opened(state: RunState, number: int, letter: Letter | None, at: int) -> ev.Event:
+    """Return the event that a letter is. One that comes too late is a ReceiptIgnored."""
+    event = _event(state, number, letter, at) if letter is not None else None
+    if event is not None and (state.phase, type(event)) in TABLE:
+        return event
+    what = "letter" if letter is None else letter.type
+    return ev.ReceiptIgnored(at=at, letter=number, what=what, reason=_too_late(state, letter))
+
+
+def cancelled(at: int, reason: str, *, by: str = "", letter: int = 0) -> ev.CancelRequested:
+    """The event that ends a run now."""
+    content = not_ok("cancelled", "The run was cancelled.")
+    return ev.CancelRequested(at=at, reason=reason, content=content, by=by, letter=letter)
+
+
+def answer(
+    at: int, intent: int, tool: str, *, approved: bool, by: str, reason: str, letter: int = 0
+) -> ev.ApprovalAnswered:
+    """The event of an answer to a question."""
+    refusal = f"{tool}: Not run: it was not approved. {reason}".rstrip()
+    return ev.ApprovalAnswered(
+        at=at,
+        intent=intent,
+        approved=approved,
+        by=by,
+        reason=reason,
+        content="" if approved else not_ok("denied", refusal),
+        letter=letter,
+    )
+
+
+def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | None:
+    by = letter.by
+    event: ev.Event | None
+    match letter:
+        case Steer(text=text):
+            event = ev.Steered(at=at, letter=number, by=by, text=text)
+        case FollowUp(text=text):
+            event = ev.FollowUpReceived(at=at, letter=number, by=by, text=text)
+        case Pause(reason=reason):
+            event = ev.PauseRequested(at=at, letter=number, by=by, reason=reason)
+        case Interrupt(reason=reason):
+            event = _interrupted(at, number, by, reason)
+        case Cancel(reason=reason):
+            event = cancelled(at, reason, by=by, letter=number)
+        case AnswerCall():
+            event = _answered(state, number, letter, at)
+        case Resolve():
+            event = _resolved(state, number, letter, at)
+    return event
+
+
+def _interrupted(at: int, number: int, by: str, reason: str) -> ev.InterruptRequested:
+    content = not_ok("cancelled", "The run was interrupted before this call began.")
+    return ev.InterruptRequested(at=at, letter=number, by=by, reason=reason, content=content)
+
+
+def _answered(
+    state: RunState, number: int, letter: AnswerCall, at: int
+) -> ev.ApprovalAnswered | None:
+    asked = {p.call_id: p.n for p in state.pending if p.type == "AskApproval"}
+    for call in state.calls:
+        if call.id in asked and call.verdict and call.verdict.digest == letter.call:
+            return answer(
+                at,
+                asked[call.id],
+                call.verdict.tool,
+                approved=letter.approved,
+                by=letter.by,
+                reason=letter.reason,
+                letter=number,
+            )
+    return None
+
+
+def _resolved(state: RunState, number: int, letter: Resolve, at: int) -> ev.DoubtResolved | None:
+    doubt = next((d for d in state.doubts if d.call_id == letter.call_id), None)
+    if doubt is None:
+        return None
+    found = "it had happened" if letter.happened else "it had not happened"
+    content = f"About the call {doubt.call_id} of {doubt.tool}: a person found out that {found}."
+    return ev.DoubtResolved(
+        at=at,
+        letter=number,
+        call_id=doubt.call_id,
+        happened=letter.happened,
+        reason=letter.reason,
+        content=f"{content} {letter.reason}".rstrip(),
+        by=letter.by,
+    )
+
+
+def _too_late(state: RunState, letter: Letter | None) -> str:
+    match letter:
+        case None:
+            return "This release cannot read it."
+        case AnswerCall(call=call):
+            return f"No call {call} waits for approval."
+        case Resolve(call_id=call_id):
+            return f"No call {call_id!r} is in doubt."
+        case _:
+            return f"The run is {state.phase.value}."

@@ -1,0 +1,165 @@
+"""The life of a run: it begins, is held and taken up again, hears from people, and ends."""
+
+from __future__ import annotations
+
+from artificer.core import events as ev
+from artificer.core.budget import tokens_of
+from artificer.core.calls import close_turn, dispatch
+from artificer.core.state import Phase, RunState, with_message
+from artificer.core.steps import Step, answered, is_pending, settle
+from artificer.core.turns import finish, next_turn
+from artificer.errors import InvariantError
+from artificer.values.blocks import user
+
+
+def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
+    """The prompt opens the conversation and asks for the first reply."""
+    spec = event.spec
+    state = state.model_copy(
+        update={
+            "spec": spec,
+            "spec_digest": spec.digest,
+            "running_since": event.at,
+            "context_tokens": tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode()),
+        }
+    )
+    return next_turn(with_message(state, user(spec.prompt)))
+
+
+def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
+    """The wall clock starts anew; a stalled run asks its model again, a paused one goes on."""
+    hold = None if state.hold == "pause" else state.hold
+    state = state.model_copy(update={"running_since": state.now, "hold": hold})
+    if state.phase is Phase.STALLED:
+        state = state.model_copy(update={"turn": state.turn - 1, "failure": None})
+        return next_turn(state)
+    if state.phase is Phase.PAUSED and not state.calls:
+        return next_turn(state)
+    return dispatch(state) if state.phase in (Phase.PAUSED, Phase.WORKING) else (state, ())
+
+
+def run_forked(state: RunState, event: ev.RunForked) -> Step:
+    """The pending request is replaced by one of this run's own; a finished run goes on."""
+    again = state.phase in (Phase.GENERATING, Phase.STALLED)
+    state = state.model_copy(
+        update={
+            "running_since": state.now,
+            "turn": state.turn - 1 if again else state.turn,
+            "pending": (),
+            "failure": None,
+            "reason": None,
+            "status": None,
+            "deliverable": None,
+            "letters": 0,  # its mailbox is its own
+            "follow_ups": (),
+            "hold": None,
+        }
+    )
+    return next_turn(with_message(state, user(event.steer)) if event.steer else state)
+
+
+def run_finished(state: RunState, event: ev.RunFinished) -> Step:
+    """The end, unless somebody has more to ask."""
+    state = settle(state, event.intent)
+    state = state.model_copy(
+        update={
+            "phase": Phase.FINISHED,
+            "status": event.status,
+            "deliverable": event.deliverable,
+        }
+    )
+    return _follow_up(state) if state.follow_ups else (state, ())
+
+
+# --- letters from people ----------------------------------------------------------------------
+
+
+def steered(state: RunState, event: ev.Steered) -> Step:
+    """What was said is said to the model before its next reply."""
+    return _noted(state, event, event.text), ()
+
+
+def pause_requested(state: RunState, event: ev.PauseRequested) -> Step:
+    """Nothing new begins; what is under way is recorded when it ends."""
+    return _held(state.model_copy(update={"letters": event.letter, "hold": "pause"}))
+
+
+def interrupt_requested(state: RunState, event: ev.InterruptRequested) -> Step:
+    """Nothing new begins, and when all is quiet the run ends."""
+    state = state.model_copy(
+        update={"letters": event.letter, "hold": "interrupt", "hold_note": event.content}
+    )
+    return _held(state)
+
+
+def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
+    """Open calls are answered ``cancelled``, so that the history stays paired."""
+    letters = max(state.letters, event.letter)
+    state = state.model_copy(update={"letters": letters, "follow_ups": ()})
+    if state.calls:
+        calls = tuple(
+            c if c.status else answered(c, "cancelled", event.content) for c in state.calls
+        )
+        state = close_turn(state.model_copy(update={"calls": calls}))
+    return finish(state, "cancelled")
+
+
+def follow_up_received(state: RunState, event: ev.FollowUpReceived) -> Step:
+    """More to ask, when this is done."""
+    state = state.model_copy(
+        update={"letters": event.letter, "follow_ups": (*state.follow_ups, event.text)}
+    )
+    return _follow_up(state) if state.phase is Phase.FINISHED else (state, ())
+
+
+def doubt_resolved(state: RunState, event: ev.DoubtResolved) -> Step:
+    """Somebody found out whether a call had happened: the model is told."""
+    rest = tuple(doubt for doubt in state.doubts if doubt.call_id != event.call_id)
+    return _noted(state.model_copy(update={"doubts": rest}), event, event.content), ()
+
+
+def call_probed(state: RunState, event: ev.CallProbed) -> Step:
+    """It is known now, or known to be unknowable; what follows from it comes by itself."""
+    if not is_pending(state, event.intent):
+        raise InvariantError(f"Intent {event.intent} is not pending.")
+    return state, ()
+
+
+def receipt_ignored(state: RunState, event: ev.ReceiptIgnored) -> Step:
+    """It came too late and changes nothing."""
+    return state.model_copy(update={"letters": max(state.letters, event.letter)}), ()
+
+
+def _noted(state: RunState, event: ev.Steered | ev.DoubtResolved, note: str) -> RunState:
+    return state.model_copy(update={"letters": event.letter, "notes": (*state.notes, note)})
+
+
+def _held(state: RunState) -> Step:
+    if state.phase is Phase.STALLED:
+        return finish(state, "interrupted") if state.hold == "interrupt" else (state, ())
+    if state.calls and state.phase is not Phase.GENERATING:
+        return dispatch(state)
+    return next_turn(state) if state.phase is Phase.PAUSED else (state, ())
+
+
+def _follow_up(state: RunState) -> Step:
+    """The conversation goes on, with the limits of a new run; what was made stays."""
+    prompt, *rest = state.follow_ups
+    state = state.model_copy(
+        update={
+            "follow_ups": tuple(rest),
+            "turns_before": state.turn,
+            "running_since": state.now,
+            "repairs": 0,
+            "last_text": "",
+            "narrative": None,
+            "narrative_cut": False,
+            "findings": (),
+            "stop": None,
+            "failure": None,
+            "reason": None,
+            "status": None,
+            "deliverable": None,
+        }
+    )
+    return next_turn(with_message(state, user(prompt)))

@@ -1,0 +1,72 @@
+"""What becomes of a model's reply."""
+
+from __future__ import annotations
+
+from artificer.core import events as ev
+from artificer.core.call_ids import with_unique_ids
+from artificer.core.intents import CheckReply, JudgeCalls
+from artificer.core.state import CallState, Phase, RunState, with_message
+from artificer.core.steps import Step, emit, settle
+from artificer.core.turns import finish, next_turn
+from artificer.values.blocks import Message, ReasoningBlock, user
+from artificer.values.model import RESUMABLE_FAILURES
+
+
+def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
+    """A reply has calls for the gate, or a text to be checked, or is a refusal."""
+    state = settle(state, event.intent)
+    blocks = with_unique_ids(event.blocks, state.call_ids, state.turn)
+    message = Message(role="assistant", blocks=blocks)
+    cost = state.cost_micros
+    if event.cost_micros is not None:
+        cost = (cost or 0) + event.cost_micros
+    state = state.model_copy(
+        update={
+            "usage": state.usage + event.usage,
+            "cost_micros": cost,
+            "stop": event.stop,
+            "call_ids": state.call_ids | {call.id for call in message.calls},
+            "last_text": message.text or state.last_text,
+        }
+    )
+    if any(not isinstance(block, ReasoningBlock) for block in blocks):
+        state = with_message(state, message)
+    if event.usage.input_tokens:  # the provider's own count beats our estimate
+        context = event.usage.input_tokens + event.usage.output_tokens
+        state = state.model_copy(update={"context_tokens": context})
+    if message.calls:
+        calls = tuple(CallState(id=call.id) for call in message.calls)
+        intent = JudgeCalls(n=state.next_intent, turn=state.turn)
+        return emit(state, intent, phase=Phase.JUDGING, calls=calls)
+    if event.stop == "refusal":
+        return finish(state, "refused")
+    check = CheckReply(n=state.next_intent, turn=state.turn)
+    return emit(state, check, phase=Phase.CHECKING)
+
+
+def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
+    """What an operator can mend stalls the run; the rest ends it."""
+    state = settle(state, event.intent).model_copy(update={"failure": event.code})
+    if event.code in RESUMABLE_FAILURES and state.hold != "interrupt":
+        return state.model_copy(update={"phase": Phase.STALLED}), ()
+    return finish(state, "model_failed")
+
+
+def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
+    """Accept the text, or send it back with what is wrong while there are rounds left."""
+    cut = state.stop == "max_tokens" if event.revised else state.narrative_cut
+    state = settle(state, event.intent).model_copy(
+        update={
+            "narrative": event.narrative,
+            "narrative_cut": cut,
+            "findings": event.findings,
+        }
+    )
+    if event.request is None and state.notes and state.hold is None:
+        return next_turn(state)  # somebody has said more meanwhile
+    if event.request is None:
+        return finish(state, "output_limit" if cut else "done")
+    if state.repairs >= state.given.limits.repairs:
+        return finish(state, "repair_limit" if state.last_text else "empty_reply")
+    state = state.model_copy(update={"repairs": state.repairs + 1})
+    return next_turn(with_message(state, user(event.request)))

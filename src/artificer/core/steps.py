@@ -1,0 +1,57 @@
+"""What every transition does with a state: intents out, receipts in, calls answered."""
+
+from __future__ import annotations
+
+from artificer.core.intents import Intent
+from artificer.core.state import CallState, Pending, RunState
+from artificer.errors import InvariantError
+from artificer.values.blocks import CallStatus
+
+Step = tuple[RunState, tuple[Intent, ...]]
+"""The state after an event, and what should now be done."""
+
+
+def emit(state: RunState, *intents: Intent, **changes: object) -> Step:
+    """Add intents to the pending ones, with whatever else changes in the state."""
+    pending = tuple(Pending(n=i.n, type=i.type, call_id=getattr(i, "call_id", "")) for i in intents)
+    state = state.model_copy(
+        update={
+            **changes,
+            "pending": (*state.pending, *pending),
+            "next_intent": state.next_intent + len(intents),
+        }
+    )
+    return state, intents
+
+
+def settle(state: RunState, n: int) -> RunState:
+    """Take an intent off the pending ones: its receipt has come."""
+    rest = tuple(p for p in state.pending if p.n != n)
+    if len(rest) == len(state.pending):
+        raise InvariantError(f"Intent {n} is not pending.")
+    return state.model_copy(update={"pending": rest})
+
+
+def is_pending(state: RunState, n: int) -> bool:
+    """Whether an intent still waits for its receipt."""
+    return any(pending.n == n for pending in state.pending)
+
+
+def call_of(state: RunState, n: int) -> CallState:
+    """The call of this turn to which an intent belongs."""
+    call_id = next((p.call_id for p in state.pending if p.n == n), None)
+    call = next((c for c in state.calls if c.id == call_id), None)
+    if call is None:
+        raise InvariantError(f"Intent {n} belongs to no call of this turn.")
+    return call
+
+
+def with_call(state: RunState, call: CallState) -> RunState:
+    """Put a call in the place of the one with its id."""
+    calls = tuple(call if c.id == call.id else c for c in state.calls)
+    return state.model_copy(update={"calls": calls})
+
+
+def answered(call: CallState, status: CallStatus, content: str) -> CallState:
+    """Give a call its one result."""
+    return call.model_copy(update={"status": status, "content": content})

@@ -1,0 +1,51 @@
+"""Turns: asking for the next reply, or ending the run."""
+
+from __future__ import annotations
+
+from artificer.core.budget import reply_tokens
+from artificer.core.intents import Finish, FinishReason, Generate
+from artificer.core.state import Phase, RunState, with_message
+from artificer.core.steps import Step, emit
+from artificer.values.blocks import user
+
+
+def next_turn(state: RunState) -> Step:
+    """Ask for the next reply, unless somebody holds the run or a limit is reached."""
+    if state.hold == "interrupt":
+        return finish(state, "interrupted")
+    if state.hold == "pause":
+        return state.model_copy(update={"phase": Phase.PAUSED}), ()
+    state = _with_notes(state)
+    spec, limits = state.given, state.given.limits
+    if state.turn - state.turns_before >= limits.turns:
+        return finish(state, "turn_limit")
+    room = reply_tokens(spec, state.usage, state.cost_micros or 0, state.context_tokens)
+    if isinstance(room, str):
+        return finish(state, room)
+    if state.now - state.running_since >= limits.wall_ms:
+        return finish(state, "wall_limit")
+    turn = state.turn + 1
+    intent = Generate(
+        n=state.next_intent,
+        turn=turn,
+        tool_choice=spec.choice(turn),
+        history=state.history_digest,
+        messages=len(state.history),
+    )
+    shorter = room if room < limits.max_tokens else None
+    return emit(state, intent, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
+
+
+def _with_notes(state: RunState) -> RunState:
+    """What a person said meanwhile comes before the reply that is asked for now."""
+    if not state.notes:
+        return state
+    state = with_message(state, user("\n\n".join(state.notes)))
+    return state.model_copy(update={"notes": ()})
+
+
+def finish(state: RunState, reason: FinishReason) -> Step:
+    """Deliver what there is."""
+    intent = Finish(n=state.next_intent, reason=reason)
+    state = state.model_copy(update={"pending": (), "hold": None})
+    return emit(state, intent, phase=Phase.FINISHING, reason=reason)

@@ -1,0 +1,173 @@
+"""Driving one run: perform what is recorded, record what came of it, until it rests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+
+from artificer.core import events as ev
+from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.letters import cancelled, opened, read_letter
+from artificer.core.state import Phase, RunState
+from artificer.errors import InvariantError, OperatorError
+from artificer.runtime.ledger import Ledger
+from artificer.runtime.observe import Observer
+from artificer.runtime.perform import Performer
+from artificer.runtime.post import Post
+
+AT_REST = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
+"""Phases that last until somebody does something."""
+
+_Task = asyncio.Task[ev.Event]
+
+
+class Drive:
+    """One run, driven by this process.
+
+    Cancelling the task that drives it ends all work under way and leaves the run resumable.
+    """
+
+    def __init__(
+        self, ledger: Ledger, performer: Performer, observer: Observer, post: Post
+    ) -> None:
+        self.run = ledger.run
+        self._ledger = ledger
+        self._performer = performer
+        self._observer = observer
+        self._post = post
+        self._tasks: dict[_Task, Intent] = {}
+        self._bell = post.subscribe(self.run)
+        self._slots = asyncio.Semaphore(ledger.state.given.limits.concurrency)
+        self._cancelled: str | None = None
+
+    def cancel(self, reason: str) -> None:
+        """End the run: open calls are ended and answered ``cancelled``."""
+        self._cancelled = reason
+        self._bell.set()
+
+    async def to_rest(self, intents: Sequence[Intent]) -> RunState:
+        """Drive the run until it is finished, stalled, paused, or waits for a person elsewhere."""
+        ringing = asyncio.ensure_future(self._bell.wait())
+        try:
+            while True:
+                self._begin(intents)
+                if self._bell.is_set():
+                    self._bell.clear()
+                    intents = await self._listen()
+                    continue
+                if not self._tasks or self._ledger.state.phase in AT_REST:
+                    return self._ledger.state
+                if ringing.done():
+                    ringing = asyncio.ensure_future(self._bell.wait())
+                await asyncio.wait({*self._tasks, ringing}, return_when=asyncio.FIRST_COMPLETED)
+                intents = await self._record([task for task in self._tasks if task.done()])
+        except asyncio.CancelledError:
+            await _end(self._tasks)
+            with suppress(OperatorError):  # the run is then as if they had not ended yet
+                await self._ledger.commit(*self._receipts(list(self._tasks)))
+            raise
+        finally:
+            ringing.cancel()
+            self._post.unsubscribe(self.run)
+            await _end(self._tasks)
+            await self._performer.release(self.run)
+
+    def _begin(self, intents: Sequence[Intent]) -> None:
+        for intent in intents:
+            if isinstance(intent, AskApproval) and self._performer.approver is None:
+                continue  # it waits for a letter
+            self._tasks[asyncio.ensure_future(self._perform(intent))] = intent
+
+    async def _perform(self, intent: Intent) -> ev.Event:
+        state = self._ledger.state
+        match intent:
+            case Generate():
+                payload, _ = self._ledger.requests.prepare(state)
+                return await self._performer.generate(
+                    self.run,
+                    intent,
+                    state.given,
+                    payload,
+                    lambda delta: self._observer.streamed(self.run, delta),
+                )
+            case CallTool():
+                async with self._slots:
+                    limits = state.given.limits
+                    return await self._performer.call_tool(self.run, intent, limits.result_chars)
+            case AskApproval():
+                return await self._performer.ask(self.run, intent)
+            case _:
+                raise InvariantError(f"{intent.type} is not performed in the world.")
+
+    # --- what came of it ----------------------------------------------------------------------
+
+    async def _record(self, done: Sequence[_Task]) -> Sequence[Intent]:
+        """Record what tasks have brought; raise what broke, now that their siblings' is safe."""
+        receipts = self._receipts(done)
+        intents = await self._ledger.commit(*receipts)
+        for task in done:
+            if not task.cancelled():
+                task.result()
+        return intents
+
+    def _receipts(self, done: Sequence[_Task]) -> list[ev.Event]:
+        """Take tasks off the list; return what came of those that ended well, in their order."""
+        ended = [(task, self._tasks.pop(task)) for task in done]
+        return [
+            self._timely(task.result(), intent)
+            for task, intent in ended
+            if not task.cancelled() and task.exception() is None
+        ]
+
+    def _timely(self, event: ev.Event, intent: Intent) -> ev.Event:
+        """The receipt; or, when nobody waits for it any more, that it was ignored."""
+        if any(pending.n == intent.n for pending in self._ledger.state.pending):
+            return event
+        why = "What it answers was settled before."
+        return ev.ReceiptIgnored(at=event.at, intent=intent.n, what=event.type, reason=why)
+
+    # --- what people want ---------------------------------------------------------------------
+
+    async def _listen(self) -> list[Intent]:
+        """Do as the letters that have come say, in their order."""
+        if self._cancelled is not None:
+            return await self._cancel(self._cancelled)
+        intents: list[Intent] = []
+        taken = self._ledger.state.letters
+        for number, body in await self._post.mailbox.letters(self.run, taken):
+            letter = read_letter(body)
+            if letter is not None and letter.type == "cancel":
+                await self._finish_tasks()
+                intents = []
+            event = opened(self._ledger.state, number, letter, self._performer.clock.now())
+            intents += await self._ledger.commit(event)
+        await self._drop_settled()
+        waiting = {pending.n for pending in self._ledger.state.pending}
+        return [intent for intent in intents if intent.n in waiting]
+
+    async def _cancel(self, reason: str) -> list[Intent]:
+        await self._finish_tasks()
+        if self._ledger.state.phase is not Phase.FINISHED:
+            await self._ledger.commit(cancelled(self._performer.clock.now(), reason))
+        return []
+
+    async def _finish_tasks(self) -> None:
+        """End what is under way, and record what of it had come to its own end."""
+        await _end(self._tasks)
+        await self._ledger.commit(*self._receipts(list(self._tasks)))
+
+    async def _drop_settled(self) -> None:
+        """End what nobody waits for any more: a question that a letter has answered."""
+        waiting = {pending.n for pending in self._ledger.state.pending}
+        settled = [task for task, intent in self._tasks.items() if intent.n not in waiting]
+        await _end(settled)
+        await self._record(settled)
+
+
+async def _end(tasks: Collection[_Task]) -> None:
+    """Cancel tasks and wait until their work has really ended."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.gather(*tasks, return_exceptions=True)
