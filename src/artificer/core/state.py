@@ -144,7 +144,8 @@ class RunState(Value):
         )
 
 
-_BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens"})
+_BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts"})
+"""What follows from the conversation and the spec, whose digests stand for them."""
 
 
 def with_message(state: RunState, message: Message) -> RunState:
