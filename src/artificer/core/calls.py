@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from artificer.core import events as ev
 from artificer.core.gate import Verdict, with_artifact
 from artificer.core.intents import AskApproval, CallTool, Intent
@@ -71,11 +73,14 @@ def dispatch(state: RunState) -> Step:
         return state.model_copy(update={"phase": Phase.PAUSED if quiet else state.phase}), ()
     state = state.model_copy(update={"phase": Phase.WORKING})
     intents: list[Intent] = []
-    for number, call in enumerate(state.calls):
-        intent = _next_of(state, call, state.calls[:number], state.next_intent + len(intents))
+    calls: list[CallState] = []
+    for call in state.calls:
+        intent = _next_of(state, call, calls, state.next_intent + len(intents))
         if intent is not None:
             intents.append(intent)
-    return emit(state, *intents)
+            call = call.model_copy(update={"approved": False})
+        calls.append(call)
+    return emit(state, *intents, calls=tuple(calls))
 
 
 def close_turn(state: RunState) -> RunState:
@@ -104,7 +109,7 @@ def _without_waiting(state: RunState) -> RunState:
 
 
 def _next_of(
-    state: RunState, call: CallState, earlier: tuple[CallState, ...], n: int
+    state: RunState, call: CallState, earlier: Sequence[CallState], n: int
 ) -> Intent | None:
     """The intent that brings a call on, if there is one now."""
     verdict = call.verdict

@@ -48,7 +48,7 @@ class Pending(Value):
 class CallState(Value):
     """One call of the turn in progress, and its answer once there is one.
 
-    ``approved`` says that a person let it through.
+    ``approved`` says that a person let it through, while it waits for its turn.
     """
 
     id: str
