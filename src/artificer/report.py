@@ -11,6 +11,7 @@ from pathlib import Path
 from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
+from artificer.artifacts.loop import is_loop_tool
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
@@ -41,6 +42,8 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
     """
     artifacts = {}
     for ref in deliverable.artifacts:
+        if is_loop_tool(ref.tool):
+            continue  # these have views of their own
         try:
             payload = json.loads(blobs.get(ref.payload))
             artifacts[ref.kind, ref.id] = catalog.load(ref.tool, payload)

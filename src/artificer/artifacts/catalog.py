@@ -1,11 +1,14 @@
-"""All artifact tools: which there are, what their schemas cannot say, and how payloads are read."""
+"""All artifact tools: which there are, what their schemas cannot say, and how payloads are read.
+
+The gate asks here; what is said of the artifacts of the loops stands in ``loop.py``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TypeVar
 
-from artificer.artifacts import chart, checklist, file, svg, table
+from artificer.artifacts import chart, checklist, file, loop, svg, table
 from artificer.artifacts import list as item_list
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
@@ -13,7 +16,7 @@ from artificer.artifacts.fields import text
 from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.placeholder import placeholder
-from artificer.artifacts.ref import ArtifactKind, ArtifactRef
+from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
 from artificer.artifacts.svg import Svg
 from artificer.artifacts.table import Table
 from artificer.contracts.definition import ToolDefinition
@@ -74,6 +77,8 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
     ``arguments`` need not satisfy the schema: what has the wrong type is skipped. ``made`` are the
     artifacts that the run has accepted so far.
     """
+    if loop.is_loop_tool(tool):
+        return loop.check(tool, arguments)
     payload = _payload(tool, arguments)
     if payload is None:
         return ()
@@ -83,8 +88,10 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
     )
 
 
-def identity(tool: str, arguments: JsonObject) -> tuple[ArtifactKind, str, str]:
+def identity(tool: str, arguments: JsonObject) -> tuple[MadeKind, str, str]:
     """Kind, id and title of what accepted arguments make. A file's id is its name."""
+    if loop.is_loop_tool(tool):
+        return loop.identity(tool, arguments)
     payload = _payload(tool, arguments) or {}
     name = payload.get(_id_member(tool))
     return kind_of(tool), str(name), str(payload.get("title", ""))

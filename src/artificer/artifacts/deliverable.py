@@ -13,11 +13,11 @@ from artificer.artifacts.catalog import tool_for
 from artificer.artifacts.markdown import Layout, layout
 from artificer.artifacts.placeholder import Placeholder, placeholder, scan
 from artificer.artifacts.ref import (
-    ArtifactKind,
     ArtifactRef,
     DeliverableStatus,
     Finding,
     FindingCode,
+    MadeKind,
 )
 from artificer.values.base import Value
 
@@ -146,7 +146,7 @@ def _resolve(
     narrative: str, written: tuple[Placeholder, ...], made: tuple[ArtifactRef, ...]
 ) -> tuple[str, tuple[Placeholder, ...], tuple[Placeholder, ...], list[Finding]]:
     """Rewrite drifted ids; return the narrative, what resolves, what does not, and the drifts."""
-    known: dict[tuple[ArtifactKind, str], str] = {}
+    known: dict[tuple[MadeKind, str], str] = {}
     for ref in made:
         known[ref.kind, ref.id.lower()] = ref.id
     parts: list[str] = []

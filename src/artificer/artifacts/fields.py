@@ -8,7 +8,7 @@ because the schema reports that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 from unicodedata import category
 
@@ -68,17 +68,25 @@ def blanks(owner: JsonObject, list_name: str, member: str, pointer: str = "") ->
         yield from blank(text(item, member), f"{pointer}/{list_name}/{index}/{member}")
 
 
-def repeats(values: list[JsonValue], pointers: list[str], what: str) -> Iterator[Problem]:
-    """Strings that occur again, compared without regard to case and outer white space."""
+def repeats(
+    values: list[JsonValue],
+    pointers: list[str],
+    what: str,
+    *,
+    key: Callable[[str], str] = lambda value: value.strip().casefold(),
+    rule: str = "upper and lower case count as equal",
+) -> Iterator[Problem]:
+    """Strings that occur again. ``key`` is what is compared of them (default: no case, no outer
+    white space), and ``rule`` says so."""
     first: dict[str, str] = {}
     for value, pointer in zip(values, pointers, strict=True):
         if not isinstance(value, str) or not value.strip():
             continue
-        key = value.strip().casefold()
-        if key in first:
+        same = key(value)
+        if same in first:
             yield Problem(
                 pointer=pointer,
-                message=f"repeats the {what} at {first[key]} (upper and lower case count as equal)",
+                message=f"repeats the {what} at {first[same]} ({rule})",
                 actual=value[:80],
             )
-        first.setdefault(key, pointer)
+        first.setdefault(same, pointer)

@@ -9,6 +9,11 @@ from artificer.values.base import Digest, Value
 ArtifactKind = Literal["chart", "table", "list", "checklist", "svg", "file"]
 """The six kinds that a placeholder can name (seed 002). Each kind is a namespace of its own."""
 
+LoopArtifactKind = Literal["plan", "spec", "phase", "judgement"]
+"""What the runs of the loops owe (seed 000). No placeholder names these."""
+
+MadeKind = ArtifactKind | LoopArtifactKind
+
 DeliverableStatus = Literal["completed", "partial", "failed", "cancelled"]
 
 FindingCode = Literal[
@@ -27,10 +32,11 @@ class ArtifactRef(Value):
     """One accepted artifact of a run.
 
     ``id`` is what a placeholder cites: the payload's id, or a file's name. ``tool`` is the
-    ``create_*`` tool that made it, ``payload`` the digest of the canonical JSON of its arguments.
+    ``create_*`` tool that made it, ``payload`` the digest of the canonical JSON of its arguments
+    (for an artifact of the loops, of what is stored of them).
     """
 
-    kind: ArtifactKind
+    kind: MadeKind
     id: str
     tool: str
     title: str = ""

@@ -17,6 +17,11 @@ REPLACE: JsonObject = {
 }
 
 
+def artifact_tool(name: str, description: str, model: type[Value]) -> ToolDefinition:
+    """A tool whose arguments are the payload's own members."""
+    return _definition(name, description, schema_of(model))
+
+
 def flat_tool(name: str, description: str, model: type[Value]) -> ToolDefinition:
     """A tool whose arguments are the payload's own members, plus ``replace``."""
     schema = schema_of(model)

@@ -73,8 +73,8 @@ class Caller(ScriptedProvider):
         made = catalog.is_artifact_tool(self._call.name) and not result.is_error
         if not made or isinstance(arguments, tuple):
             return f"{self._call.name}: {result.status}."
-        kind, artifact, _ = catalog.identity(self._call.name, arguments)
-        return placeholder(kind, artifact)
+        _, artifact, _ = catalog.identity(self._call.name, arguments)
+        return placeholder(catalog.kind_of(self._call.name), artifact)
 
 
 class ToolServer:

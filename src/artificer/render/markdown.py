@@ -20,16 +20,13 @@ from artificer.render.figures import table_grid, tally
 from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.report import STATUS_WORDS, Name, Report
 from artificer.render.tables import numeric_columns, shown
-from artificer.render.text import clean, one_line
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
-_LINE_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
+from artificer.render.text import clean, code_span, escape_markdown
 
 
 def to_markdown(report: Report) -> str:
     """Return the whole text. The same report gives the same bytes."""
     heading = report.heading.source.strip("\n") if report.heading else ""
-    blocks = [heading or f"# {_escape(report.title)}", *_banner(report)]
+    blocks = [heading or f"# {escape_markdown(report.title)}", *_banner(report)]
     placed: set[Key] = set()
     for passage in report.body:
         blocks += _passage(report, passage, placed)
@@ -57,17 +54,17 @@ def _passage(report: Report, passage: Passage, placed: set[Key]) -> Iterator[str
 
 def _inline(report: Report, citation: Citation) -> str:
     if citation.key is None:
-        return f"**[unreadable: {_code(citation.literal)} {_escape(citation.fault)}]**"
+        return f"**[unreadable: {code_span(citation.literal)} {escape_markdown(citation.fault)}]**"
     if name := report.names.get(citation.key):
-        return _escape(name.short)
-    return f"**[missing: {_code(':'.join(citation.key))}]**"
+        return escape_markdown(name.short)
+    return f"**[missing: {code_span(':'.join(citation.key))}]**"
 
 
 def _banner(report: Report) -> Iterator[str]:
     deliverable = report.deliverable
     if words := STATUS_WORDS[deliverable.status]:
-        lines = [f"**{words}** {_escape(deliverable.note)}".rstrip()]
-        lines += [f"- {_code(what)} {why}" for what, why in report.shortcomings]
+        lines = [f"**{words}** {escape_markdown(deliverable.note)}".rstrip()]
+        lines += [f"- {code_span(what)} {why}" for what, why in report.shortcomings]
         yield "\n".join(f"> {line}" for line in lines)
 
 
@@ -78,30 +75,37 @@ def _artifact(artifact: Artifact, name: Name) -> str:
         case ItemList():
             markers = (f"{n}." if artifact.ordered else "-" for n in range(1, 10_000))
             pairs = zip(markers, artifact.items, strict=False)
-            return _titled(name, "\n".join(f"{marker} {_escape(item)}" for marker, item in pairs))
+            return _titled(
+                name, "\n".join(f"{marker} {escape_markdown(item)}" for marker, item in pairs)
+            )
         case Checklist():
-            boxes = (f"- [{'x' if i.checked else ' '}] {_escape(i.label)}" for i in artifact.items)
+            boxes = (
+                f"- [{'x' if i.checked else ' '}] {escape_markdown(i.label)}"
+                for i in artifact.items
+            )
             return _titled(name, "\n".join(boxes), f" ({tally(artifact)})")
         case Svg():
             return _titled(name, _fenced(artifact.content, "svg"))
         case File():
             kind = "markdown" if artifact.name.lower().endswith(".md") else "text"
-            return f"{_code(artifact.name)}\n\n{_fenced(clean(artifact.content), kind)}"
+            return f"{code_span(artifact.name)}\n\n{_fenced(clean(artifact.content), kind)}"
         case _:
-            return _titled(name, f"{_escape(summary(artifact))}\n\n{_table(grid(artifact))}")
+            return _titled(
+                name, f"{escape_markdown(summary(artifact))}\n\n{_table(grid(artifact))}"
+            )
 
 
 def _titled(name: Name, body: str, after: str = "") -> str:
-    words = ". ".join(filter(None, (name.number, _escape(name.title))))
+    words = ". ".join(filter(None, (name.number, escape_markdown(name.title))))
     return f"**{words}**{after}\n\n{body}" if words else body
 
 
 def _table(data: Grid) -> str:
     align = ("--:" if numeric else "---" for numeric in numeric_columns(data))
     lines = [
-        " | ".join(map(_escape, data.columns)),
+        " | ".join(map(escape_markdown, data.columns)),
         " | ".join(align),
-        *(" | ".join(_escape(shown(cell)) for cell in row) for row in data.rows),
+        *(" | ".join(escape_markdown(shown(cell)) for cell in row) for row in data.rows),
     ]
     return "\n".join(f"| {line} |" for line in lines)
 
@@ -113,23 +117,9 @@ def _fenced(content: str, language: str) -> str:
     return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
 
 
-def _code(text: str) -> str:
-    """A code span, which a backtick within cannot end."""
-    text = one_line(text).replace("|", "\\|")
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    return f"{fence} {text} {fence}" if longest else f"{fence}{text}{fence}"
-
-
-def _escape(text: str) -> str:
-    """The text on one line, in which nothing is Markdown or HTML."""
-    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
-    return _LINE_START.sub(r"\1\\\2" if not escaped[:1].isdigit() else r"\1\2", escaped)
-
-
 def _footer(report: Report) -> str:
     source = report.provenance
     facts = [source.created, source.model, source.usage, source.digest]
-    line = " · ".join(_escape(fact) for fact in facts if fact)
-    check = f"Check it: {_code(f'artificer replay {source.run}')}"
+    line = " · ".join(escape_markdown(fact) for fact in facts if fact)
+    check = f"Check it: {code_span(f'artificer replay {source.run}')}"
     return "---\n\n" + "  \n".join(filter(None, (line, check)))

@@ -18,12 +18,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from artificer.artifacts import placeholder
-from artificer.artifacts.ref import ArtifactKind
+from artificer.artifacts.ref import MadeKind
 from artificer.render.text import clean
 
 _LINE_END = re.compile(r"\r\n?")
 
-Key = tuple[ArtifactKind, str]
+Key = tuple[MadeKind, str]
 """Kind and id of an artifact."""
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from artificer.artifacts.catalog import Artifact
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
-from artificer.artifacts.ref import ArtifactKind, FindingCode
+from artificer.artifacts.ref import FindingCode, MadeKind
 from artificer.artifacts.svg import Svg
 from artificer.render.charts.words import CHARTS, kind_name
 from artificer.render.narrative import Key, Passage, read
@@ -134,7 +134,7 @@ class Report:
         )
 
 
-_NUMBERED: dict[ArtifactKind, str] = {"chart": "Figure", "svg": "Figure", "table": "Table"}
+_NUMBERED: dict[MadeKind, str] = {"chart": "Figure", "svg": "Figure", "table": "Table"}
 
 
 def title_of(artifact: Artifact) -> str:

@@ -11,6 +11,9 @@ import re
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """What XML 1.0 (section 2.2) and HTML refuse, and the C1 controls, which nobody means."""
 
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
+_LINE_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
+
 _GROUP_FROM = 10_000
 """Digits are grouped from five on, so that a year stays a year."""
 
@@ -28,6 +31,20 @@ def one_line(text: str) -> str:
 def escape(text: str) -> str:
     """Return clean text that is safe as HTML or XML text and inside quoted attributes."""
     return html.escape(clean(text), quote=True)
+
+
+def escape_markdown(text: str) -> str:
+    """Return the text on one line, in which nothing is Markdown or HTML."""
+    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
+    return _LINE_START.sub(r"\1\\\2" if not escaped[:1].isdigit() else r"\1\2", escaped)
+
+
+def code_span(text: str) -> str:
+    """Return a code span, which a backtick within cannot end."""
+    text = one_line(text).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}" if longest else f"{fence}{text}{fence}"
 
 
 def figure(value: float) -> str:

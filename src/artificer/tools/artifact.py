@@ -4,30 +4,45 @@ from __future__ import annotations
 
 import asyncio
 
-from artificer.artifacts import catalog
+from artificer.artifacts import catalog, loop
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition
 from artificer.ports import BlobStore, Call, Receipt
+from artificer.values.base import JsonObject
 from artificer.values.canon import canonical
 
 
 class ArtifactExecutor:
     """Stores the payload of an artifact that has passed the gate."""
 
-    def __init__(self, blobs: BlobStore) -> None:
+    def __init__(self, blobs: BlobStore, tools: tuple[ToolDefinition, ...] = catalog.TOOLS) -> None:
+        """``tools`` are those that are offered: the eleven of seed 002, or that of a loop's run."""
         self._blobs = blobs
+        self._tools = tools
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """The eleven tools of seed 002."""
-        return catalog.TOOLS
+        """The offered tools."""
+        return self._tools
 
     async def execute(self, call: Call) -> Receipt:
-        """Store the arguments as canonical JSON and say how to cite what they make."""
+        """Store what the arguments make, and say what it is."""
         name = call.definition.name
-        payload = await asyncio.to_thread(self._blobs.put, canonical(call.arguments))
+        data, detail = _made(name, call.arguments)
+        payload = await asyncio.to_thread(self._blobs.put, data)
         kind, artifact_id, title = catalog.identity(name, call.arguments)
         ref = ArtifactRef(kind=kind, id=artifact_id, tool=name, title=title, payload=payload)
-        detail = catalog.describe(name, catalog.load(name, call.arguments))
         content = canonical({"ok": True, "detail": detail}).decode()
         return Receipt(status="ok", content=content, artifact=ref)
+
+
+def _made(tool: str, arguments: JsonObject) -> tuple[bytes, str]:
+    """What is stored, and what the model is told of it.
+
+    Of a deliverable's artifact the arguments are stored as they are; of a loop's, what children
+    are made from: the stored form, with its format and every default.
+    """
+    if loop.is_loop_tool(tool):
+        artifact = loop.store(tool, arguments)
+        return artifact.canonical(), loop.describe(tool, artifact)
+    return canonical(arguments), catalog.describe(tool, catalog.load(tool, arguments))

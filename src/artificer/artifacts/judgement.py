@@ -1,0 +1,97 @@
+"""Judgements: what a judge says of an artifact, as a typed call and never as words to search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.artifacts.fields import blank, blanks, items, text, text_field
+from artificer.artifacts.plan import MAX_NOTE, Notes
+from artificer.artifacts.tool import artifact_tool
+from artificer.values.base import JsonObject, Problem, Value
+
+FORMAT = "artificer/judgement/1"
+MAX_CRITERIA = 40
+
+
+class Judged(Value):
+    """What the judge found about one criterion."""
+
+    criterion: Annotated[int, Field(ge=1, le=MAX_CRITERIA, description="Number of the criterion.")]
+    met: Annotated[bool, Field(description="Whether it is met.")]
+    evidence: Annotated[str, text_field(MAX_NOTE, "What in the work shows it.")]
+
+
+class JudgementInput(Value):
+    """What ``submit_verdict`` takes. Only criteria and problems block; advice does not."""
+
+    criteria: Annotated[
+        tuple[Judged, ...],
+        Field(max_length=MAX_CRITERIA, description="Every criterion, once, by its number."),
+    ] = ()
+    problems: Annotated[
+        Notes, Field(description="What must be put right before the work can be accepted.")
+    ] = ()
+    advice: Annotated[Notes, Field(description="What could be better, but blocks nothing.")] = ()
+    verdict: Annotated[
+        Literal["accept", "reject"],
+        Field(description="accept if every criterion is met and no problem is left, else reject."),
+    ]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the work passed."""
+        return self.verdict == "accept"
+
+
+class Judgement(JudgementInput):
+    """A judgement as it is stored."""
+
+    format: Literal["artificer/judgement/1"]
+
+
+SUBMIT_VERDICT = artifact_tool(
+    "submit_verdict",
+    "Say whether the work is accepted. This is the only way to answer; words beside it are not"
+    " read.",
+    JudgementInput,
+)
+
+
+def problems(payload: JsonObject) -> Iterator[Problem]:
+    """What the schema cannot say of a judgement: that it does not contradict itself."""
+    yield from blanks(payload, "criteria", "evidence")
+    for member in ("problems", "advice"):
+        for index, note in enumerate(items(payload, member)):
+            yield from blank(note, f"/{member}/{index}")
+    seen: dict[int, int] = {}
+    unmet: list[int] = []
+    for index, finding in enumerate(items(payload, "criteria")):
+        if not isinstance(finding, dict):
+            continue
+        which = finding.get("criterion")
+        if not isinstance(which, int):
+            continue
+        if which in seen:
+            yield Problem(
+                pointer=f"/criteria/{index}/criterion",
+                message=f"was judged at /criteria/{seen[which]} already",
+                actual=which,
+            )
+        seen.setdefault(which, index)
+        if finding.get("met") is False:
+            unmet.append(index)
+    blockers = [f"/criteria/{index}" for index in unmet]
+    blockers += [f"/problems/{index}" for index in range(len(items(payload, "problems")))]
+    verdict = text(payload, "verdict")
+    if verdict == "accept" and blockers:
+        yield Problem(
+            pointer="/verdict",
+            message=f"accepts in spite of {', '.join(blockers[:5])}: reject, or leave those out",
+        )
+    if verdict == "reject" and not blockers:
+        yield Problem(
+            pointer="/verdict", message="rejects without a problem or an unmet criterion: name one"
+        )

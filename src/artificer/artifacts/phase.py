@@ -1,0 +1,88 @@
+"""Phases: the tasks of one code run, and the command that says whether they are done (seed 000)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, WithJsonSchema
+
+from artificer.artifacts.command_line import command_field, command_problems
+from artificer.artifacts.fields import blank, blanks, items, text, text_field
+from artificer.artifacts.names import MAX_PATH, Name, name_problems, path_problems
+from artificer.artifacts.plan import MAX_DESCRIPTION, MAX_OVERVIEW, Heading, Notes
+from artificer.artifacts.tool import artifact_tool
+from artificer.values.base import JsonObject, Problem, Value
+
+FORMAT = "artificer/phase/1"
+MAX_TASKS = 40
+
+Action = Annotated[
+    Literal["create", "modify", "delete"] | None,
+    WithJsonSchema({"type": "string", "enum": ["create", "modify", "delete"]}),
+]
+
+
+class Task(Value):
+    """One thing that the code run has to do."""
+
+    description: Annotated[str, text_field(MAX_DESCRIPTION, "What has to be done.")]
+    file: Annotated[
+        str,
+        Field(max_length=MAX_PATH, description="The file it is about, from the project's folder."),
+    ] = ""
+    action: Annotated[Action, Field(description="What becomes of that file.")] = None
+
+
+class PhaseInput(Value):
+    """What ``create_phase`` takes."""
+
+    name: Name
+    title: Heading
+    objective: Annotated[str, text_field(MAX_OVERVIEW, "What the phase brings about.")]
+    tasks: Annotated[
+        tuple[Task, ...],
+        Field(min_length=1, max_length=MAX_TASKS, description="What the code run does, in order."),
+    ]
+    validation_command: Annotated[
+        str,
+        command_field(
+            "The command whose exit code says whether the phase is done, such as cargo test."
+            " One program with its arguments: there is no shell."
+        ),
+    ]
+    success_criteria: Annotated[
+        Notes, Field(description="What has to hold when the phase is done.")
+    ] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that its tasks name, each once, in order."""
+        return tuple(dict.fromkeys(task.file for task in self.tasks if task.file))
+
+
+class Phase(PhaseInput):
+    """A phase as it is stored: everything is there, and the format says how to read it."""
+
+    format: Literal["artificer/phase/1"]
+
+
+CREATE_PHASE = artifact_tool(
+    "create_phase",
+    "Set down the phase: its tasks, and the command that validates them."
+    " This is the only way to deliver a phase; a later call replaces an earlier one.",
+    PhaseInput,
+)
+
+
+def problems(payload: JsonObject) -> Iterator[Problem]:
+    """What the schema cannot say of a phase."""
+    for member in ("title", "objective"):
+        yield from blank(text(payload, member), f"/{member}")
+    yield from name_problems([text(payload, "name")], ["/name"], "name")
+    yield from blanks(payload, "tasks", "description")
+    yield from command_problems(text(payload, "validation_command"), "/validation_command")
+    for index, criterion in enumerate(items(payload, "success_criteria")):
+        yield from blank(criterion, f"/success_criteria/{index}")
+    for index, task in enumerate(items(payload, "tasks")):
+        yield from path_problems(text(task, "file"), f"/tasks/{index}/file")

@@ -1,0 +1,1 @@
+"""What a build does to the world: worktrees, commits, merges, validation, and views for people."""
