@@ -328,7 +328,9 @@ def test_a_path_stays_in_the_project_and_out_of_git(path: str) -> None:
 
 
 @pytest.mark.req("plan-paths")
-@pytest.mark.parametrize("path", ["a.py", "src/a b.py", ".gitignore", ".github/x.yml", "app/[id]/é.tsx"])
+@pytest.mark.parametrize(
+    "path", ["a.py", "src/a b.py", ".gitignore", ".github/x.yml", "app/[id]/é.tsx"]
+)
 def test_ordinary_paths_are_fine_and_only_a_scope_may_be_a_folder(path: str) -> None:
     assert path_fault(path) is None and path_fault(f"{path}/", folders=True) is None
     assert path_fault(f"{path}/")
