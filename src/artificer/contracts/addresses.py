@@ -60,9 +60,9 @@ def refuse_target(text: str) -> str | None:
 
     Internationalised names are refused in both spellings: they may look like another name.
     """
-    if any(label[:4].lower() == "xn--" for label in text.split(".")):
+    if "xn--" in text.lower() and any(n[:4].lower() == "xn--" for n in text.split(".")):
         return "holds a punycode label, which may look like another name"
-    if ip_of(text) or network_of(text) or is_host(text):
+    if is_host(text) or ip_of(text) or network_of(text):
         return None
     return "is not an IP address, a network in CIDR notation or a host name"
 

@@ -136,7 +136,7 @@ class CommandExecutor:
             return Plan(problems=problems)
         scan_id = scan_id_of(call.run, call.id)
         folder, output_file = None, None
-        if manifest.executor or manifest.output.script or manifest.mentions & set(PLACES):
+        if manifest.wants_folder:
             folder = call_folder(self._evidence_root(), call.run, call.id)
             kind = manifest.output.format
             output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"

@@ -17,16 +17,25 @@ class PipeReader:
     """Hands everything that comes out of a pipe to ``take``; ``ended`` is done at its end.
 
     Owns the file descriptor: :meth:`close` must be called, and stops the reading at any time.
+    With ``begin=False`` nothing is read until :meth:`begin` or :meth:`read_ready`.
     """
 
-    def __init__(self, descriptor: int, take: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, descriptor: int, take: Callable[[bytes], None], *, begin: bool = True
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._descriptor = descriptor
         self._take = take
         self._open = True
         self.ended: asyncio.Future[None] = self._loop.create_future()
         os.set_blocking(descriptor, False)
-        self._loop.add_reader(descriptor, self._on_readable)
+        if begin:
+            self.begin()
+
+    def begin(self) -> None:
+        """Read whenever something is there, from now on. May be called more than once."""
+        if not self.ended.done():
+            self._loop.add_reader(self._descriptor, self._on_readable)
 
     def read_ready(self) -> None:
         """Take what is there now, up to a bound, without waiting for the event loop."""

@@ -18,6 +18,9 @@ from artificer.tools.pipes import PipeReader
 from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
 from artificer.tools.tree import MARK, ProcessTree, exit_of
 
+READ_AFTER = 0.005
+"""Seconds before output is read: a program that is done by then costs one wake-up, not three."""
+
 DRAIN_GRACE = 0.2
 """Seconds that output may still arrive after the program has ended, while others hold its pipe."""
 
@@ -60,16 +63,20 @@ async def run_process(
     env = {**env, **confinement.env, MARK: mark}
     process, descriptors = _start(argv, env, cwd, limits, confinement)
     tree = ProcessTree(process.pid, mark)
-    readers = [PipeReader(d, out.take) for d, out in zip(descriptors, outputs, strict=True)]
+    readers = [
+        PipeReader(d, out.take, begin=False) for d, out in zip(descriptors, outputs, strict=True)
+    ]
+    reading = asyncio.get_running_loop().call_later(READ_AFTER, _begin, readers)
     exited, left_behind = False, 0
     try:
         async with asyncio.timeout(seconds):
             await exit_of(process.pid)
             exited = True
-            await asyncio.wait([reader.ended for reader in readers], timeout=DRAIN_GRACE)
+            await _drain(readers)
     except TimeoutError:
         pass  # if the program has exited, only its last output was awaited
     finally:
+        reading.cancel()
         try:
             left_behind = await _end(tree)
         finally:
@@ -85,6 +92,21 @@ async def run_process(
         duration_ms=round((time.monotonic() - started) * 1000),
         left_behind=0 if confinement.ends_all else left_behind,
     )
+
+
+def _begin(readers: Sequence[PipeReader]) -> None:
+    for reader in readers:
+        reader.begin()
+
+
+async def _drain(readers: Sequence[PipeReader]) -> None:
+    """Read what an ended program has left in its pipes, and a moment longer if others hold them."""
+    for reader in readers:
+        reader.read_ready()
+    held = [reader.ended for reader in readers if not reader.ended.done()]
+    if held:
+        _begin(readers)
+        await asyncio.wait(held, timeout=DRAIN_GRACE)
 
 
 async def _end(tree: ProcessTree) -> int:

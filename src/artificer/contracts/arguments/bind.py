@@ -39,8 +39,8 @@ def bind(
     argument with ``scope_check`` is refused.
     """
     declared = {argument.name: argument for argument in arguments}
-    unknown = [Problem(pointer=f"/{n}", message="is not a known parameter") for n in given]
-    problems = [p for p in unknown if p.pointer[1:] not in declared]
+    unknown = [name for name in given if name not in declared]
+    problems = [Problem(pointer=f"/{n}", message="is not a known parameter") for n in unknown]
     values = dict(constants)
     values |= {a.name: a.default for a in arguments if a.default is not None}
     notes: list[str] = []

@@ -53,13 +53,13 @@ def argument_faults(argument: Argument) -> list[Fault]:
     found = [Fault((*path, key), message) for key, message in _key_faults(argument)]
     found += [
         Fault((*path, key), f"means nothing for the type {argument.type!r}", lenient=True)
-        for key, kinds in _MEANS_SOMETHING_FOR.items()
-        if key in argument.model_fields_set and argument.type not in kinds
+        for key in _MEANS_SOMETHING_FOR.keys() & argument.model_fields_set
+        if argument.type not in _MEANS_SOMETHING_FOR[key]
     ]
     if argument.required and argument.default is not None:
         message = "is never used, because the argument is required"
         found.append(Fault((*path, "default"), message, lenient=True))
-    if any(not fault.lenient for fault in found) or argument.default is None:
+    if argument.default is None or not all(fault.lenient for fault in found):
         return found
     reasons = default_problems(argument, argument.default)
     return [*found, *(Fault((*path, "default"), reason, lenient=True) for reason in reasons)]
@@ -109,6 +109,8 @@ def _key_faults(argument: Argument) -> Iterator[tuple[str, str]]:
 
 
 def _bound_faults(argument: Argument) -> Iterator[tuple[str, str]]:
+    if argument.min is None and argument.max is None and not argument.clamp:
+        return
     if argument.min is not None and argument.max is not None and argument.min > argument.max:
         yield "min", f"{argument.min} is more than max, {argument.max}"
     if (

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from artificer.contracts.arguments.condition import Condition
 from artificer.contracts.arguments.types import Argument, text_of
@@ -19,16 +20,14 @@ _QUOTING = frozenset("'\"\\")
 _BRACES = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A piece of an item: literal ``text``, or the value of the argument called ``name``."""
 
     text: str = ""
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One element of the argument vector, in pieces. :func:`item_of` makes it.
 
     ``names`` are the arguments whose values it holds, ``literal`` is its text if it holds none.
@@ -45,8 +44,7 @@ def item_of(parts: tuple[Part, ...]) -> Item:
     return Item(parts, names, None if names else "".join(part.text for part in parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(NamedTuple):
     """The items that a mapping has for the value of an argument; none for a value it lacks."""
 
     argument: str
@@ -58,28 +56,46 @@ class Flags:
         return (self.argument,)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Items that appear together or not at all.
+class Group(NamedTuple):
+    """Items that appear together or not at all. :func:`group_of` makes it.
 
-    They are left out when one of their names has no value, or when the condition does not hold.
-    A group within is for itself: it may be left out alone.
+    They are left out when one of ``names``, those whose values its own items need, has no value,
+    or when the condition does not hold. A group within is for itself: it may be left out alone.
     """
 
     items: tuple[Item | Flags | Group, ...]
-    when: Condition | None = None
+    names: tuple[str, ...]
+    when: Condition | None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names whose values its own items need."""
-        own = (item for item in self.items if not isinstance(item, Group))
-        return tuple(name for item in own for name in item.names)
 
-    @property
-    def mentions(self) -> frozenset[str]:
-        """Every name that it, its condition or a group within it asks for."""
-        inner = (n for item in self.items if isinstance(item, Group) for n in item.mentions)
-        return frozenset((*self.names, *inner, *(self.when.names if self.when else ())))
+def group_of(items: tuple[Item | Flags | Group, ...], when: Condition | None = None) -> Group:
+    """A group of these items."""
+    names = tuple(n for item in items if not isinstance(item, Group) for n in item.names)
+    return Group(items, names, when)
+
+
+def names_of(groups: Iterable[Group]) -> frozenset[str]:
+    """Every name that groups, groups within and conditions ask for."""
+    placed = (name for item in items_of(groups) for name in item.names)
+    return frozenset(placed).union(*(when.names for when in conditions_of(groups)))
+
+
+def conditions_of(groups: Iterable[Group]) -> Iterator[Condition]:
+    """The conditions of groups and of those within."""
+    for group in groups:
+        if group.when is not None:
+            yield group.when
+        yield from conditions_of(item for item in group.items if isinstance(item, Group))
+
+
+def items_of(groups: Iterable[Group]) -> Iterator[Item | Flags]:
+    """All items, also those of groups within."""
+    for group in groups:
+        for item in group.items:
+            if isinstance(item, Group):
+                yield from items_of((item,))
+            else:
+                yield item
 
 
 @dataclass(frozen=True)
@@ -97,12 +113,14 @@ def parse_item(text: str) -> Item:
     parts: list[Part] = []
     end = 0
     for match in _BRACES.finditer(text):
-        parts.append(Part(text[end : match.start()]))
+        if before := text[end : match.start()]:
+            parts.append(Part(before))
         escaped, name = match.groups()
         parts.append(Part(name=name) if name else Part("{" + escaped + "}"))
         end = match.end()
-    parts.append(Part(text[end:]))
-    return item_of(tuple(p for p in parts if p.name is not None or p.text))
+    if end < len(text):
+        parts.append(Part(text[end:]))
+    return item_of(tuple(parts))
 
 
 def parse_template(template: str) -> tuple[Group, ...]:
@@ -110,7 +128,7 @@ def parse_template(template: str) -> tuple[Group, ...]:
 
     Raises ValueError for an unclosed quote.
     """
-    return tuple(Group((parse_item(text),)) for text in split_words(template))
+    return tuple(group_of((parse_item(text),)) for text in split_words(template))
 
 
 def split_words(text: str) -> list[str]:
@@ -166,35 +184,36 @@ class _Builder:
             self.argv += flags.choices.get(text_of(value), ())
 
     def _add_item(self, item: Item) -> None:
-        lists = [n for n in item.names if n in self._declared and self._declared[n].list]
-        for value in self._each(lists[0]) if lists else (None,):
-            own = {lists[0]: value} if lists else {}
-            pieces = [_piece(part, {**self._values, **own}) for part in item.parts]
-            culprit = None if self._options_ended else _option_by_value(pieces, self._declared)
-            if culprit is not None:
-                message = "must not begin with '-'"
-                self.problems.append(Problem(pointer=f"/{culprit}", message=message))
-            self.argv.append("".join(piece for piece, _ in pieces))
-        self._options_ended = self._options_ended or item.literal == "--"  # not a value
+        if item.literal is not None:
+            self.argv.append(item.literal)
+            self._options_ended = self._options_ended or item.literal == "--"  # not a value
+            return
+        listed = [n for n in item.names if n in self._declared and self._declared[n].list]
+        if not listed:
+            self._append(item, self._values)
+            return
+        for value in self._each(listed[0]):
+            self._append(item, {**self._values, listed[0]: value})
+
+    def _append(self, item: Item, values: Mapping[str, JsonValue]) -> None:
+        pieces = [p.text if p.name is None else text_of(values[p.name]) for p in item.parts]
+        if not self._options_ended:
+            self._refuse_option(item, pieces)
+        self.argv.append("".join(pieces))
+
+    def _refuse_option(self, item: Item, pieces: list[str]) -> None:
+        """Add a problem when a value, and not the manifest, makes an item look like an option."""
+        first = next((n for n, piece in enumerate(pieces) if piece), 0)
+        argument = self._declared.get(item.parts[first].name or "")
+        if argument is not None and begins_option(argument, pieces[first]):
+            message = "must not begin with '-'"
+            self.problems.append(Problem(pointer=f"/{argument.name}", message=message))
 
     def _each(self, name: str) -> tuple[JsonValue, ...]:
         argument, value = self._declared.get(name), self._values[name]
         return argument.each(value) if argument else (value,)
 
 
-def _piece(part: Part, values: Mapping[str, JsonValue]) -> tuple[str, str | None]:
-    return (part.text if part.name is None else text_of(values[part.name]), part.name)
-
-
 def begins_option(argument: Argument, text: str) -> bool:
     """Whether a text looks like an option by what was given, and not by what the manifest lists."""
     return text.startswith("-") and not argument.allow_dash and text not in argument.allowed
-
-
-def _option_by_value(
-    pieces: list[tuple[str, str | None]], declared: Mapping[str, Argument]
-) -> str | None:
-    """The argument whose value, and not the manifest, makes an item look like an option."""
-    text, name = next(((t, n) for t, n in pieces if t), ("", None))
-    argument = declared.get(name or "")
-    return name if argument is not None and begins_option(argument, text) else None

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from artificer.contracts.command.output import Parsed
 from artificer.values.base import Digest, JsonObject, Value
-from artificer.values.canon import canonical
+from artificer.values.canon import canonical_typed
 from artificer.values.text import head_and_tail
 
 MAX_CONTENT = 32_000
@@ -64,16 +64,11 @@ class Envelope(Value):
 
     def to_text(self) -> str:
         """The evidence of a receipt: canonical JSON, its streams shortened."""
-        shortened = {
-            name: stream.model_copy(
-                update={
-                    "text": head_and_tail(stream.text, MAX_EVIDENCE),
-                    "truncated": stream.is_shortened,
-                }
-            )
-            for name, stream in (("stdout", self.stdout), ("stderr", self.stderr))
-        }
-        return canonical(self.model_copy(update=shortened).model_dump(mode="json")).decode()
+        facts = self.model_dump(mode="json")
+        for name, stream in (("stdout", self.stdout), ("stderr", self.stderr)):
+            facts[name]["text"] = head_and_tail(stream.text, MAX_EVIDENCE)
+            facts[name]["truncated"] = stream.is_shortened
+        return canonical_typed(facts).decode()
 
 
 def content_of(envelope: Envelope, parsed: Parsed | None) -> str:
@@ -135,7 +130,9 @@ def output_schema(results: JsonObject | None, *, plain: bool) -> JsonObject:
     }
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def _json(value: Any) -> str:
     # Not canonical: results may hold integers beyond 2**53, and are only read, never digested.
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace").decode()
+    return _ENCODER.encode(value).encode("utf-8", "replace").decode()

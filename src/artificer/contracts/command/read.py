@@ -12,6 +12,7 @@ from artificer.contracts.command.argv import (
     Group,
     Item,
     Part,
+    group_of,
     item_of,
     parse_item,
     parse_template,
@@ -76,7 +77,7 @@ def read_fragments(command: CommandKeys, faults: list[Fault]) -> Fragments:
         except ValueError as error:
             faults.append(Fault((*path, "template"), f"cannot be split into items: {error}"))
             items = ()
-        fragment = _expanded(Group(items=items, when=when), mapped)
+        fragment = _expanded(group_of(items, when), mapped)
         for spelling in (f"_{name}", f"_cond_{name}"):
             if spelling in found:
                 faults.append(Fault(path, f"{{{spelling}}} already means something else"))
@@ -91,14 +92,17 @@ def _choices(
     for value, text in mapping.items():
         path = ("command", "mappings", argument, value)
         try:
-            items = [parse_item(t) for t in split_words(text)]
+            words = split_words(text)
         except ValueError as error:
             faults.append(Fault(path, f"cannot be split into items: {error}"))
             continue
-        if any(item.names for item in items):
-            message = "cannot hold a placeholder; write {{name}}, or use a conditional"
-            faults.append(Fault(path, message))
-        choices[value] = tuple(item.literal or "" for item in items)
+        if "{" in text:
+            items = [parse_item(word) for word in words]
+            words = [item.literal or "" for item in items]
+            if any(item.names for item in items):
+                message = "cannot hold a placeholder; write {{name}}, or use a conditional"
+                faults.append(Fault(path, message))
+        choices[value] = tuple(words)
     return choices
 
 
@@ -122,7 +126,7 @@ def with_literals(condition: Condition, known: frozenset[str]) -> Condition:
 def literal_placeholders(group: Group, known: frozenset[str]) -> Group:
     """The group with every placeholder of an unknown name as its own text."""
     items = tuple(_with_text(item, known) for item in group.items)
-    return Group(items, group.when and with_literals(group.when, known))
+    return group_of(items, group.when and with_literals(group.when, known))
 
 
 def _with_text(item: Item | Flags | Group, known: frozenset[str]) -> Item | Flags | Group:
@@ -139,9 +143,9 @@ def _braced(name: str) -> Part:
 
 
 def _expanded(group: Group, fragments: Fragments) -> Group:
-    if not fragments:
+    if fragments.keys().isdisjoint(group.names):
         return group
-    return Group(tuple(_fragment(item, fragments) for item in group.items), group.when)
+    return group_of(tuple(_fragment(item, fragments) for item in group.items), group.when)
 
 
 def _fragment(item: Item | Flags | Group, fragments: Fragments) -> Item | Flags | Group:
@@ -153,4 +157,4 @@ def _fragment(item: Item | Flags | Group, fragments: Fragments) -> Item | Flags 
 
 def _group(element: str | tuple[str, ...]) -> Group:
     texts = (element,) if isinstance(element, str) else element
-    return Group(items=tuple(parse_item(text) for text in texts))
+    return group_of(tuple(parse_item(text) for text in texts))

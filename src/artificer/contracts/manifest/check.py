@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 from artificer.contracts.arguments.check import Fault
 from artificer.contracts.arguments.condition import Condition
 from artificer.contracts.arguments.types import FILES, NUMBERS, text_of
-from artificer.contracts.command.argv import Flags, Group, Item, build_argv
+from artificer.contracts.command.argv import Flags, Group, Item, build_argv, conditions_of, items_of
 from artificer.contracts.command.read import literal
 from artificer.contracts.keys.manifest import PLACES, CommandKeys, ManifestKeys
 
@@ -27,8 +27,9 @@ def command_faults(
     """What is wrong between a command and its arguments."""
     path = ("command", "exec" if command.exec is not None else "template")
     known = known_names(keys, command)
-    used = frozenset(name for group in groups for name in group.mentions)
-    placed = {name for item in _flat(groups) for name in item.names}
+    items = tuple(items_of(groups))
+    placed = {name for item in items for name in item.names}
+    used = placed.union(*(when.names for when in conditions_of(groups)))
     found = [
         Fault(path, _unknown(n, command), lenient=True) for n in sorted((used - known) & placed)
     ]
@@ -44,9 +45,10 @@ def command_faults(
     ]
     found += mapping_faults(keys, command)
     found += _conditional_faults(keys, command, groups)
-    found += [Fault(path, text, lenient) for text, lenient in _program_faults(keys, groups)]
-    found += [Fault(path, text, lenient) for text, lenient in _item_faults(keys, command, groups)]
-    if not any(not fault.lenient for fault in found):
+    found += [Fault(path, text, lenient) for text, lenient in _program_faults(keys, items)]
+    found += [Fault(path, text, lenient=True) for text in _lost_values(keys, command, groups)]
+    found += [Fault(path, text) for text in _item_faults(keys, items)]
+    if all(fault.lenient for fault in found):
         found += _dash_faults(keys, command, groups)
     return found
 
@@ -102,30 +104,29 @@ def mapping_faults(keys: ManifestKeys, command: CommandKeys) -> Iterator[Fault]:
 def _conditional_faults(
     keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
 ) -> Iterator[Fault]:
-    path = _CONDITIONS
-    whole = str((command.template, command.exec))
+    whole = str((command.template, command.exec)) if command.conditionals else ""
     for name in command.conditionals:
         if f"{{_{name}}}" not in whole and f"{{_cond_{name}}}" not in whole:
-            yield Fault((*path, name), f"{_UNUSED}; write {{_{name}}} there", lenient=True)
-    for group in groups:
-        for item in group.items:
-            if isinstance(item, Group) and item.when is not None:
-                yield from _order_faults(keys, path, item.when)
+            yield Fault((*_CONDITIONS, name), f"{_UNUSED}; write {{_{name}}} there", lenient=True)
+    for when in conditions_of(groups):
+        yield from _order_faults(keys, when)
 
 
-def _order_faults(keys: ManifestKeys, path: tuple[str, ...], when: Condition) -> Iterator[Fault]:
+def _order_faults(keys: ManifestKeys, when: Condition) -> Iterator[Fault]:
     """Comparisons by size of what is no number: they would never hold."""
     if when.test is not None and when.test.compare not in (None, "==", "!="):
         for name in filter(None, (when.test.left.name, when.test.right.name)):
             argument = keys.args.get(name)
             if argument is not None and (argument.type not in NUMBERS or argument.list):
-                yield Fault(path, f"{name} is no number, so {when.test.compare!r} never holds")
+                message = f"{name} is no number, so {when.test.compare!r} never holds"
+                yield Fault(_CONDITIONS, message)
     for part in when.parts:
-        yield from _order_faults(keys, path, part)
+        yield from _order_faults(keys, part)
 
 
-def _program_faults(keys: ManifestKeys, groups: tuple[Group, ...]) -> Iterator[tuple[str, bool]]:
-    items = list(_flat(groups))
+def _program_faults(
+    keys: ManifestKeys, items: tuple[Item | Flags, ...]
+) -> Iterator[tuple[str, bool]]:
     program = literal(items[0])
     if any("\0" in part.text for item in items if isinstance(item, Item) for part in item.parts):
         yield "holds a NUL character", False
@@ -138,22 +139,14 @@ def _program_faults(keys: ManifestKeys, groups: tuple[Group, ...]) -> Iterator[t
                 yield "puts an argument into a shell's script, where it could be any command", False
 
 
-def _flat(groups: Iterable[Group]) -> Iterator[Item | Flags]:
-    for group in groups:
-        for item in group.items:
-            if isinstance(item, Group):
-                yield from _flat((item,))
-            else:
-                yield item
-
-
 def _base(program: str) -> str:
     return program.rpartition("/")[2]
 
 
-def _item_faults(
+def _lost_values(
     keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
-) -> Iterator[tuple[str, bool]]:
+) -> Iterator[str]:
+    """Options that would stand without their value when that is not given."""
     optional = {
         name
         for name, argument in keys.args.items()
@@ -161,20 +154,14 @@ def _item_faults(
     } - set(command.defaults)
     before: Item | Flags | Group | None = None
     for group in groups:
-        alone = group.items[0] if len(group.items) == 1 else None
-        lost = optional & set(alone.names) if isinstance(alone, Item) else set()
-        if lost and _is_option(before):
+        alone = len(group.items) == 1 and isinstance(group.items[0], Item)
+        lost = optional.intersection(group.names) if alone and _is_option(before) else None
+        if lost:
             yield (
                 f"would leave {literal(before)!r} alone when {{{min(lost)}}} "
-                "is not given; put both into a list of their own in 'exec', or join them with '='",
-                True,
+                "is not given; put both into a list of their own in 'exec', or join them with '='"
             )
         before = group.items[-1] if group.items else None
-    for item in _flat(groups):
-        if isinstance(item, Item):
-            yield from _path_faults(keys, item)
-            if sum(keys.args[name].list for name in item.names if name in keys.args) > 1:
-                yield "joins two lists in one item", False
 
 
 def _is_option(item: Item | Flags | Group | None) -> bool:
@@ -182,7 +169,15 @@ def _is_option(item: Item | Flags | Group | None) -> bool:
     return text.startswith("-") and text not in ("-", "--") and "=" not in text
 
 
-def _path_faults(keys: ManifestKeys, item: Item) -> Iterator[tuple[str, bool]]:
+def _item_faults(keys: ManifestKeys, items: tuple[Item | Flags, ...]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, Item) and item.names:
+            yield from _path_faults(keys, item)
+            if sum(keys.args[name].list for name in item.names if name in keys.args) > 1:
+                yield "joins two lists in one item"
+
+
+def _path_faults(keys: ManifestKeys, item: Item) -> Iterator[str]:
     """A path is confined to a folder by what it says alone: nothing may be glued to it."""
     for index, part in enumerate(item.parts):
         argument = keys.args.get(part.name or "")
@@ -190,7 +185,4 @@ def _path_faults(keys: ManifestKeys, item: Item) -> Iterator[tuple[str, bool]]:
             before = item.parts[index - 1] if index else None
             alone = before is None or (before.name is None and before.text.endswith(("=", ":")))
             if not alone or index + 1 < len(item.parts):
-                message = (
-                    f"joins other text to the path {{{part.name}}}; only '=' or ':' may precede"
-                )
-                yield message, False
+                yield f"joins other text to the path {{{part.name}}}; only '=' or ':' may precede"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pydantic import JsonValue
 
@@ -10,7 +12,7 @@ from artificer.contracts.arguments.bind import Bound, bind
 from artificer.contracts.arguments.check import Fault, argument_faults
 from artificer.contracts.arguments.types import Argument, schema_of
 from artificer.contracts.browser.model import browser_faults
-from artificer.contracts.command.argv import Built, Group, build_argv
+from artificer.contracts.command.argv import Built, Group, build_argv, names_of
 from artificer.contracts.command.envelope import output_schema
 from artificer.contracts.command.output import format_of
 from artificer.contracts.command.read import (
@@ -24,6 +26,7 @@ from artificer.contracts.keys.browser import BrowserKeys
 from artificer.contracts.keys.http import HttpKeys, McpKeys
 from artificer.contracts.keys.manifest import (
     BACKENDS,
+    PLACES,
     CommandKeys,
     ExampleKeys,
     ManifestKeys,
@@ -45,13 +48,14 @@ from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
 from artificer.contracts.session.model import session_faults
 from artificer.errors import AuthorError, ManifestError
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import JsonObject
 
 SUFFIX = ".clad.toml"
 """How a manifest's file name ends."""
 
 
-class Manifest(Value):
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
     """A tool as its file declares it. Arguments stand in the order of their positions.
 
     ``groups`` are the command, unless an ``executor``, a request (``http``) or another server's
@@ -93,7 +97,7 @@ class Manifest(Value):
         schema = output_schema if self.http is None else http_output_schema
         return schema(self.output.result, plain=format_of(self.output) == "text")
 
-    @property
+    @cached_property
     def definition(self) -> ToolDefinition:
         """The tool as a model and the gate see it."""
         return ToolDefinition(
@@ -121,10 +125,11 @@ class Manifest(Value):
             return "browser"
         return "command" if self.mcp is None else "mcp"
 
-    @property
-    def mentions(self) -> frozenset[str]:
-        """Every name that the command asks for."""
-        return frozenset(name for group in self.groups for name in group.mentions)
+    @cached_property
+    def wants_folder(self) -> bool:
+        """Whether its program is told of a folder that a call has for itself."""
+        programs = self.executor or self.output.script
+        return programs is not None or not names_of(self.groups).isdisjoint(PLACES)
 
     def bind(self, given: Mapping[str, JsonValue]) -> Bound:
         """The values of a call whose arguments have passed the input schema."""
@@ -170,7 +175,7 @@ def parse_manifest(
         raise ManifestError("\n".join(_told(text, file, faults)))
     if not faults:
         return manifest
-    return manifest.model_copy(update={"warnings": tuple(_told(text, file, faults))})
+    return replace(manifest, warnings=tuple(_told(text, file, faults)))
 
 
 def _told(text: str, file: str, faults: list[Fault]) -> list[str]:

@@ -96,7 +96,8 @@ def _prepare_arguments(data: dict[str, Any], types: Mapping[str, CustomType]) ->
                 faults.append(Fault((*path, name, "name"), "is not a known key"))
             if table.get("pattern") == "":  # as the reference: no pattern
                 del table["pattern"]
-            arguments[name] = {**with_custom_type(table, types), "name": name}
+            arguments[name] = with_custom_type(table, types) if types else table
+            arguments[name]["name"] = name
     return faults
 
 
