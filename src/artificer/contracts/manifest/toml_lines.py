@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands: ``tomllib`` does not say."""
+"""Where in a TOML file a key stands: the reader does not say."""
 
 from __future__ import annotations
 
