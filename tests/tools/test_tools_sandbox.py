@@ -9,6 +9,7 @@ import shlex
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -338,10 +339,8 @@ async def test_a_missing_program_is_told_as_without_a_sandbox(
 @pytest.mark.req("sandbox-mode")
 async def test_what_was_started_ends_with_the_call(sandbox: SandboxFinding, folder: Path) -> None:
     line = "setsid sh -c 'while :; do echo x >> out/beat; sleep 0.02; done' & sleep 60"
-    manifest = manifest_of(line, more="").model_copy()
-    manifest = manifest.model_copy(
-        update={"tool": manifest.tool.model_copy(update={"timeout_seconds": 1})}
-    )
+    manifest = manifest_of(line)
+    manifest = replace(manifest, tool=manifest.tool.model_copy(update={"timeout_seconds": 1}))
     receipt, _ = await run(sandbox, folder, manifest, writable=(Path("out"),))
     assert receipt.status == "timeout"
     beat = (folder / "out" / "beat").stat().st_size
