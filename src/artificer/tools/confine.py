@@ -1,7 +1,7 @@
 """Holding arguments that name files inside the tools' folder, whatever symbolic links say.
 
-The program opens the file later and by itself: who can change links in the folder meanwhile is
-not held. Keep what others may write out of it.
+The program opens the file later and by its name: who can change links in the folder between the
+check and that is not held by this, but by the sandbox (``docs/guides/sandbox.md``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from artificer.contracts.arguments.types import FILES, Argument
+from artificer.tools.beneath import opened_beneath
 from artificer.values.base import JsonValue, Problem
+
+_OUTSIDE = "leads out of the folder of the tools"
 
 
 def file_problems(
@@ -26,26 +29,34 @@ def file_problems(
     for argument in arguments:
         if argument.type in FILES and argument.name in values:
             for value in argument.each(values[argument.name]):
-                reason = _outside(root, str(value))
-                if reason is None and argument.type == "credential_file":
-                    reason = _no_credential(root / str(value))
+                reason = _fault(root, str(value), argument.type)
                 if reason:
                     yield Problem(pointer=f"/{argument.name}", message=reason)
 
 
-def _outside(root: Path, path: str) -> str | None:
+def _fault(root: Path, path: str, kind: str) -> str | None:
+    """What is wrong with a path, or None. One that leads nowhere may be made by the program."""
+    credential = kind == "credential_file"
     try:
-        inside = (root / path).resolve().is_relative_to(root)
+        with opened_beneath(root, path, follow=not credential) as descriptor:
+            return _no_credential(descriptor, root / path) if credential else None
+    except (FileNotFoundError, NotADirectoryError):
+        if not _stays(root, path):
+            return _OUTSIDE
+        return "is not there" if credential else None
+    except (OSError, RuntimeError, ValueError):
+        return _OUTSIDE
+
+
+def _stays(root: Path, path: str) -> bool:
+    """Whether a path that leads nowhere would lead nowhere outside."""
+    try:
+        return (root / path).resolve().is_relative_to(root)
     except (OSError, RuntimeError):  # a loop of symbolic links
-        inside = False
-    return None if inside else "leads out of the folder of the tools"
+        return False
 
 
-def _no_credential(path: Path) -> str | None:
-    try:
-        mode = path.lstat().st_mode
-    except OSError:
-        return "is not there"
-    if not stat.S_ISREG(mode):
+def _no_credential(descriptor: int, path: Path) -> str | None:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return "is not a regular file"
     return None if os.access(path, os.R_OK) else "cannot be read"
