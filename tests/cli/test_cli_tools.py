@@ -12,6 +12,7 @@ from cli_kit import Shell, text_of
 from artificer.cli.exits import Exit
 from artificer.cli.tools_new import draft, read_help
 from artificer.contracts.manifest.model import parse_manifest
+from artificer.testing.strict_server import Says, StrictServer
 
 pytestmark = pytest.mark.req("cli-tools")
 
@@ -85,6 +86,32 @@ async def test_list_show_and_schema(shell: Shell) -> None:
     missing = await shell.run("tools", "show", "tools", "ecko")
     assert missing.code == Exit.OPERATOR
     assert "The tools are: echo." in missing.err
+
+
+async def test_strict_schemas_are_what_a_request_holds(shell: Shell) -> None:
+    write(shell)
+    form = (await shell.run("tools", "schema", "tools", "echo", "--strict", "openai")).json()
+    assert (form["name"], form["strict"]) == ("echo", True)
+    assert form["schema"]["required"] == ["text", "count"]
+    assert form["schema"]["properties"]["count"]["type"] == ["integer", "null"]
+    forms = (await shell.run("tools", "schema", "tools", "--strict", "anthropic")).json()
+    assert [f["schema"]["required"] for f in forms] == [["text"]]
+    for wrong in ([], ["echo", "--mcp", "--strict", "openai"]):
+        assert (await shell.run("tools", "schema", "tools", *wrong)).code == Exit.USAGE
+
+
+async def test_compat_reads_a_folder_for_a_run_too(shell: Shell) -> None:
+    write(shell, ECHO.replace('version = "1"', 'verzion = "1"'))
+    words = ("run", "--kind", "chat", "--tools", "tools", "hello")
+    async with StrictServer(Says("hi")) as server:
+        shell.configure(server.url)
+        assert (await shell.run(*words)).code == Exit.AUTHOR
+        assert server.seen == []
+        assert (await shell.run(*words, "--compat")).out == "hi\n"
+        assert [t["function"]["name"] for t in server.seen[0].body["tools"]] == ["echo"]
+    given = ("tools", "run", "tools", "echo", "--args", '{"text": "hi"}')
+    assert (await shell.run(*given)).code == Exit.AUTHOR
+    assert (await shell.run(*given, "--compat")).json()["stdout"]["text"] == "hi 1\n"
 
 
 async def test_run_goes_through_the_gate_and_prints_the_envelope(shell: Shell) -> None:

@@ -27,7 +27,12 @@ Begin = Callable[[World, Progress, Approver | None], Awaitable[Run]]
 """Begins a run, or goes on with one."""
 
 
-def attend(settings: Settings, begin: Begin, wish: Wish, local_model: Path | None) -> Exit:
+COMPAT = click.option("--compat", is_flag=True, help="Read manifests as their reference does.")
+
+
+def attend(
+    settings: Settings, begin: Begin, wish: Wish, local_model: Path | None, compat: bool
+) -> Exit:
     """Show a run's progress, answer its questions, hand over its outcome.
 
     Raises:
@@ -43,7 +48,7 @@ def attend(settings: Settings, begin: Begin, wish: Wish, local_model: Path | Non
         return hand_over(world, run, progress.failure, wish)
 
     try:
-        return in_world(settings, work, local_model=local_model)
+        return in_world(settings, work, local_model=local_model, compat=compat)
     except Interrupted:
         screen.close()
         if progress.run:

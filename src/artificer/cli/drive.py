@@ -28,6 +28,7 @@ def in_world(
     work: Callable[[World], Awaitable[T]],
     *,
     local_model: Path | None = None,
+    compat: bool = False,
 ) -> T:
     """Do work in this project's world. What is given here beats the configuration.
 
@@ -36,7 +37,7 @@ def in_world(
     Raises:
         Interrupted: by a signal, after everything was put in order.
     """
-    config = configuration(settings, local_model=local_model)
+    config = configuration(settings, local_model=local_model, compat=compat)
 
     async def go() -> T:
         async with await World.open(config) as world:
@@ -45,15 +46,25 @@ def in_world(
     return drive(go)
 
 
-def configuration(settings: Settings, *, local_model: Path | None = None) -> Config:
-    """Read the configuration and start the logs. Raises ConfigError."""
+def configuration(
+    settings: Settings, *, local_model: Path | None = None, compat: bool = False
+) -> Config:
+    """Read the configuration and start the logs. Raises ConfigError.
+
+    ``compat`` makes the reading of manifests lenient, as ``tools_compat`` does.
+    """
     if settings.verbose:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
         logger = logging.getLogger("artificer")
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
-    return load_config(home=settings.home, project=settings.project, local_model=local_model)
+    return load_config(
+        home=settings.home,
+        project=settings.project,
+        local_model=local_model,
+        tools_compat=compat or None,
+    )
 
 
 def drive(work: Callable[[], Awaitable[T]]) -> T:

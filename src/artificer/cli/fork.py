@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.attend import FOLDER, MODEL_FILE, attend
+from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -35,6 +35,7 @@ from artificer.world import World
 @click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
+@COMPAT
 @pass_settings
 def command(
     settings: Settings,
@@ -50,6 +51,7 @@ def command(
     out: Path | None,
     as_json: bool,
     local_model: Path | None,
+    compat: bool,
 ) -> int:
     """Begin a new run with the facts of RUN up to a record, and let it go on by itself.
 
@@ -87,7 +89,7 @@ def command(
             observer=progress,
         )
 
-    return attend(settings, begin, Wish(out, as_json), local_model)
+    return attend(settings, begin, Wish(out, as_json), local_model, compat)
 
 
 def _edit(word: str) -> tuple[int, str]:

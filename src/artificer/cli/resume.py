@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.attend import FOLDER, MODEL_FILE, attend
+from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -21,6 +21,7 @@ from artificer.world import World
 @click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
+@COMPAT
 @pass_settings
 def command(
     settings: Settings,
@@ -29,6 +30,7 @@ def command(
     out: Path | None,
     as_json: bool,
     local_model: Path | None,
+    compat: bool,
 ) -> int:
     """Go on with RUN after Ctrl-C, a crash, or a model that could not be reached.
 
@@ -47,4 +49,4 @@ def command(
             progress.recall(line)
         return await world.resume(run_id, tools=tools, approver=approver, observer=progress)
 
-    return attend(settings, begin, Wish(out, as_json), local_model)
+    return attend(settings, begin, Wish(out, as_json), local_model, compat)

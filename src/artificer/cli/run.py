@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.attend import FOLDER, MODEL_FILE, attend
+from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -45,6 +45,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 @click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
+@COMPAT
 @click.option("--max-turns", type=click.IntRange(1), help="Model requests. Default: 24, chat 15.")
 @click.option("--max-cost", type=DOLLARS, help="Dollars; needs a price in artificer.toml.")
 @pass_settings
@@ -60,6 +61,7 @@ def command(
     out: Path | None,
     as_json: bool,
     local_model: Path | None,
+    compat: bool,
     max_turns: int | None,
     max_cost: float | None,
 ) -> int:
@@ -91,7 +93,7 @@ def command(
             observer=progress,
         )
 
-    return attend(settings, begin, Wish(out, as_json), local_model)
+    return attend(settings, begin, Wish(out, as_json), local_model, compat)
 
 
 def _limits(max_turns: int | None, max_cost: float | None) -> Limits | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,12 +10,11 @@ from artificer.cli.console import note, one_line, out, out_json
 from artificer.cli.drive import configuration
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
+from artificer.cli.tools_folder import find, load
 from artificer.cli.tools_new import new
 from artificer.cli.tools_run import run
+from artificer.cli.tools_schema import schema
 from artificer.cli.tools_test import test
-
-if TYPE_CHECKING:
-    from artificer.tools.command import CommandTool
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -35,6 +33,7 @@ def command() -> None:
 command.add_command(run)
 command.add_command(test)
 command.add_command(new)
+command.add_command(schema)
 
 
 @command.command(name="check")
@@ -81,7 +80,7 @@ def list_tools(settings: Settings, folder: Path, as_json: bool) -> int:
     Example:
       artificer tools list examples/tools
     """
-    definitions = [tool.definition for tool in _load(settings, folder)]
+    definitions = [tool.definition for tool in load(settings, folder)]
     if as_json:
         out_json([definition.model_dump(mode="json") for definition in definitions])
         return Exit.OK
@@ -102,7 +101,7 @@ def show(settings: Settings, folder: Path, tool: str) -> int:
     Example:
       artificer tools show examples/tools git_log
     """
-    found = find(_load(settings, folder), tool)
+    found = find(load(settings, folder), tool)
     definition, manifest = found.definition, found.manifest
     out(f"{definition.name} {manifest.tool.version}", "strong")
     out(definition.description)
@@ -115,23 +114,6 @@ def show(settings: Settings, folder: Path, tool: str) -> int:
         kind = f"list of {argument.type}" if argument.list else argument.type
         need = "required" if argument.required else f"default {argument.default!r}"
         out(f"  {argument.name}: {kind}, {need}. {argument.description}")
-    return Exit.OK
-
-
-@command.command(name="schema")
-@click.argument("folder", type=_FOLDER)
-@click.argument("tool")
-@click.option("--mcp", is_flag=True, help="As an MCP server would offer it.")
-@pass_settings
-def schema(settings: Settings, folder: Path, tool: str, mcp: bool) -> int:
-    """Print the JSON Schema of TOOL's arguments.
-
-    \b
-    Example:
-      artificer tools schema examples/tools git_log
-    """
-    found = find(_load(settings, folder), tool)
-    out_json(_mcp_form(found) if mcp else found.manifest.input_schema)
     return Exit.OK
 
 
@@ -152,37 +134,3 @@ def prune(settings: Settings, days: float) -> int:
     gone = prune_folder(configuration(settings).project_folder / "evidence", older_than_days=days)
     note(f"removed the folders of {len(gone)} runs")
     return Exit.OK
-
-
-def _load(settings: Settings, folder: Path) -> tuple[CommandTool, ...]:
-    from artificer.tools.loader import load_folder
-
-    config = configuration(settings)
-    return load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
-
-
-def find(tools: tuple[CommandTool, ...], name: str) -> CommandTool:
-    """The tool of that name. Raises NotFoundError."""
-    from artificer.errors import NotFoundError
-
-    for tool in tools:
-        if tool.definition.name == name:
-            return tool
-    known = ", ".join(tool.definition.name for tool in tools) or "none"
-    raise NotFoundError(f"There is no tool {name!r}.", hint=f"The tools are: {known}.")
-
-
-def _mcp_form(tool: CommandTool) -> dict[str, object]:
-    definition = tool.definition
-    form: dict[str, object] = {
-        "name": definition.name,
-        "description": definition.description,
-        "inputSchema": definition.input_schema,
-        "annotations": {
-            "readOnlyHint": definition.effect == "pure",
-            "idempotentHint": definition.effect in ("pure", "idempotent"),
-        },
-    }
-    if tool.manifest.output_schema is not None:
-        form["outputSchema"] = tool.manifest.output_schema
-    return form

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from artificer.cli.attend import COMPAT
 from artificer.cli.console import note, out, out_json
 from artificer.cli.drive import configuration, drive
 from artificer.cli.exits import Exit
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the exact command, and run nothing.")
 @click.option("--yes", is_flag=True, help="Approve the call where policy asks a person.")
 @click.option("--content", is_flag=True, help="Print what a model would read instead.")
+@COMPAT
 @pass_settings
 def run(
     settings: Settings,
@@ -37,6 +39,7 @@ def run(
     dry_run: bool,
     yes: bool,
     content: bool,
+    compat: bool,
 ) -> int:
     """Call TOOL of FOLDER by hand, and print the envelope that a run would record.
 
@@ -49,7 +52,7 @@ def run(
     """
     from artificer.wiring import build_tools, memory_storage
 
-    config = configuration(settings)
+    config = configuration(settings, compat=compat)
     box = build_tools([folder], kind="chat", storage=memory_storage(), config=config)
     verdict = judge_by_hand(box, config, tool, arguments)
     if verdict.verdict == "ask" and not (yes or dry_run):
