@@ -22,6 +22,7 @@ PUBLIC = {
     "BugError",
     "Call",
     "Clock",
+    "Condition",
     "Config",
     "Deliverable",
     "Executor",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from artificer.blocking import resume, run
     from artificer.config import Config, load_config
     from artificer.contracts.definition import ToolDefinition
+    from artificer.core.conditions import Condition
     from artificer.core.policy import Policy, Rule
     from artificer.core.spec import Limits
     from artificer.errors import (
@@ -60,6 +61,7 @@ _HOMES = {
     "BugError": "errors",
     "Call": "ports",
     "Clock": "ports",
+    "Condition": "core.conditions",
     "Config": "config",
     "Deliverable": "artifacts.deliverable",
     "Executor": "ports",
@@ -100,6 +102,7 @@ __all__ = [
     "Limits",
     "ToolChoice",
     "ToolDefinition",
+    "Condition",
     "Config",
     "load_config",
     # what comes of it

@@ -15,7 +15,7 @@ from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
-from artificer.wiring import Storage, build_mapper, memory_storage, open_storage
+from artificer.wiring import Storage, build_consult, build_mapper, memory_storage, open_storage
 
 
 class Archive:
@@ -82,7 +82,7 @@ class Archive:
         """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
         journal, blobs = self._storage.journal, self._storage.blobs
         provider = model or await self._recorded_provider(run_id)
-        return await replay(journal, blobs, run_id, provider)
+        return await replay(journal, blobs, run_id, provider, build_consult())
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
         """Where two runs first differ, and in what. Raises NotFoundError, TamperedError."""

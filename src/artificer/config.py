@@ -11,9 +11,9 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -21,6 +21,7 @@ from artificer.contracts.definition import EffectClass, Risk, Trust
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
+from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
 
 FILE_NAME = "artificer.toml"
@@ -96,6 +97,10 @@ class SandboxConfig(_Section):
     network: bool = False
 
 
+class _Policies(_Section):
+    policy: PolicyKeys = PolicyKeys()
+
+
 class Config(_Section):
     """All settings. Paths are absolute or relative to the working directory."""
 
@@ -154,12 +159,21 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     }
     for layer in (environment, flags):
         settings.update({name: value for name, value in layer.items() if value is not None})
+    rules = _validated(_Policies, {"policy": settings.pop("policy", {})}, path)
+    config = _validated(Config, settings, path)
+    home = config.home.expanduser().absolute()
+    return config.model_copy(update={"home": home, "policy": to_policy(rules.policy, path)})
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _validated(model: type[M], settings: dict[str, object], path: Path) -> M:
     try:
         # As JSON, because a strict value takes an array for a tuple from nowhere else.
-        config = Config.model_validate_json(json.dumps(settings, default=str))
+        return model.model_validate_json(json.dumps(settings, default=str))
     except ValidationError as error:
-        raise ConfigError(_explain(error, path), hint=_suggest(error)) from error
-    return config.model_copy(update={"home": config.home.expanduser().absolute()})
+        raise ConfigError(_explain(error, path), hint=_suggest(error, model)) from error
 
 
 def _read(path: Path) -> dict[str, object]:
@@ -172,14 +186,36 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _explain(error: ValidationError, path: Path) -> str:
-    faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+    faults = [f"{_where(e['loc'])}: {e['msg']}" for e in error.errors()]
     return f"{path}: " + "; ".join(faults) + "."
 
 
-def _suggest(error: ValidationError) -> str | None:
-    known = list(Config.model_fields)
+def _where(loc: tuple[str | int, ...]) -> str:
+    """A place in the file; the entries of a list are counted from 1, as verdicts count rules."""
+    steps = (f" #{step + 1}" if isinstance(step, int) else f".{step}" for step in loc)
+    return "".join(steps).lstrip(".")
+
+
+def _suggest(error: ValidationError, model: type[BaseModel]) -> str | None:
     for fault in error.errors():
         if fault["type"] == "extra_forbidden":
+            known = _known(model, fault["loc"][:-1])
             close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1)
             return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
     return None
+
+
+def _known(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
+    """The keys of the section that a place is in."""
+    for step in loc:
+        field = model.model_fields.get(str(step))
+        if field is not None:  # else an entry of a list, or a name that the user made up
+            model = next(_models(field.annotation), model)
+    return list(model.model_fields)
+
+
+def _models(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)

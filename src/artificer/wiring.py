@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from artificer.config import FILE_NAME, Config, McpServerConfig, ProviderConfig
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
+from artificer.core.policy import Asked, Consult, Decision, Policy, PolicyText
 from artificer.core.spec import RunKind
-from artificer.errors import ConfigError, NotFoundError
+from artificer.errors import ConfigError, MissingExtraError, NotFoundError
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.sqlite import SqliteJournal
 from artificer.loops.kinds import KINDS
@@ -357,8 +359,16 @@ def build_engine(
     *,
     approver: Approver | None = None,
     observer: Observer | None = None,
+    policy: Policy | None = None,
 ) -> Engine:
-    """Put a runtime together."""
+    """Put a runtime together. ``policy`` is that of the run to be driven.
+
+    Raises:
+        MissingExtraError: it has Cedar policies, and there is no engine for them.
+    """
+    consult = build_consult()
+    if policy and policy.cedar and consult is None:
+        raise MissingExtraError("cedar", needed_for="This run's policy")
     performer = Performer(
         provider=provider,
         executors=tools.executors,
@@ -366,7 +376,18 @@ def build_engine(
         blobs=storage.blobs,
         clock=SystemClock(),
     )
-    return Engine(storage.journal, performer, storage.post, observer or Observer())
+    return Engine(storage.journal, performer, storage.post, observer or Observer(), consult)
+
+
+def build_consult() -> Consult | None:
+    """What asks Cedar policies, or None where the extra is not installed."""
+    return None if find_spec("cedarpy") is None else _consult
+
+
+def _consult(texts: tuple[PolicyText, ...], asked: Asked) -> Decision:
+    from artificer.policies.cedar import consult  # only where there are policies to ask
+
+    return consult(texts, asked)
 
 
 @lru_cache

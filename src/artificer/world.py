@@ -102,7 +102,13 @@ class World(Archive):
                 temperature=temperature,
             )
             engine = build_engine(
-                self._storage, provider, box, self.config, approver=approver, observer=observer
+                self._storage,
+                provider,
+                box,
+                self.config,
+                approver=approver,
+                observer=observer,
+                policy=spec.policy,
             )
             run_id = run_id or SystemClock().new_run_id()
             try:
@@ -216,7 +222,13 @@ class World(Archive):
             box.must_match(spec.tools())
             try:
                 yield build_engine(
-                    self._storage, provider, box, self.config, approver=approver, observer=observer
+                    self._storage,
+                    provider,
+                    box,
+                    self.config,
+                    approver=approver,
+                    observer=observer,
+                    policy=spec.policy,
                 )
             finally:
                 await provider.aclose()

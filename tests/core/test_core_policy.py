@@ -13,7 +13,7 @@ from artificer.contracts.definition import ToolDefinition, open_object
 from artificer.core.conditions import Condition
 from artificer.core.policy import Decision, Occasion, Policy, Rule, decide
 from artificer.core.readings import readings
-from artificer.core.taint import Taint
+from artificer.core.taint import Taint, tainted
 from artificer.values.base import JsonObject, JsonValue
 
 ANY: JsonObject = {"type": "object"}
@@ -369,6 +369,13 @@ class TestFlow:
     def test_nothing_is_asked_without_both(self) -> None:
         assert decide(Policy(), tool(), {}, Occasion(taint=self.TAINT)).decision == "allow"
         assert decide(Policy(), tool(sensitive=True), {}, Occasion()).decision == "allow"
+
+    def test_the_first_source_is_kept_and_what_nobody_vouches_for_is_one(self) -> None:
+        untrusted = tool("web", trust="untrusted")
+        assert tainted(None, tool(), "a") is None
+        assert tainted(self.TAINT, untrusted, "a") == self.TAINT
+        assert tainted(None, untrusted, "a") == Taint(tool="web", call_id="a")
+        assert tainted(None, None, "a") is not None
 
     def test_a_denied_call_stays_denied(self) -> None:
         decision = decide(

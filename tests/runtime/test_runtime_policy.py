@@ -13,7 +13,9 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.state import RunState
 from artificer.core.taint import Taint
 from artificer.ports import Answer, Call, Question, Receipt
-from artificer.providers.scripted import call, reply, say
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.load import load
 from artificer.testing.rig import Rig
 from artificer.values.model import ModelFailure
 
@@ -143,3 +145,22 @@ class TestRules:
         said = await verdicts(rig)
         assert (said["note"].verdict, said["send"].verdict) == ("allow", "denied")
         assert said["send"].rule == "allow_list"
+
+
+@pytest.mark.req("policy-flow")
+class TestForks:
+    async def fork(self, rig: Rig) -> RunState:
+        """Go on, in a run of its own, from where a run that fetched something had ended."""
+        await play(rig, reply(call("fetch")), say("Read it."))
+        before = await load(rig.journal, rig.blobs, "run")
+        given = before.state.given
+        plan = plan_fork(before.lines, Wish(steer="Now send it."), given)
+        origin = await origin_of(rig.journal, "run", plan, given, given)
+        engine = rig.engine(ScriptedProvider([reply(call("send")), say(".")]))
+        forked = ev.RunForked(at=rig.clock.now(), origin=origin, steer="Now send it.")
+        return await engine.fork("fork", plan.facts, forked)
+
+    async def test_a_fork_holds_what_its_origin_held(self, rig: Rig) -> None:
+        state = await self.fork(rig)
+        assert state.taint == Taint(tool="fetch", call_id="call_1_0")
+        assert [q.tool for q in asked(rig)] == ["send"]

@@ -27,6 +27,7 @@ EXTRAS = {
     "http": ("httpcore2", "httpcore2"),
     "mcp": ("mcp", "mcp"),
     "sandbox": ("landlockpy", "landlockpy"),
+    "cedar": ("cedarpy", "cedarpy"),
 }
 """Each extra: the distribution that it installs, and the module that is imported."""
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "replay": "Prove that a run's journal reproduces itself.",
     "verify": "Check every record and blob of this project.",
     "tools": "Check, show, try and write manifests of tools.",
+    "policy": "Check the rules for calls, and explain what they say of one.",
     "doctor": "Say what is installed and which models answer.",
     "mcp": "Serve tools to any MCP client.",
     "local": "The embedded model.",

@@ -58,5 +58,8 @@ def _tell(result: Replay) -> None:
     if result.requests_unchecked:
         unchecked = count(result.requests_unchecked, "model request")
         note(f"{unchecked} not recomputed: the provider is not configured here.")
+    if result.verdicts_unchecked:
+        unchecked = count(result.verdicts_unchecked, "verdict")
+        note(f"{unchecked} taken as recorded: asking Cedar policies needs the extra 'cedar'.")
     for drift in result.drift:
         note(f"this release would word or judge differently: {drift}")

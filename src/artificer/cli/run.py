@@ -34,6 +34,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 )
 @click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
 @click.option("--offer", metavar="TOOL", multiple=True, help="Offer only this tool; repeatable.")
+@click.option("--allow", metavar="GLOB", multiple=True, help="Deny all other tools; repeatable.")
 @click.option("--system", metavar="TEXT", help="Instructions in place of the built-in ones.")
 @click.option(
     "--choice",
@@ -56,6 +57,7 @@ def command(
     kind: RunKind,
     tools: tuple[Path, ...],
     offer: tuple[str, ...],
+    allow: tuple[str, ...],
     system: str | None,
     choices: tuple[str, ...],
     out: Path | None,
@@ -86,6 +88,7 @@ def command(
             kind=kind,
             tools=tools,
             offer=offer or None,
+            policy=world.config.policy.narrowed(allow) if allow else None,
             system=system,
             choices=tuple(_choice(word) for word in choices),
             limits=_limits(max_turns, max_cost),

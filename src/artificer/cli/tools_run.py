@@ -73,10 +73,17 @@ def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Ve
     """What the gate says of a call that a person makes."""
     from artificer.core.gate import judge
     from artificer.values.blocks import ToolUseBlock
+    from artificer.wiring import build_consult
 
     block = ToolUseBlock(id="by-hand", name=tool, arguments=arguments)
     (verdict,) = judge(
-        (block,), toolset=box.toolset, policy=config.policy, made=(), most=1, stop="tool_use"
+        (block,),
+        toolset=box.toolset,
+        policy=config.policy,
+        made=(),
+        most=1,
+        stop="tool_use",
+        consult=build_consult(),
     )
     return verdict
 

@@ -34,6 +34,13 @@ DEFAULT_TIMEOUT_MS = 120_000
 _PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 
 
+class CedarKeys(Value):
+    """``[tool.cedar]``: the type of the resource that a call is about, and the action it takes."""
+
+    resource: str = ""
+    action: str = ""
+
+
 class ToolDefinition(Value):
     """One tool: its name, what it is for, the JSON Schema of its arguments, and its contract.
 
@@ -46,7 +53,7 @@ class ToolDefinition(Value):
     ``trust``, ``sensitive`` and ``origin`` are labels for the policy. What an ``untrusted`` tool
     returns may have been written by anybody; a ``sensitive`` one reaches what such data must not
     reach without a person's approval. ``origin`` says where the tool comes from, as
-    ``mcp:SERVER`` or ``command:FOLDER``.
+    ``mcp:SERVER`` or ``command:FOLDER``. ``cedar`` says what a call is to Cedar policies.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -61,11 +68,13 @@ class ToolDefinition(Value):
     sensitive: bool = False
     origin: str = ""
     resources: tuple[str, ...] = ()
+    cedar: CedarKeys = CedarKeys()
 
     @property
     def contract(self) -> ToolDefinition:
         """The tool without its labels: what must stay the same while a run goes on."""
-        return self.model_copy(update={"trust": "trusted", "sensitive": False, "origin": ""})
+        labels = {"trust": "trusted", "sensitive": False, "origin": "", "cedar": CedarKeys()}
+        return self.model_copy(update=labels)
 
     def resources_of(self, arguments: JsonObject) -> tuple[str, ...]:
         """The resources of a call. An argument that is absent leaves its place empty."""

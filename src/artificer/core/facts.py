@@ -18,7 +18,7 @@ from artificer.artifacts.ref import DeliverableStatus
 from artificer.core import events as ev
 from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
-from artificer.core.policy import Occasion
+from artificer.core.policy import Consult, Occasion
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
 from artificer.values.canon import digest_of
@@ -51,11 +51,16 @@ _FAILURES: dict[str, str] = {
 """What ended a run for which ``model_failed`` says too little."""
 
 
-def establish(state: RunState, intent: Intent, at: int) -> tuple[ev.Event, bytes | None]:
-    """Perform an inline intent: return its event, and the deliverable's bytes if it makes one."""
+def establish(
+    state: RunState, intent: Intent, at: int, consult: Consult | None = None
+) -> tuple[ev.Event, bytes | None]:
+    """Perform an inline intent: return its event, and the deliverable's bytes if it makes one.
+
+    ``consult`` asks Cedar policies, where the run has some.
+    """
     match intent:
         case JudgeCalls():
-            return _judge_calls(state, intent, at), None
+            return _judge_calls(state, intent, at, consult), None
         case CheckReply():
             return _check_reply(state, intent, at), None
         case Finish():
@@ -68,7 +73,9 @@ def establish(state: RunState, intent: Intent, at: int) -> tuple[ev.Event, bytes
             raise InvariantError(f"{intent.type} needs the world to be performed.")
 
 
-def _judge_calls(state: RunState, intent: JudgeCalls, at: int) -> ev.CallsJudged:
+def _judge_calls(
+    state: RunState, intent: JudgeCalls, at: int, consult: Consult | None
+) -> ev.CallsJudged:
     spec = state.given
     verdicts = judge(
         state.history[-1].calls,
@@ -77,7 +84,8 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int) -> ev.CallsJudged
         made=state.artifacts,
         most=spec.limits.calls,
         stop=state.stop or "end_turn",
-        occasion=Occasion(kind=spec.kind, taint=state.taint),
+        occasion=Occasion(spec.kind, f"{spec.provider}/{spec.model}", state.taint),
+        consult=consult,
     )
     return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
 

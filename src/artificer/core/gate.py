@@ -16,7 +16,7 @@ from artificer.artifacts import catalog
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.schema import compile_schema
-from artificer.core.policy import Decision, Occasion, Policy, decide
+from artificer.core.policy import Consult, Decision, Occasion, Policy, decide
 from artificer.values.base import Digest, JsonObject, Problem, Value
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
@@ -65,16 +65,19 @@ def judge(
     most: int,
     stop: StopReason,
     occasion: Occasion | None = None,
+    consult: Consult | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge the calls of one turn, in order.
 
     ``made`` are the artifacts that exist; what earlier calls of the turn will make counts too.
     ``most`` is the number of calls that one turn may have. ``stop`` says why the reply ended:
     when that was its output limit or a refusal, no call of it can be trusted to be whole and
-    meant, and none runs. ``occasion`` is what the policy knows of the run.
+    meant, and none runs. ``occasion`` is what the policy knows of the run;
+    ``consult`` asks its Cedar policies.
     """
     verdicts: list[Verdict] = []
     seen: set[str] = set()
+    rule = partial(decide, policy, occasion=occasion, consult=consult)
     for number, call in enumerate(calls, 1):
         if stop in _UNTRUSTED:
             verdict = _refuse(call, "invalid", _UNTRUSTED[stop])
@@ -83,7 +86,7 @@ def judge(
                 call, "invalid", f"Not run: one reply may hold at most {most} tool calls."
             )
         else:
-            verdict = _judge(call, toolset, partial(decide, policy, occasion=occasion), made, seen)
+            verdict = _judge(call, toolset, rule, made, seen)
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
             seen.add(verdict.digest)
             made = _with_pending(made, toolset.get(call.name), verdict.arguments)

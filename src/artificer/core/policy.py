@@ -7,17 +7,18 @@ the answers stands: a doubt counts against the call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
-from artificer.core.conditions import NO, Condition, Match, both
+from artificer.core.conditions import NO, YES, Condition, Match, both
 from artificer.core.taint import Taint, flow_reason
 from artificer.values.base import JsonObject, Value
+from artificer.values.canon import digest_of
 
 DecisionWord = Literal["allow", "deny", "ask"]
 
@@ -45,34 +46,57 @@ class Rule(Value):
 
     def match(self, call: Asked) -> Match:
         """Hold this rule against a call."""
-        tool = call.tool
-        applies = (
-            fnmatchcase(tool.name, self.tool)
-            and (not self.risk or tool.risk in self.risk)
-            and (not self.effect or tool.effect in self.effect)
-            and (not self.kind or call.occasion.kind in self.kind)
-            and fnmatchcase(tool.origin or tool.backend, self.origin)
-        )
-        if not applies:
-            return NO
-        return both([c.match(call.arguments, tool.input_schema) for c in self._conditions()])
+        matches: list[Match] = []
+        for _, match in self.criteria(call):
+            if not match.possible:
+                return NO
+            matches.append(match)
+        return both(matches)
 
-    def _conditions(self) -> tuple[Condition, ...]:
-        if not self.workspace:
-            return self.arguments
-        return (Condition(at="/workspace", glob=self.workspace), *self.arguments)
+    def criteria(self, call: Asked) -> Iterator[tuple[str, Match]]:
+        """Everything that this rule demands of a call, named, and how far it is so."""
+        tool = call.tool
+        yield "tool", _plainly(fnmatchcase(tool.name, self.tool))
+        yield "risk", _plainly(not self.risk or tool.risk in self.risk)
+        yield "effect", _plainly(not self.effect or tool.effect in self.effect)
+        yield "kind", _plainly(not self.kind or call.occasion.kind in self.kind)
+        yield "origin", _plainly(fnmatchcase(tool.origin or tool.backend, self.origin))
+        if self.workspace:
+            named = Condition(at="/workspace", glob=self.workspace)
+            yield "workspace", named.match(call.arguments, tool.input_schema)
+        for condition in self.arguments:
+            where = f"argument {condition.at or 'as a whole'}"
+            yield where, condition.match(call.arguments, tool.input_schema)
+
+
+def _plainly(holds: bool) -> Match:
+    return YES if holds else NO
+
+
+class PolicyText(Value):
+    """A file of Cedar policies, as it stood when the run began."""
+
+    name: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """Digest of the text."""
+        return digest_of(self.text.encode())
 
 
 class Policy(Value):
     """Rules in order: the first that matches decides. Where none does, ``default``.
 
     ``allow_lists`` are globs of tool names: a tool that one of the lists does not name is denied,
-    whatever the rules say. A tool outside the run's toolset never gets this far: it is unknown.
+    whatever the rules say. ``cedar`` is asked as well, and the stricter of the two answers stands.
+    A tool outside the run's toolset never gets this far: it is unknown.
     """
 
     rules: tuple[Rule, ...] = ()
     default: DecisionWord = "allow"
     allow_lists: tuple[tuple[str, ...], ...] = ()
+    cedar: tuple[PolicyText, ...] = ()
 
     def narrowed(self, allow: tuple[str, ...]) -> Policy:
         """This policy for calls of tools that one of these globs names, and for no others."""
@@ -92,6 +116,7 @@ class Occasion:
     """In what run a call is made, and what its conversation holds by then."""
 
     kind: str = ""
+    model: str = ""
     taint: Taint | None = None
 
 
@@ -104,24 +129,40 @@ class Asked:
     occasion: Occasion
 
 
+Consult = Callable[[tuple[PolicyText, ...], Asked], Decision]
+"""Asks the Cedar policies: done outside the pure half, by whoever has an engine for them."""
+
+
+class Heard(NamedTuple):
+    """A rule that was held against a call, and how far it matches."""
+
+    number: int
+    rule: Rule
+    match: Match
+
+
 def decide(
     policy: Policy,
     tool: ToolDefinition,
     arguments: JsonObject | None = None,
     occasion: Occasion | None = None,
+    consult: Consult | None = None,
 ) -> Decision:
     """Return what the policy says of a call.
 
     What a tool's author demands is not for a rule to waive: an allowed call of a tool with
     ``human_approval`` is asked about all the same, and so is one of a sensitive tool in a
-    conversation that holds untrusted data.
+    conversation that holds untrusted data. Where there are Cedar policies and nobody to ask them,
+    nothing is allowed.
     """
     asked = Asked(tool, arguments or {}, occasion or Occasion())
-    decision = _strictest(list(_heard(policy, asked)))
-    flow = flow_reason(asked.occasion.taint, tool)
+    decision = by_rules(policy, asked)
+    if policy.cedar:
+        decision = _both(decision, _by_cedar(policy, asked, consult))
     if decision.decision == "allow" and tool.human_approval:
         reason = "The tool demands a person's approval for every call."
         decision = Decision(decision="ask", rule="human_approval", reason=reason)
+    flow = flow_reason(asked.occasion.taint, tool)
     if flow and decision.decision == "allow":
         return Decision(decision="ask", rule="information_flow", reason=flow)
     if flow and decision.decision == "ask":
@@ -130,22 +171,48 @@ def decide(
     return decision
 
 
-def _heard(policy: Policy, asked: Asked) -> Iterator[Decision]:
-    """What the rules say up to the first that surely matches."""
+def by_rules(policy: Policy, asked: Asked) -> Decision:
+    """What the allow-lists, the rules and the default say."""
     name = asked.tool.name
     if not all(any(fnmatchcase(name, glob) for glob in allow) for allow in policy.allow_lists):
         reason = "This run's allow-list does not name the tool."
-        yield Decision(decision="deny", rule="allow_list", reason=reason)
-        return
+        return Decision(decision="deny", rule="allow_list", reason=reason)
+    heard = list(hear(policy, asked))
+    said = [
+        Decision(
+            decision=h.rule.decision, rule=h.rule.name or f"rule {h.number}", reason=h.rule.reason
+        )
+        for h in heard
+        if h.match.possible
+    ]
+    if not (heard and heard[-1].match.certain):
+        said.append(Decision(decision=policy.default, rule="default", reason=""))
+    return max(said, key=_strictness)  # the first of equals
+
+
+def hear(policy: Policy, asked: Asked) -> Iterator[Heard]:
+    """Hold the rules against a call in order, up to the first that surely matches."""
     for number, rule in enumerate(policy.rules, 1):
-        match = rule.match(asked)
-        if match.possible:
-            called = rule.name or f"rule {number}"
-            yield Decision(decision=rule.decision, rule=called, reason=rule.reason)
-        if match.certain:
+        heard = Heard(number, rule, rule.match(asked))
+        yield heard
+        if heard.match.certain:
             return
-    yield Decision(decision=policy.default, rule="default", reason="")
 
 
-def _strictest(heard: list[Decision]) -> Decision:
-    return max(heard, key=lambda d: _STRICTNESS[d.decision])  # the first of equals
+def _by_cedar(policy: Policy, asked: Asked, consult: Consult | None) -> Decision:
+    if consult is None:
+        reason = "The Cedar policies could not be asked here."
+        return Decision(decision="deny", rule="cedar", reason=reason)
+    return consult(policy.cedar, asked)
+
+
+def _both(one: Decision, other: Decision) -> Decision:
+    """The stricter of two decisions; of two alike, both with their rules and reasons."""
+    if one.decision != other.decision:
+        return max(one, other, key=_strictness)
+    reason = " ".join(filter(None, (one.reason, other.reason)))
+    return Decision(decision=one.decision, rule=f"{one.rule}, {other.rule}", reason=reason)
+
+
+def _strictness(decision: Decision) -> int:
+    return _STRICTNESS[decision.decision]

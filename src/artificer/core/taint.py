@@ -23,10 +23,13 @@ class Taint(Value):
 
 
 def tainted(taint: Taint | None, tool: ToolDefinition | None, call_id: str) -> Taint | None:
-    """The taint of a conversation after a tool was performed in it, whatever came of that."""
-    if taint is not None or tool is None or tool.trust == "trusted":
+    """The taint of a conversation after a tool was performed in it, whatever came of that.
+
+    ``tool`` is None for one that the run does not have, and nobody can vouch for.
+    """
+    if taint is not None or (tool is not None and tool.trust == "trusted"):
         return taint
-    return Taint(tool=tool.name, call_id=call_id)
+    return Taint(tool=tool.name if tool else "(gone)", call_id=call_id)
 
 
 def flow_reason(taint: Taint | None, tool: ToolDefinition) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from artificer.core import events as ev
 from artificer.core.intents import Intent
 from artificer.core.letters import cancelled, opened, read_letter
+from artificer.core.policy import Consult
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import Fenced, InvariantError, OperatorError, TransitionError
@@ -34,6 +35,7 @@ class Engine:
     performer: Performer
     post: Post
     observer: Observer = field(default_factory=Observer)
+    consult: Consult | None = None
     _drives: dict[str, Drive] = field(default_factory=dict)
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
@@ -143,6 +145,7 @@ class Engine:
             blobs=self.performer.blobs,
             provider=self.performer.provider,
             observer=self.observer,
+            consult=self.consult,
         )
 
     async def _drive(self, ledger: Ledger, intents: Sequence[Intent]) -> RunState:

@@ -15,6 +15,7 @@ from typing import Any
 from artificer.core.events import Event
 from artificer.core.facts import establish
 from artificer.core.intents import CheckReply, Finish, Generate, Intent, JudgeCalls
+from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
@@ -108,6 +109,7 @@ class Ledger:
         blobs: BlobStore,
         provider: Provider,
         observer: Observer,
+        consult: Consult | None = None,
     ) -> None:
         self.run = run
         self.state = state
@@ -117,6 +119,7 @@ class Ledger:
         self._journal = journal
         self._blobs = blobs
         self._observer = observer
+        self._consult = consult
 
     @property
     def epoch(self) -> int:
@@ -154,7 +157,7 @@ class Ledger:
             event = waiting.popleft()
             facts: list[Event] = []
             for intent in batch.reduce(event):
-                fact, blob = establish(batch.state, intent, event.at)
+                fact, blob = establish(batch.state, intent, event.at, self._consult)
                 facts.append(fact)
                 if blob is not None:
                     batch.blobs.append(blob)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
 from artificer.core.facts import establish
 from artificer.core.intents import Generate, Intent
+from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
@@ -33,7 +34,8 @@ class Replay:
 
     The counts are of what came out identical; ``digest`` is that of the last such state.
     ``requests`` counts the model requests whose digest was recomputed; ``requests_unchecked``
-    those whose provider is not known here. ``drift`` names facts that this release would word or
+    those whose provider is not known here, ``verdicts_unchecked`` the verdicts on calls for which
+    Cedar policies could not be asked here. ``drift`` names facts that this release would word or
     judge differently; they do not change any state.
     """
 
@@ -42,6 +44,7 @@ class Replay:
     intents: int = 0
     requests: int = 0
     requests_unchecked: int = 0
+    verdicts_unchecked: int = 0
     digest: str = ""
     divergence: Divergence | None = None
     drift: list[str] = field(default_factory=list)
@@ -58,18 +61,25 @@ class _Diverged(Exception):  # ends the replay at the first difference
         self.divergence = Divergence(seq, what, expected, actual)
 
 
-async def replay(journal: Journal, blobs: BlobStore, run: str, provider: Provider | None) -> Replay:
+async def replay(
+    journal: Journal,
+    blobs: BlobStore,
+    run: str,
+    provider: Provider | None,
+    consult: Consult | None = None,
+) -> Replay:
     """Reduce a run's journal anew and compare every digest with what was recorded.
 
     ``provider`` maps requests as the run's provider did; without one their digests are not
-    recomputed, and the result says how many.
+    recomputed, and the result says how many. ``consult`` asks the run's Cedar policies; without
+    it, verdicts of a run that has some are taken as recorded, and the result says how many.
 
     Raises:
         NotFoundError: no such run.
     """
     records = await read_records(journal, run)
     report = Replay(run)
-    machine = _Machine(report, provider)
+    machine = _Machine(report, provider, consult)
     seq = 0
     try:
         for line in read_chain(run, records, blobs):
@@ -86,10 +96,11 @@ async def replay(journal: Journal, blobs: BlobStore, run: str, provider: Provide
 
 
 class _Machine:
-    def __init__(self, report: Replay, provider: Provider | None) -> None:
+    def __init__(self, report: Replay, provider: Provider | None, consult: Consult | None) -> None:
         self.report = report
         self.state = RunState()
         self._requests = Requests(provider) if provider else None
+        self._consult = consult
         self._expected: deque[Intent] = deque()
         self._facts: deque[Intent] = deque()
 
@@ -147,6 +158,14 @@ class _Machine:
             return
         if not self._facts or self.state.phase is Phase.FINISHED:
             return
-        fact, _ = establish(self.state, self._facts.popleft(), event.at)
+        intent = self._facts.popleft()
+        if (
+            isinstance(event, CallsJudged)
+            and self._consult is None
+            and self.state.given.policy.cedar
+        ):
+            self.report.verdicts_unchecked += len(event.verdicts)
+            return
+        fact, _ = establish(self.state, intent, event.at, self._consult)
         if fact != event:
             self.report.drift.append(f"{event.type} (intent {event.intent})")

@@ -80,6 +80,7 @@ def _definition(tool: ToolKeys, browser: BrowserKeys, action: Action) -> ToolDef
         backend="browser",
         trust=trust_of("browser", tool.trust),
         sensitive=tool.sensitive,
+        cedar=tool.cedar,
     )
 
 

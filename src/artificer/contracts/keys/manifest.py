@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from artificer.contracts.arguments.types import Argument
-from artificer.contracts.definition import EffectClass, Risk, Trust
+from artificer.contracts.definition import CedarKeys, EffectClass, Risk, Trust
 from artificer.contracts.keys.browser import BrowserKeys
 from artificer.contracts.keys.http import HttpKeys, McpKeys
 from artificer.contracts.keys.session import SessionKeys
@@ -42,13 +42,6 @@ InnerPath = Annotated[str, Field(pattern=r"^(\.|[^/~.\x00][^/\x00]*(/[^/.\x00][^
 """A path below a folder, or the folder: no part of it begins with a dot, but for ``.`` alone."""
 
 SafeInteger = Annotated[int, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
-
-
-class CedarKeys(Value):
-    """``[tool.cedar]``: names for a policy engine of the author's. Kept, and used by nothing."""
-
-    resource: str = ""
-    action: str = ""
 
 
 class EvidenceKeys(Value):

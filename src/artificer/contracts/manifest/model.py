@@ -111,6 +111,7 @@ class Manifest:
             backend=self.backend,
             trust=trust_of(self.backend, self.tool.trust),
             sensitive=self.tool.sensitive,
+            cedar=self.tool.cedar,
             origin="" if self.mcp is None else f"mcp:{self.mcp.server}",
         )
 

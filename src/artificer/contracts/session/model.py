@@ -162,4 +162,5 @@ def _definition(
         backend="session",
         trust=trust_of("session", tool.trust),
         sensitive=tool.sensitive,
+        cedar=tool.cedar,
     )

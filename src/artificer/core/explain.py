@@ -1,0 +1,61 @@
+"""Why a call would be allowed, denied or asked about: the policy's way to its answer, in words."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from artificer.core.conditions import Match
+from artificer.core.policy import Asked, Consult, Decision, Heard, Policy, decide, hear
+from artificer.values.base import Value
+
+Outcome = Literal["decides", "in doubt", "does not match"]
+
+
+class Step(Value):
+    """One rule, whether it matches, and what of it does not, or not surely."""
+
+    rule: str
+    decision: str
+    outcome: Outcome
+    because: tuple[str, ...] = ()
+
+
+class Explanation(Value):
+    """What the policy says of a call, and the rules that were heard on the way there."""
+
+    decision: Decision
+    steps: tuple[Step, ...]
+
+
+def explain(policy: Policy, asked: Asked, consult: Consult | None = None) -> Explanation:
+    """Decide about a call as the gate would, and say how. Rules after the first sure match are
+    not heard.
+    """
+    decision = decide(policy, asked.tool, asked.arguments, asked.occasion, consult)
+    steps = tuple(_step(heard, asked) for heard in hear(policy, asked))
+    return Explanation(decision=decision, steps=steps)
+
+
+def _step(heard: Heard, asked: Asked) -> Step:
+    matches = list(heard.rule.criteria(asked))
+    if not heard.match.possible:
+        outcome: Outcome = "does not match"
+        because = [what for what, match in matches if not match.possible]
+    else:
+        outcome = "decides" if heard.match.certain else "in doubt"
+        because = [what for what, match in matches if match == Match(True, False)]
+    return Step(
+        rule=heard.rule.name or f"rule {heard.number}",
+        decision=heard.rule.decision,
+        outcome=outcome,
+        because=tuple(because),
+    )
+
+
+def unheard(policy: Policy) -> tuple[int, ...]:
+    """The numbers of rules that no call can reach, since one before them matches every call."""
+    for number, rule in enumerate(policy.rules, 1):
+        narrow = rule.model_dump(exclude={"decision", "reason", "name"}, exclude_defaults=True)
+        if not narrow:
+            return tuple(range(number + 1, len(policy.rules) + 1))
+    return ()

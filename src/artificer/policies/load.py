@@ -1,0 +1,106 @@
+"""``[policy]`` of ``artificer.toml``: from what people write to what a run is decided by."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from artificer.core.policy import DecisionWord, Policy, PolicyText, Rule
+from artificer.core.spec import RunKind
+from artificer.errors import ConfigError, MissingExtraError
+
+MAX_TEXT_BYTES = 256 * 1024
+"""Size of one file of Cedar policies."""
+
+
+class PolicyKeys(BaseModel):
+    """``[policy]``: ``default``, ``[[policy.rules]]``, ``allow`` (globs of tools) and ``cedar``.
+
+    ``cedar`` names files of policies, or globs of files, beside ``artificer.toml``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    default: DecisionWord = "allow"
+    rules: tuple[Rule, ...] = ()
+    allow: tuple[str, ...] | None = None
+    cedar: tuple[str, ...] = ()
+
+
+def to_policy(keys: PolicyKeys, settings: Path) -> Policy:
+    """The policy that the section of the file ``settings`` stands for.
+
+    Raises:
+        ConfigError: a rule names a kind of run that there is none of, two rules have one name, or
+            Cedar policies cannot be read.
+        MissingExtraError: there are Cedar policies, and ``cedarpy`` is not installed.
+    """
+    for number, rule in enumerate(keys.rules, 1):
+        _check_kinds(rule, f"{settings}: policy.rules #{number}")
+    twice = [n for n, count in Counter(r.name for r in keys.rules if r.name).items() if count > 1]
+    if twice:
+        raise ConfigError(f"{settings}: policy.rules: two rules are called {twice[0]!r}.")
+    folder = settings.parent
+    return Policy(
+        rules=tuple(_placed(rule, folder) for rule in keys.rules),
+        default=keys.default,
+        allow_lists=() if keys.allow is None else (keys.allow,),
+        cedar=tuple(_texts(keys.cedar, folder)),
+    )
+
+
+def _check_kinds(rule: Rule, where: str) -> None:
+    known = get_args(RunKind)
+    for kind in rule.kind:
+        if kind not in known:
+            close = difflib.get_close_matches(kind, known, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+            raise ConfigError(f"{where}.kind: there is no kind of run {kind!r}.", hint=hint)
+
+
+def _placed(rule: Rule, folder: Path) -> Rule:
+    """The rule with an origin that begins in this folder written out: ``command:./tools``."""
+    backend, dot, rest = rule.origin.partition(":./")
+    if not dot:
+        return rule
+    return rule.model_copy(update={"origin": f"{backend}:{folder.absolute() / rest}"})
+
+
+def _texts(globs: tuple[str, ...], folder: Path) -> Iterator[PolicyText]:
+    for glob in globs:
+        found = [folder / glob] if (folder / glob).is_file() else sorted(folder.glob(glob))
+        if not found:
+            raise ConfigError(
+                f"There is no file of Cedar policies {glob!r} in {folder}.",
+                hint="policy.cedar names files, or globs of files, beside artificer.toml.",
+            )
+        for path in found:
+            text = _read(path)
+            _check(path, text)
+            yield PolicyText(name=path.name, text=text)
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_TEXT_BYTES + 1)
+        if len(data) > MAX_TEXT_BYTES:
+            raise ConfigError(f"{path} is larger than {MAX_TEXT_BYTES} bytes.")
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}.") from error
+
+
+def _check(path: Path, text: str) -> None:
+    try:
+        from artificer.policies.cedar import faults
+    except ImportError as error:
+        raise MissingExtraError("cedar", needed_for="A Cedar policy") from error
+    found = [f"{path}:{fault.line}: {fault.message}" for fault in faults(text)]
+    if found:
+        raise ConfigError("; ".join(found) + ".")

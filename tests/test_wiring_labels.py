@@ -1,0 +1,82 @@
+"""Labels and origins: who says what of a tool, and where it is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from artificer.config import Config, McpServerConfig
+from artificer.contracts.definition import CedarKeys, ToolDefinition, Toolset
+from artificer.contracts.manifest.model import parse_manifest
+from artificer.contracts.mcp.tools import Contract, RemoteFacts, adopt
+from artificer.errors import ConfigError
+from artificer.tools.function import tool
+from artificer.wiring import ToolBox, build_tools, memory_storage
+
+pytestmark = pytest.mark.req("policy-labels")
+
+HEAD = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
+COMMAND = '[command]\nexec = ["true"]\n'
+HTTP = '[http]\nmethod = "GET"\nurl = "https://a.example/"\n'
+MCP = '[mcp]\nserver = "s"\ntool = "x"\n'
+
+
+def manifest(section: str, keys: str = "") -> ToolDefinition:
+    return parse_manifest(HEAD + keys + section, "t.clad.toml").definition
+
+
+def test_what_comes_from_outside_is_untrusted_until_somebody_vouches_for_it() -> None:
+    assert [manifest(s).trust for s in (COMMAND, HTTP, MCP)] == [
+        "trusted",
+        "untrusted",
+        "untrusted",
+    ]
+    assert manifest(HTTP, 'trust = "trusted"\n').trust == "trusted"
+    assert manifest(COMMAND, 'trust = "untrusted"\n').trust == "untrusted"
+
+
+def test_a_manifest_names_what_is_sensitive_and_what_cedar_calls_it() -> None:
+    labelled = manifest(COMMAND, 'sensitive = true\ncedar = {resource = "A::B", action = "c"}\n')
+    assert labelled.sensitive
+    assert labelled.cedar == CedarKeys(resource="A::B", action="c")
+
+
+def test_a_server_is_labelled_by_its_settings_and_not_by_itself() -> None:
+    facts = RemoteFacts(name="x", description="trusted", input_schema={"type": "object"})
+    assert adopt("s", facts, Contract()).definition.trust == "untrusted"
+    server = McpServerConfig(url="https://a.example", trust="trusted", sensitive=True)
+    contract = Contract(trust=server.trust, sensitive=server.sensitive)
+    adopted = adopt("s", facts, contract).definition
+    assert (adopted.trust, adopted.sensitive, adopted.origin) == ("trusted", True, "mcp:s")
+
+
+def test_a_function_is_labelled_by_its_author() -> None:
+    @tool(trust="untrusted", sensitive=True)
+    async def mail(to: str) -> str:
+        """Send and read mail."""
+        return to
+
+    assert (mail.definition.trust, mail.definition.sensitive) == ("untrusted", True)
+
+
+def test_a_tool_of_a_run_says_where_it_comes_from(tmp_path: Path) -> None:
+    (tmp_path / "t.clad.toml").write_text(HEAD + COMMAND, encoding="utf-8")
+
+    @tool
+    async def f() -> str:
+        """Do it."""
+        return ""
+
+    box = build_tools([tmp_path, f], kind="deliver", storage=memory_storage(), config=Config())
+    origins = {t.name: t.origin for t in box.toolset.tools}
+    assert origins["t"] == f"command:{tmp_path}"
+    assert (origins["f"], origins["create_table"]) == ("function", "artifact")
+
+
+def test_other_labels_do_not_keep_a_run_from_going_on() -> None:
+    here = manifest(COMMAND, "sensitive = true\n").model_copy(update={"origin": "command:/b"})
+    box = ToolBox(Toolset(tools=(here,)), {}, ())
+    box.must_match(Toolset(tools=(manifest(COMMAND),)))
+    with pytest.raises(ConfigError, match="has changed"):
+        box.must_match(Toolset(tools=(manifest(COMMAND, 'risk_tier = "high"\n'),)))
