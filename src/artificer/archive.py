@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Self
 
 from artificer.config import Config, load_config
+from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
-from artificer.errors import ConfigError, NotFoundError
+from artificer.errors import ConfigError, NotFoundError, TamperedError
 from artificer.ports import Provider, RunHead
 from artificer.runs import History, Run
 from artificer.runtime.compare import Comparison, compare
@@ -15,6 +16,8 @@ from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
+from artificer.testing.cassette import Cassette, check, dump, insert, keep, pack
+from artificer.testing.rerun import rerun
 from artificer.wiring import Storage, build_consult, build_mapper, memory_storage, open_storage
 
 
@@ -94,6 +97,48 @@ class Archive:
         """Where a run stands, why, and what to do next. Raises NotFoundError, TamperedError."""
         return explain(await load(self._storage.journal, self._storage.blobs, run_id))
 
+    async def export_run(self, run_id: str) -> bytes:
+        """A run with all its blobs as one compressed file, the same bytes every time.
+
+        Raises:
+            NotFoundError: no such run, or a blob of it is missing.
+            TamperedError: its journal is not what was written.
+        """
+        return pack(await dump(self._storage.journal, self._storage.blobs, run_id))
+
+    async def import_run(self, data: bytes) -> str:
+        """Add an exported run to this world, once it has replayed, and return its id.
+
+        Raises:
+            TamperedError: the file is damaged, too long, or does not reproduce itself.
+            OperatorError: there is another run of that id.
+        """
+        cassette = await insert(data)
+        faults = await check(cassette, await self._mapper_of(cassette))
+        if faults:
+            raise TamperedError(f"The run of this file does not reproduce itself: {faults[0]}.")
+        await keep(cassette, self._storage.journal, self._storage.blobs)
+        return cassette.run
+
+    async def test_run(self, data: bytes) -> list[str]:
+        """Replay an exported run and run it again; return what came out differently.
+
+        Raises TamperedError when the file is no exported run.
+        """
+        cassette = await insert(data)
+        provider = await self._mapper_of(cassette)
+        faults = await check(cassette, provider)
+        if provider is None:
+            return [*faults, "its provider is not configured here, so its requests are unproven"]
+        if faults:
+            return faults
+        recorded = await load(cassette.journal, cassette.blobs, cassette.run)
+        return await rerun(recorded, cassette.blobs, provider)
+
+    async def _mapper_of(self, cassette: Cassette) -> Provider | None:
+        """What maps requests as a recorded run's provider did; None when it is not known here."""
+        return self._mapper(await first_spec(cassette.journal, cassette.blobs, cassette.run))
+
     async def verify(self) -> Verification:
         """Check every record and every blob of the world (invariant 12)."""
         return await verify(self._storage.journal, self._storage.blobs)
@@ -103,7 +148,9 @@ class Archive:
         return [head for head in await self._storage.journal.runs() if head.head.seq]
 
     async def _recorded_provider(self, run_id: str) -> Provider | None:
-        spec = await first_spec(self._storage.journal, self._storage.blobs, run_id)
+        return self._mapper(await first_spec(self._storage.journal, self._storage.blobs, run_id))
+
+    def _mapper(self, spec: RunSpec | None) -> Provider | None:
         try:
             return build_mapper(spec.provider, spec.wire, self.config) if spec else None
         except ConfigError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import xml.etree.ElementTree as ElementTree
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -248,6 +249,35 @@ async def test_explain_and_diff_tell_in_a_few_lines(shell: Shell, world: World) 
     assert "    -A chart, please\n    +Anybody there?\n" in other.out
     found = (await shell.run("diff", done, waiting, "--json")).json()
     assert (found["same"], found["runs"]) == (False, [done, waiting])
+
+
+@pytest.mark.req("cli-export")
+async def test_a_run_is_exported_imported_and_tested(shell: Shell, world: World) -> None:
+    run = await finished(world)
+    exported = await shell.run("export", run)
+    file = shell.cwd / exported.out.strip()
+    assert file.name == f"{run}.run.gz"
+    piped = await shell.start("export", run, "-o", "-")
+    assert (await piped.communicate())[0] == file.read_bytes()
+    elsewhere = ("--project", "elsewhere")
+    imported = await shell.run(*elsewhere, "import", file.name)
+    assert (imported.code, imported.out.strip()) == (0, run)
+    assert (await shell.run(*elsewhere, "replay", run)).code == 0
+    assert (await shell.run(*elsewhere, "verify")).code == 0
+
+    passed = await shell.run("test", ".", "--junit", "report.xml")
+    assert (passed.code, passed.out) == (0, f"passed  {file.name}\n")
+    (shell.cwd / "bad.run.gz").write_bytes(file.read_bytes()[:-9])
+    failed = await shell.run("test", ".", "--junit", "report.xml", "--json")
+    assert failed.code == 1
+    assert {o["file"]: o["passed"] for o in failed.json()} == {
+        file.name: True,
+        "bad.run.gz": False,
+    }
+    suite = ElementTree.fromstring(text_of(shell.cwd / "report.xml"))
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert (await shell.run("import", "bad.run.gz")).code == 1
+    assert (await shell.run("test", str(shell.home))).code == 2
 
 
 @pytest.mark.req("cli-pipe")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -12,6 +14,8 @@ from artificer.core.record import EventLine
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, RunHead
 from artificer.runtime.load import Line, read_chain
+
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 @runtime_checkable
@@ -93,7 +97,23 @@ def cited(line: Line) -> Iterator[str]:
     match line.event:
         case ev.ModelResponded(raw=str(digest)) | ev.ModelFailed(raw=str(digest)):
             yield digest
-        case ev.ToolReturned(artifact=artifact, whole=whole):
+        case ev.ToolReturned(artifact=artifact, whole=whole, evidence=evidence):
             yield from (d for d in (artifact and artifact.payload, whole) if d)
+            yield from _kept_by(evidence)
         case ev.RunFinished(deliverable=digest):
             yield digest
+
+
+def _kept_by(evidence: str | None) -> Iterator[str]:
+    """The blobs in which an envelope keeps what is too long for it."""
+    try:
+        envelope = json.loads(evidence or "{}")
+    except (ValueError, RecursionError):
+        return  # evidence of somebody's own executor may be any text
+    if not isinstance(envelope, dict):
+        return
+    for name in ("blob", "blobs", "output_blobs"):
+        named = envelope.get(name) or ()
+        for digest in [named] if isinstance(named, str) else named:
+            if isinstance(digest, str) and _DIGEST.fullmatch(digest):
+                yield digest

@@ -1,5 +1,7 @@
 """Cassettes: a run's records and blobs in one file, to be replayed anywhere.
 
+``docs/reference/cassettes.md`` describes the format for other programs.
+
 The file is JSON lines: first ``{"cassette": 1, "run": ..., "state": ...}`` with the digest of the
 run's last state, then ``{"record": body}`` in order, then ``{"blob": text}`` or, for bytes that
 are no text, ``{"blob64": base64}``. Every byte of it counts: what was changed does not load, does
@@ -8,26 +10,36 @@ not verify or does not replay to the same state.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import re
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from artificer.core.events import ModelFailed, ModelResponded
 from artificer.core.intents import Generate
 from artificer.core.record import EventLine, IntentLine
-from artificer.errors import TamperedError
+from artificer.errors import OperatorError, TamperedError
 from artificer.journal.memory import MemoryJournal
-from artificer.ports import BlobStore, Head, Journal, Provider, Record
+from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record
 from artificer.providers.recorded import RecordedProvider
-from artificer.runtime.load import Line, load, read_chain
+from artificer.runtime.load import Line, Loaded, load, read_chain
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import cited
 from artificer.store.memory import MemoryStore
 from artificer.values.base import Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure, ModelReply
+
+MOST = 512 * 1024 * 1024
+"""Bytes of the longest cassette that is read."""
+
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""Ids of runs that may come from a file: a run's id is also the name of a folder."""
 
 Answers = dict[str, ModelReply | ModelFailure]
 
@@ -55,31 +67,109 @@ async def dump(journal: Journal, blobs: BlobStore, run: str) -> bytes:
         NotFoundError: no such run.
         TamperedError: its journal is not what was written.
     """
+    loaded, kept = await _gather(journal, blobs, run)
+    records = [{"record": record.body.decode()} for record in await journal.read(run)]
+    header = _Header(run=run, state=loaded.state.digest)
+    lines = [header.model_dump(), *records, *(_blob(data) for data in kept.values())]
+    return _file(lines)
+
+
+async def _gather(journal: Journal, blobs: BlobStore, run: str) -> tuple[Loaded, dict[str, bytes]]:
+    """Read a run, and every blob that it refers to."""
     kept = _Reading(blobs)
     loaded = await load(journal, kept, run)
     for line in loaded.lines:
         for digest in cited(line):
             kept.get(digest)
-    records = [{"record": record.body.decode()} for record in await journal.read(run)]
-    header = _Header(run=run, state=loaded.state.digest)
-    lines = [header.model_dump(), *records, *(_blob(data) for data in kept.read.values())]
-    return _file(lines)
+    return loaded, kept.read
+
+
+async def keep(cassette: Cassette, journal: Journal, blobs: BlobStore) -> bool:
+    """Add a cassette's run to a world, and return whether it was not there before.
+
+    Blobs that the run does not refer to are left out. Who takes a cassette from somebody else
+    checks it first.
+
+    Raises:
+        OperatorError: another run has that id.
+        NotFoundError: a blob is missing.
+    """
+    run = cassette.run
+    loaded, wanted = await _gather(cassette.journal, cassette.blobs, run)
+    before = {known.run: known.head for known in await journal.runs() if known.head.seq}
+    if run in before:
+        if before[run] != loaded.head:
+            raise OperatorError(f"There is another run {run!r} already.")
+        return False
+    apart = [data for data in wanted.values() if not _joins(blobs, data)]
+    await asyncio.to_thread(lambda: [blobs.put(data) for data in apart])
+    joined = [data for data in wanted.values() if _joins(blobs, data)]
+    lease = await journal.acquire(run)
+    records = await cassette.journal.read(run)
+    await journal.append(run, lease.epoch, lease.head, records, joined)
+    return True
+
+
+def _joins(blobs: BlobStore, data: bytes) -> bool:
+    return isinstance(blobs, Joined) and blobs.joins(data)
+
+
+def pack(data: bytes) -> bytes:
+    """Compress a cassette: the same bytes for the same run, every time."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)  # 31: a gzip header, without a name or time
+    return packer.compress(data) + packer.flush()
+
+
+def unpack(data: bytes, most: int = MOST) -> bytes:
+    """Decompress a cassette, never to more than ``most`` bytes; one that is plain is returned.
+
+    Raises:
+        TamperedError: it is damaged, has something behind its end, or is too long.
+    """
+    if not data.startswith(b"\x1f\x8b"):
+        plain, rest = data, b""
+    else:
+        unpacker = zlib.decompressobj(31)
+        try:
+            plain = unpacker.decompress(data, most + 1)
+        except zlib.error as error:
+            raise TamperedError(f"This is no cassette: {error}.") from error
+        rest = unpacker.unused_data
+        if not unpacker.eof and len(plain) <= most:
+            raise TamperedError("This is no cassette: its end is missing.")
+    if len(plain) > most:
+        raise TamperedError(
+            f"This cassette is longer than {most:,} bytes.",
+            hint="If you trust it, read it with a higher limit.",
+        )
+    if rest:
+        raise TamperedError("This is no cassette: something stands behind its end.")
+    return plain
+
+
+def read_file(path: Path) -> bytes:
+    """A cassette's file, and no more of it than :func:`insert` takes."""
+    with path.open("rb") as file:
+        return file.read(MOST + 1)
 
 
 async def insert(data: bytes) -> Cassette:
-    """Read a cassette.
+    """Read a cassette, plain or compressed. Nothing of it names a file or is executed.
 
     Raises:
-        TamperedError: it is not one, or its records are no chain.
+        TamperedError: it is not one, is too long, or its records are no chain.
     """
+    data = unpack(data)
     try:
         first, *lines = [json.loads(line) for line in data.decode().removesuffix("\n").split("\n")]
         header = _Header.model_validate(first)
         if data != _file([first, *lines]):
             raise ValueError("not as it was written")
+        if not RUN_ID.fullmatch(header.run):
+            raise ValueError("not a run's id")
         bodies = [line["record"].encode() for line in lines if "record" in line]
         contents = [_bytes(line) for line in lines if "record" not in line]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise TamperedError(f"This is no cassette: {type(error).__name__}.") from error
     cassette = Cassette(header.run, header.state, MemoryJournal(), MemoryStore())
     for content in contents:
@@ -92,8 +182,11 @@ async def insert(data: bytes) -> Cassette:
     return cassette
 
 
-async def check(cassette: Cassette, provider: Provider) -> list[str]:
-    """Replay a cassette and return what is wrong with it; empty when nothing is."""
+async def check(cassette: Cassette, provider: Provider | None) -> list[str]:
+    """Replay a cassette and return what is wrong with it; empty when nothing is.
+
+    Without a provider the digests of requests are not recomputed.
+    """
     found = await replay(cassette.journal, cassette.blobs, cassette.run, provider)
     loaded = await load(cassette.journal, cassette.blobs, cassette.run)
     wanted = {digest for line in loaded.lines for digest in cited(line)}
@@ -115,7 +208,7 @@ def answers_of(lines: Iterable[Line], blobs: BlobStore) -> Answers:
         if isinstance(line, IntentLine) and isinstance(line.intent, Generate) and line.request:
             requests[line.intent.n] = line.request
         if isinstance(line, EventLine) and isinstance(line.event, ModelResponded | ModelFailed):
-            answers[requests[line.event.intent]] = _answer(line.event, blobs)
+            answers[requests[line.event.intent]] = answer_of(line.event, blobs)
     return answers
 
 
@@ -127,7 +220,8 @@ async def recorded_from(
     return RecordedProvider(original, answers_of(loaded.lines, blobs))
 
 
-def _answer(event: ModelResponded | ModelFailed, blobs: BlobStore) -> ModelReply | ModelFailure:
+def answer_of(event: ModelResponded | ModelFailed, blobs: BlobStore) -> ModelReply | ModelFailure:
+    """The recorded answer of a model, as a provider gives it."""
     raw = None if event.raw is None else blobs.get(event.raw)
     if isinstance(event, ModelFailed):
         return ModelFailure(

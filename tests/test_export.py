@@ -1,0 +1,255 @@
+"""Exported runs: one file, the same anywhere, whoever wrote it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from artificer import OperatorError, Policy, Rule, World
+from artificer.config import Config
+from artificer.core import events as ev
+from artificer.core.record import EventLine, encode
+from artificer.errors import ArtificerError, TamperedError
+from artificer.ports import Head
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.load import load
+from artificer.testing.cassette import insert, pack, read_file, unpack
+from artificer.testing.rerun import rerun
+from artificer.tools.function import tool
+from artificer.values.canon import digest_of
+
+JOURNALS = sorted((Path(__file__).parent / "journals").glob("*.jsonl"))
+
+
+@tool(effect="pure")
+async def long(n: int) -> str:
+    """Something long."""
+    return f"{n} " * 30_000
+
+
+async def recorded(world: World) -> str:
+    chart = {"kind": "list", "id": "l", "items": ["é"]}
+    script = [reply(call("long", n=1), call("create_list", list=chart)), say("{{artifact:list:l}}")]
+    run = await world.run("Go.", model=ScriptedProvider(script), tools=[long], kind="deliver")
+    assert run.status == "completed"
+    return run.id
+
+
+def on_disk(folder: Path, name: str) -> Config:
+    return Config(home=folder, project=name)
+
+
+@pytest.mark.req("export")
+class TestExport:
+    async def test_it_verifies_and_replays_anywhere(self, tmp_path: Path) -> None:
+        async with await World.open(on_disk(tmp_path, "a")) as world:
+            run = await recorded(world)
+            data = await world.export_run(run)
+            assert data == await world.export_run(run), "the same bytes every time"
+            first = await world.get(run)
+            markdown = first.run.markdown
+        async with await World.open(on_disk(tmp_path, "b")) as other:
+            assert await other.import_run(data) == run
+            assert (await other.get(run)).lines == first.lines
+            assert (await other.get(run)).run.markdown == markdown
+            found = await other.replay(run)
+            assert found.identical and found.requests == 2
+            assert (await other.verify()).problems == []
+            assert await other.export_run(run) == data
+            assert await other.import_run(data) == run, "twice is once"
+            assert await other.runs() == [run]
+
+    async def test_a_run_of_that_id_that_is_another_one_stays(self) -> None:
+        async with World.in_memory() as world, World.in_memory() as other:
+            await world.run("a", model=ScriptedProvider([say("a")]), run_id="one")
+            await other.run("b", model=ScriptedProvider([say("b")]), run_id="one")
+            with pytest.raises(OperatorError, match="another run"):
+                await other.import_run(await world.export_run("one"))
+            assert (await other.get("one")).run.text == "b"
+
+    async def test_what_is_missing_is_named(self) -> None:
+        async with World.in_memory() as world:
+            run = await recorded(world)
+            lines = (await world.get(run)).lines
+            whole = next(
+                line.event.whole
+                for line in lines
+                if isinstance(line, EventLine)
+                and isinstance(line.event, ev.ToolReturned)
+                and line.event.whole
+            )
+            del world._storage.blobs._store._blobs[whole]  # type: ignore[attr-defined]
+            with pytest.raises(ArtificerError, match=str(whole)):
+                await world.export_run(run)
+
+    async def test_evidence_keeps_its_blobs(self) -> None:
+        """What an envelope is too short for goes along, and verify misses it when it is gone."""
+        from artificer.ports import Call, Receipt
+        from artificer.runtime.verify import verify
+        from artificer.testing.cassette import dump
+        from artificer.testing.rig import Rig
+
+        rig = Rig()
+        kept = rig.blobs.put(b"all of its output")
+
+        async def work(call: Call) -> Receipt:
+            evidence = json.dumps({"output_blobs": [kept], "output_hash": digest_of(b"other")})
+            return Receipt(status="ok", content="x", evidence=evidence)
+
+        rig.tools.add("work", work)
+        await rig.run([reply(call("work")), say("Done.")])
+        cassette = await insert(await dump(rig.journal, rig.blobs, "run"))
+        assert cassette.blobs.has(kept)
+        del rig.blobs._blobs[kept]  # type: ignore[attr-defined]
+        assert any(kept in problem for problem in (await verify(rig.journal, rig.blobs)).problems)
+
+
+@pytest.mark.req("import-hostile")
+class TestHostile:
+    def test_a_bomb_is_not_decompressed(self) -> None:
+        bomb = gzip.compress(b"\0" * 50_000_000)
+        with pytest.raises(TamperedError, match="longer than"):
+            unpack(bomb, most=1_000_000)
+
+    def test_plain_files_are_bounded_too(self) -> None:
+        with pytest.raises(TamperedError, match="longer than"):
+            unpack(b"x" * 11, most=10)
+        assert unpack(b"x" * 10, most=10) == b"x" * 10
+        assert unpack(gzip.compress(b"x" * 10), most=10) == b"x" * 10
+
+    def test_what_stands_behind_the_end_is_refused(self) -> None:
+        packed = pack(b"x")
+        for more in (b"y", packed, b"\0" * 10):
+            with pytest.raises(TamperedError, match="behind its end"):
+                unpack(packed + more)
+        with pytest.raises(TamperedError, match="end is missing"):
+            unpack(packed[:-1])
+
+    @pytest.mark.parametrize(
+        "run", ["../../etc/passwd", "/abs", "a/b", "", ".", "..", "a\0b", "-rf", "x" * 200, "é"]
+    )
+    async def test_an_id_is_never_a_path(self, run: str) -> None:
+        async with World.in_memory() as world:
+            await world.run("a", model=ScriptedProvider([say("a")]), run_id="plain")
+            first, *rest = unpack(await world.export_run("plain")).decode().splitlines()
+            header = json.dumps({**json.loads(first), "run": run}, separators=(",", ":"))
+            with pytest.raises(TamperedError, match="no cassette"):
+                await world.import_run("\n".join([header, *rest, ""]).encode())
+
+    async def test_a_chain_with_forged_states_is_not_taken(self) -> None:
+        async with World.in_memory() as world, World.in_memory() as other:
+            run = await recorded(world)
+            data = unpack(await world.export_run(run)).decode().splitlines()
+            lines = (await world.get(run)).lines
+            head, bodies = Head(), []
+            for line in lines:
+                changes: dict[str, Any] = {"prev": head.hash}
+                if isinstance(line, EventLine) and line.seq == 3:
+                    changes["state"] = digest_of(b"forged")
+                body, _ = encode(line.model_copy(update=changes))
+                head = Head(seq=line.seq, hash=digest_of(body))
+                bodies.append(json.dumps({"record": body.decode()}, separators=(",", ":")))
+            forged = [data[0], *bodies, *(text for text in data if text.startswith('{"blob'))]
+            with pytest.raises(TamperedError, match=r"record 3|reproduce itself"):
+                await other.import_run(("\n".join(forged) + "\n").encode())
+            assert await other.runs() == []
+
+    async def test_blobs_that_nothing_refers_to_are_left_out(self) -> None:
+        async with World.in_memory() as world, World.in_memory() as other:
+            run = await recorded(world)
+            data = unpack(await world.export_run(run)) + b'{"blob":"stuffing"}\n'
+            await other.import_run(data)
+            assert not other._storage.blobs.has(digest_of(b"stuffing"))
+
+    async def test_no_changed_byte_is_taken(self) -> None:
+        async with World.in_memory() as world:
+            data = await world.export_run(await recorded(world))
+        choice = random.Random(7)
+        for _ in range(60):
+            changed = bytearray(data)
+            changed[choice.randrange(len(data))] ^= 1 << choice.randrange(8)
+            async with World.in_memory() as other:
+                try:
+                    await other.import_run(bytes(changed))
+                except TamperedError:
+                    assert await other.runs() == []
+                else:  # bytes of gzip's header that say nothing of the content
+                    assert unpack(bytes(changed)) == unpack(data)
+
+    @given(st.binary(max_size=300) | st.binary(max_size=300).map(zlib.compress).map(gzip.compress))
+    @settings(max_examples=150, deadline=None)
+    def test_any_bytes_are_refused_in_a_sentence(self, data: bytes) -> None:
+        with pytest.raises(TamperedError):
+            asyncio.run(insert(data))
+
+    @given(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(["record", "blob", "blob64", "cassette", "run", "state", "x"]),
+                    inner,
+                    max_size=3,
+                )
+            ),
+        ).flatmap(lambda value: st.lists(st.just(value), min_size=1, max_size=3))
+    )
+    @settings(max_examples=150, deadline=None)
+    def test_any_lines_are_refused_in_a_sentence(self, lines: list[Any]) -> None:
+        header = {"cassette": 1, "run": "a", "state": digest_of(b"")}
+        texts = [json.dumps(line, separators=(",", ":")) for line in [header, *lines]]
+        with pytest.raises(ArtificerError):
+            asyncio.run(_import("".join(text + "\n" for text in texts).encode()))
+
+    async def test_deep_nesting_is_refused(self) -> None:
+        deep = b"[" * 100_000 + b"]" * 100_000
+        with pytest.raises(TamperedError):
+            await insert(deep)
+
+
+async def _import(data: bytes) -> str:
+    async with World.in_memory() as world:
+        return await world.import_run(data)
+
+
+@pytest.mark.req("rerun")
+class TestRerun:
+    @pytest.mark.parametrize("file", JOURNALS, ids=[file.stem for file in JOURNALS])
+    async def test_recorded_runs_ask_the_same_again(self, file: Path) -> None:
+        async with World.in_memory() as world:
+            assert await world.test_run(read_file(file)) == []
+
+    async def test_a_change_of_the_program_shows(self) -> None:
+        """As a release with another policy engine would: the recorded denial is not made again."""
+        async with World.in_memory() as world:
+            deny = Policy(rules=(Rule(decision="deny", tool="long"),))
+            script = [reply(call("long", n=1)), say("No.")]
+            run = await world.run("Go.", model=ScriptedProvider(script), tools=[long], policy=deny)
+            journal, blobs = world._storage.journal, world._storage.blobs
+            recorded = await load(journal, blobs, run.id)
+            assert await rerun(recorded, blobs, ScriptedProvider([])) == []
+            allowed = recorded.state.model_copy(
+                update={"spec": recorded.state.given.model_copy(update={"policy": Policy()})}
+            )
+            from dataclasses import replace
+
+            (fault,) = await rerun(replace(recorded, state=allowed), blobs, ScriptedProvider([]))
+            assert "it makes 1 requests, not 2" in fault
+
+    async def test_a_provider_that_maps_otherwise_shows(self) -> None:
+        from artificer.providers.openai_chat import OpenAIChat
+
+        cassette = await insert(read_file(JOURNALS[0]))
+        recorded = await load(cassette.journal, cassette.blobs, cassette.run)
+        (fault,) = await rerun(recorded, cassette.blobs, OpenAIChat())
+        assert fault.startswith("request 1 is sha256:")
