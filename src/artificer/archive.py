@@ -130,6 +130,8 @@ class Archive:
         faults = await check(cassette, provider)
         if provider is None:
             return [*faults, "its provider is not configured here, so its requests are unproven"]
+        found = await replay(cassette.journal, cassette.blobs, cassette.run, provider)
+        faults += [f"this release words or judges it differently: {what}" for what in found.drift]
         if faults:
             return faults
         recorded = await load(cassette.journal, cassette.blobs, cassette.run)

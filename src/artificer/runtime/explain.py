@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.intents import AskApproval, CallTool, FinishReason, Generate, Intent
 from artificer.core.record import EventLine
 from artificer.core.state import Phase, RunState
 from artificer.runtime.load import Line, Loaded
@@ -49,11 +49,12 @@ class Explanation:
     next: tuple[str, ...]
 
 
-_REASONS = {
+_REASONS: dict[FinishReason, str] = {
     "done": "The model answered, and its answer was accepted.",
     "cancelled": "It was cancelled.",
     "cost_limit": "The next reply could have exceeded the cost limit.",
     "empty_reply": "The model gave no answer, in all repair rounds.",
+    "interrupted": "Somebody wanted it to end when what was under way had ended.",
     "model_failed": "The model's server failed in a way that asking again does not mend.",
     "output_limit": "The model's last reply was cut off at its output limit.",
     "refused": "The model declined to answer.",
@@ -90,24 +91,35 @@ def explain(loaded: Loaded) -> Explanation:
 def _stands(state: RunState) -> str:
     if state.status is not None:
         return state.status
-    return "stalled" if state.phase is Phase.STALLED else "open"
+    return state.phase.value if state.phase in (Phase.STALLED, Phase.PAUSED) else "open"
 
 
 def _why(state: RunState, lines: Sequence[Line]) -> str:
+    events = [e for e in map(_event, lines) if e is not None]
     if state.reason is not None:
-        why = _REASONS[state.reason]
-        asked = [_event(line) for line in lines]
-        words = [e.reason for e in asked if isinstance(e, ev.CancelRequested) and e.reason]
-        failures = [e for e in asked if isinstance(e, ev.ModelFailed)]
-        if state.reason == "cancelled" and words:
-            return f"{why} {words[-1]}"
-        if state.reason == "model_failed" and failures:
-            return f"{why} {failures[-1].code}: {failures[-1].message}"
-        return why
+        return _why_ended(state.reason, events)
     if state.phase is Phase.STALLED:
-        failed = [e for e in map(_event, lines) if isinstance(e, ev.ModelFailed)][-1]
+        failed = [e for e in events if isinstance(e, ev.ModelFailed)][-1]
         return f"The model could not be reached: {failed.code}: {failed.message}"
+    if state.phase is Phase.PAUSED:
+        paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]
+        return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
+    if state.pending and all(pending.type == "AskApproval" for pending in state.pending):
+        return "It waits for a person to answer."
     return "A process drives it, or it was interrupted: its journal ends here."
+
+
+def _why_ended(reason: FinishReason, events: Sequence[ev.Event]) -> str:
+    said = ""
+    for event in events:
+        match event:
+            case ev.CancelRequested(reason=words) if reason == "cancelled":
+                said = words
+            case ev.ModelFailed(code=code, message=message) if reason == "model_failed":
+                said = f"{code}: {message}"
+            case _:
+                pass
+    return f"{_REASONS[reason]} {said}".rstrip()
 
 
 def _event(line: Line) -> ev.Event | None:

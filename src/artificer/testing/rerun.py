@@ -25,6 +25,7 @@ from artificer.providers.recorded import RecordedProvider
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import Line, Loaded, load
 from artificer.runtime.perform import Performer
+from artificer.runtime.post import Post
 from artificer.store.memory import MemoryStore
 from artificer.testing.cassette import answer_of
 from artificer.values.canon import digest
@@ -106,8 +107,11 @@ class _Person:
 async def rerun(recorded: Loaded, blobs: BlobStore, provider: Provider) -> list[str]:
     """Run a recorded run again and say what came out differently; empty when nothing did.
 
-    ``provider`` maps requests as the recorded one did. No model is asked and no tool runs.
+    ``provider`` maps requests as the recorded one did. No model is asked and no tool runs. A run
+    that people wrote letters to is not run again: when they came is no fact of the program.
     """
+    if any(isinstance(e, EventLine) and getattr(e.event, "letter", 0) for e in recorded.lines):
+        return []
     tape = read_tape(recorded, blobs)
     again = await _drive(recorded, tape, blobs, provider)
     if isinstance(again, str):
@@ -138,7 +142,7 @@ async def _drive(
         blobs=ours,
         clock=tape,
     )
-    engine = Engine(journal, performer)
+    engine = Engine(journal, performer, Post(journal.mailbox))
     tape.ended = lambda: engine.stop(RUN, "")
     try:
         state = await _begin(engine, recorded.lines, spec)
