@@ -130,12 +130,13 @@ class Archive:
         faults = await check(cassette, provider)
         if provider is None:
             return [*faults, "its provider is not configured here, so its requests are unproven"]
-        found = await replay(cassette.journal, cassette.blobs, cassette.run, provider)
+        consult = build_consult()
+        found = await replay(cassette.journal, cassette.blobs, cassette.run, provider, consult)
         faults += [f"this release words or judges it differently: {what}" for what in found.drift]
         if faults:
             return faults
         recorded = await load(cassette.journal, cassette.blobs, cassette.run)
-        return await rerun(recorded, cassette.blobs, provider)
+        return await rerun(recorded, cassette.blobs, provider, consult)
 
     async def _mapper_of(self, cassette: Cassette) -> Provider | None:
         """What maps requests as a recorded run's provider did; None when it is not known here."""

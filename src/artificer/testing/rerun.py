@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from artificer.contracts.definition import ToolDefinition
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate
+from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
@@ -104,7 +105,9 @@ class _Person:
         return waiting.popleft()
 
 
-async def rerun(recorded: Loaded, blobs: BlobStore, provider: Provider) -> list[str]:
+async def rerun(
+    recorded: Loaded, blobs: BlobStore, provider: Provider, consult: Consult | None = None
+) -> list[str]:
     """Run a recorded run again and say what came out differently; empty when nothing did.
 
     ``provider`` maps requests as the recorded one did. No model is asked and no tool runs. A run
@@ -113,7 +116,7 @@ async def rerun(recorded: Loaded, blobs: BlobStore, provider: Provider) -> list[
     if any(isinstance(e, EventLine) and getattr(e.event, "letter", 0) for e in recorded.lines):
         return []
     tape = read_tape(recorded, blobs)
-    again = await _drive(recorded, tape, blobs, provider)
+    again = await _drive(recorded, tape, blobs, provider, consult)
     if isinstance(again, str):
         return [again]
     faults = _requests(recorded, again)
@@ -130,7 +133,11 @@ _FROM_OUTSIDE = ("cancelled", "wall_limit")
 
 
 async def _drive(
-    recorded: Loaded, tape: Tape, blobs: BlobStore, provider: Provider
+    recorded: Loaded,
+    tape: Tape,
+    blobs: BlobStore,
+    provider: Provider,
+    consult: Consult | None,
 ) -> Loaded | str:
     spec = recorded.state.given
     journal, ours = MemoryJournal(), _Over(blobs)
@@ -142,7 +149,7 @@ async def _drive(
         blobs=ours,
         clock=tape,
     )
-    engine = Engine(journal, performer, Post(journal.mailbox))
+    engine = Engine(journal, performer, Post(journal.mailbox), consult=consult)
     tape.ended = lambda: engine.stop(RUN, "")
     try:
         state = await _begin(engine, recorded.lines, spec)
