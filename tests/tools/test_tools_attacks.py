@@ -103,6 +103,16 @@ def test_row_22_metacharacters_newlines_and_lookalikes_are_no_targets() -> None:
     assert refused(one("url", 'exec = ["curl", "{x}"]'), x="http://ex\u0430mple.org/")
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1]evil.com/", "http://a.com\\@b.com/", "http://a@b/",
+     "http://[::1]:80:90/", "http://2130706433/", "http://0x7f.1/", "http://[fe80::1%25x]/",
+     "http:a.com", "http:///a.com"],
+)  # fmt: skip
+def test_what_two_programs_read_differently_is_no_url(url: str) -> None:
+    assert refused(one("url", 'exec = ["curl", "{x}"]'), x=url)
+
+
 def test_row_25_null_and_booleans_are_no_text() -> None:
     manifest = one("string", 'exec = ["echo", "{x}"]')
     for value in (None, True, 1, ["a"], {"a": 1}):

@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from artificer.contracts.definition import EffectClass
+from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
 from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore
 from artificer.tools.http import HttpExecutor
-from artificer.tools.http_client import MAX_BODY
+from artificer.tools.http_client import MAX_BODY, Resolve, resolve_by_system
 
 SECRET = 's3cr3t/&"value'
 
@@ -31,6 +32,7 @@ def make_tool(
     output: dict[str, Any] | None = None,
     effect: EffectClass = "once",
     seconds: int = 5,
+    folder: FolderKeys | None = None,
 ) -> Manifest:
     """A tool as its file declares it; requests may go to this machine unless it says not."""
     keys = {
@@ -45,7 +47,7 @@ def make_tool(
         "http": {"allow_private": True, **http},
         "output": output or {},
     }
-    return parse_manifest(_toml(keys), "t.clad.toml")
+    return parse_manifest(_toml(keys), "t.clad.toml", folder=folder)
 
 
 def _toml(keys: dict[str, Any]) -> str:
@@ -66,10 +68,15 @@ def _value(value: Any) -> str:
 
 
 async def call(
-    tool: Manifest, environment: dict[str, str] | None = None, /, **arguments: Any
+    tool: Manifest,
+    environment: dict[str, str] | None = None,
+    /,
+    *,
+    resolve: Resolve = resolve_by_system,
+    **arguments: Any,
 ) -> Receipt:
     """Perform a call."""
-    executor = HttpExecutor([tool], environment=environment or {})
+    executor = HttpExecutor([tool], environment=environment or {}, resolve=resolve)
     return await executor.execute(Call("r", "c", tool.definition, arguments, "the-key"))
 
 
@@ -389,36 +396,75 @@ async def test_private_addresses_are_refused_unless_the_manifest_opts_in(host: s
     assert server.seen == []
 
 
-def resolving(monkeypatch: pytest.MonkeyPatch, answers: list[list[str]]) -> list[str]:
-    """Let the event loop resolve names to these addresses, one answer after the other."""
-    asked: list[str] = []
+class Names:
+    """A resolver with these answers for these names, in order; others are the system's."""
 
-    async def getaddrinfo(host: str, port: int, **options: Any) -> list[tuple[Any, ...]]:
-        asked.append(host)
-        return [(2, 1, 6, "", (address, port)) for address in answers.pop(0)]
+    def __init__(self, **answers: list[list[str]]) -> None:
+        self._answers = {name.replace("_", "."): list(found) for name, found in answers.items()}
+        self.asked: list[str] = []
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
-    return asked
+    async def __call__(self, host: str, port: int) -> list[str]:
+        self.asked.append(host)
+        if host not in self._answers:
+            return await resolve_by_system(host, port)
+        return self._answers[host].pop(0)
 
 
 @pytest.mark.req("http-private")
-async def test_what_was_checked_is_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_checked_is_what_is_connected_to() -> None:
+    names = Names(rebind_example=[["127.0.0.1"], ["10.255.255.1"]])
     with serving(answer(body="here")) as server:
-        asked = resolving(monkeypatch, [["127.0.0.1"], ["10.255.255.1"]])
-        receipt = await call(make_tool({"url": f"http://rebind.example:{server.port}/"}))
+        tool = make_tool({"url": f"http://rebind.example:{server.port}/"})
+        receipt = await call(tool, resolve=names)
     assert read(receipt)["body"] == "here"
-    assert asked == ["rebind.example"], "a second answer is never asked for"
+    assert names.asked == ["rebind.example"], "a second answer is never asked for"
     assert server.seen[0].headers["Host"] == f"rebind.example:{server.port}"
 
 
 @pytest.mark.req("http-private")
-async def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_with_one_private_address_is_refused() -> None:
+    names = Names(mixed_example=[["8.8.8.8", "127.0.0.1"]])
     with serving(answer()) as server:
-        resolving(monkeypatch, [["8.8.8.8", "127.0.0.1"]])
         url = f"http://mixed.example:{server.port}/"
-        receipt = await call(make_tool({"url": url, "allow_private": False}))
+        receipt = await call(make_tool({"url": url, "allow_private": False}), resolve=names)
     assert "not on the public internet" in read(receipt)["fault"]
     assert server.seen == []
+
+
+@pytest.mark.req("http-private")
+@pytest.mark.parametrize("target", ["127.0.0.2", "inner.example", "2130706434", "[::ffff:7f00:2]"])
+async def test_what_the_manifest_allows_is_allowed_for_its_own_host(target: str) -> None:
+    """A server that may be private must not lead to another that is: a cloud's metadata, say."""
+    names = Names(inner_example=[["10.0.0.1"]])
+    location = {"Location": f"http://{target}:9/latest/meta-data"}
+    with serving(answer(302, headers=location)) as server:
+        tool = make_tool({"url": server.url})
+        receipt = await call(tool, resolve=names)
+    assert "is not on the public internet" in read(receipt)["fault"]
+    assert len(server.seen) == 1
+
+
+@pytest.mark.req("http-redirects")
+@pytest.mark.parametrize("inside", [True, False])
+async def test_a_redirect_leads_out_of_no_scope(inside: bool) -> None:
+    names = Names(a_example=[["127.0.0.1"]] * 2, b_example=[["127.0.0.1"]])
+    folder = parse_folder_keys('[scope]\nallow = ["a.example"]', "toolclad.toml")
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        name = "a" if inside else "b"
+        there = f"http://{name}.example:{handler.server.server_address[1]}/there"
+        begun = seen.target == "/here"
+        (answer(302, headers={"Location": there}) if begun else answer(body="there"))(handler, seen)
+
+    with serving(respond) as server:
+        argument = {"u": {"type": "url", "scope_check": True, "required": True}}
+        tool = make_tool({"url": "{u}"}, argument, folder=folder)
+        receipt = await call(tool, resolve=names, u=f"http://a.example:{server.port}/here")
+    if inside:
+        assert read(receipt)["body"] == "there"
+    else:
+        assert "out of the scope" in read(receipt)["fault"]
+        assert len(server.seen) == 1
 
 
 @pytest.mark.req("http-private")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,29 @@ def test_a_folder_is_loaded_in_the_order_of_its_files(tmp_path: Path) -> None:
     assert [tool.definition.name for tool in load_folder(tmp_path)] == ["second", "first"]
 
 
+@pytest.mark.req("manifest-files")
+@pytest.mark.parametrize("name", ["a.clad.toml", "toolclad.toml"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, name: str, kind: str) -> None:
+    (tmp_path / "b.clad.toml").write_text(GOOD.format("b"))
+    if kind == "pipe":
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(ManifestError, match="cannot be read: is not a regular file"):
+        load_folder(tmp_path)
+
+
+@pytest.mark.req("manifest-files")
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "a = " + "{b=" * 50_000, "a." * 100_000 + "b = 1"]
+)
+def test_no_nesting_is_too_deep_to_be_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.clad.toml").write_text(text)
+    with pytest.raises(ManifestError, match="not valid TOML"):
+        load_folder(tmp_path)
+
+
 @pytest.mark.req("manifest-folder")
 def test_the_faults_of_all_files_are_told_together(tmp_path: Path) -> None:
     (tmp_path / "a.clad.toml").write_text("[tool")
@@ -45,7 +69,7 @@ def test_the_faults_of_all_files_are_told_together(tmp_path: Path) -> None:
         "b.clad.toml:3: tool.verzion: is not a known key; did you mean 'version'?",
         "b.clad.toml:1: tool.version: is missing",
         "c.clad.toml: is not UTF-8",
-        "d.clad.toml: has 300000 bytes",
+        "d.clad.toml: has more bytes than 262144",
         "e.clad.toml: cannot be read",
         "g.clad.toml: the name 'same' is already taken by",
     ):

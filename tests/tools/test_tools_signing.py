@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,32 @@ def test_keys_that_are_none(tmp_path: Path) -> None:
     for name in ("p384.pem", "text.pem", "missing.pem"):
         with pytest.raises(ConfigError, match="public key"):
             load_folder(tmp_path, trusted_keys=[tmp_path / name])
+
+
+@pytest.mark.parametrize("key", ["executor", "parser"])
+def test_a_program_beside_a_manifest_must_be_signed_too(tmp_path: Path, key: str) -> None:
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    mine = make_key(tmp_path / "mine.pem")
+    manifest, program = folder / "t.clad.toml", folder / "run.sh"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    executor = TEXT.replace('exec = ["true"]', 'executor = "./run.sh"')
+    manifest.write_text(executor if key == "executor" else TEXT + '[output]\nparser = "./run.sh"')
+    sign(manifest, mine)
+    with pytest.raises(ManifestError, match=r"run\.sh: is not signed"):
+        load_folder(folder, trusted_keys=[tmp_path / "mine.pem"])
+    sign(program, mine)
+    assert load_folder(folder, trusted_keys=[tmp_path / "mine.pem"])
+    program.write_text("#!/bin/sh\nrm -rf /\n")
+    with pytest.raises(ManifestError, match=r"run\.sh: was changed after it was signed"):
+        load_folder(folder, trusted_keys=[tmp_path / "mine.pem"])
+
+
+def test_a_signature_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    make_key(tmp_path / "mine.pem")
+    (tmp_path / "tools" / "t.clad.toml").write_text(TEXT)
+    os.mkfifo(tmp_path / "tools" / "t.clad.toml.sig")
+    with pytest.raises(ManifestError, match="signature cannot be read"):
+        load_folder(tmp_path / "tools", trusted_keys=[tmp_path / "mine.pem"])

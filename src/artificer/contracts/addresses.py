@@ -22,6 +22,7 @@ _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
 _URL_LABEL = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _URL_HOST = re.compile(rf"{_URL_LABEL}(\.{_URL_LABEL})*\.?")
 _ENDS_IN_NUMBER = re.compile(r"(.*\.)?([0-9]+|0[xX][0-9A-Fa-f]*)\.?")
+_BRACKETED = re.compile(r"\[[^\[\]]*\](:[0-9]*)?")
 _CIDR = re.compile(r"[0-9A-Fa-f:.]+/[0-9]{1,3}")
 _URL_TEXT = re.compile(r"[A-Za-z0-9._~:/?#@!$&'()*+,;=%\[\]-]+")
 """RFC 3986's characters: everything else must be percent-encoded."""
@@ -80,7 +81,10 @@ def refuse_url(text: str, schemes: tuple[str, ...]) -> str | None:
         return f"must begin with one of: {', '.join(f'{s}://' for s in schemes)}"
     if "@" in parts.netloc:
         return "must not hold a user or a password"
-    if port == 0 or not _is_url_host(host, bracketed="[" in parts.netloc):
+    bracketed = "[" in parts.netloc
+    # Of what stands around brackets, others may make another host than ours.
+    misread = bracketed and not _BRACKETED.fullmatch(parts.netloc)
+    if misread or port == 0 or not _is_url_host(host, bracketed=bracketed):
         return "has no valid host and port"
     return None
 

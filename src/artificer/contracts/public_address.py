@@ -8,6 +8,12 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network
 _NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 """Prefixes in whose last 32 bits an IPv4 address stands (RFC 6052, RFC 8215)."""
 
+_NOT_PUBLIC = tuple(
+    map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "fec0::/10"))
+)
+"""What some releases of Python take for public: protocol assignments, relays of 6to4 (RFC 7526),
+documentation (RFC 9637), site-local addresses (RFC 3879)."""
+
 
 def is_public(text: str) -> bool:
     """Whether an address belongs to the public internet, also the one that it may carry inside.
@@ -23,6 +29,8 @@ def is_public(text: str) -> bool:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if any(address in network for network in _NOT_PUBLIC):
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 

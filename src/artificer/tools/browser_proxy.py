@@ -87,7 +87,8 @@ class ScopeProxy:
                 writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
             else:
                 path = parts._replace(scheme="", netloc="", path=parts.path or "/").geturl()
-                onward.write(f"{method} {path} {version}\r\n".encode() + _single(fields))
+                onward.write(f"{method} {path} {version}\r\n".encode())
+                onward.write(_single(fields, parts.netloc.rpartition("@")[2]))
             await _both(_copy(reader, onward), _copy(answer, writer))
         finally:
             onward.close()
@@ -111,14 +112,18 @@ class ScopeProxy:
         return None
 
 
-def _single(fields: bytes) -> bytes:
-    """The header fields, for a connection that serves one request: each is judged by itself."""
-    dropped = (b"connection:", b"proxy-connection:", b"keep-alive:")
+def _single(fields: bytes, host: str) -> bytes:
+    """The header fields, for a connection that serves one request: each is judged by itself.
+
+    The host is the one that was judged, whatever the field says (RFC 9112 section 3.2.2): a server
+    may have others too.
+    """
+    dropped = (b"host:", b"connection:", b"proxy-connection:", b"keep-alive:")
     kept = [f for f in fields.split(b"\r\n") if not f.lower().startswith(dropped)]
     is_upgrade = any(f.lower().startswith(b"upgrade:") for f in kept)
-    return (b"Connection: Upgrade\r\n" if is_upgrade else b"Connection: close\r\n") + b"\r\n".join(
-        kept
-    )
+    connection = b"Upgrade" if is_upgrade else b"close"
+    ours = [b"Host: " + host.encode("ascii"), b"Connection: " + connection]
+    return b"\r\n".join([*ours, *kept])
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

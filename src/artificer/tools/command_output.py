@@ -21,8 +21,6 @@ from artificer.values.text import clip
 Start = Callable[..., Awaitable[Finished]]
 """``run_process`` with all that a call's programs have in common."""
 
-_NO_LINKS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -61,7 +59,11 @@ async def judge_output(
         (text, complete), written = found, str(output_file)
     if parser is not None and output_file is not None:
         if written is None:
-            await asyncio.to_thread(_write, output_file, stdout)
+            try:
+                await asyncio.to_thread(_write, output_file, stdout)
+            except OSError as error:
+                fault = f"the output cannot be given to the parser: {error.strerror}"
+                return Outcome("error", fault)
         argv = (parser, str(output_file))
         parsed: Parsed | None = await _run_parser(argv, manifest, start, seconds)
         written = str(output_file)
@@ -102,17 +104,30 @@ async def _run_parser(
 def _read(file: Path) -> tuple[str, bool] | None:
     """The beginning of a regular file, and whether that is all; None for anything else."""
     try:
-        descriptor = os.open(file, _NO_LINKS)
+        descriptor = _open(file, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as opened:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        data = opened.read(HEAD_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as opened:
+            data = opened.read(HEAD_BYTES + 1)
+    finally:
+        os.close(descriptor)
     return data[:HEAD_BYTES].decode("utf-8", "replace"), len(data) <= HEAD_BYTES
 
 
 def _write(file: Path, stdout: Capture) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
+    """Write what a program printed into a new file. Raises OSError."""
+    with os.fdopen(_open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as opened:
         opened.writelines(stdout.pieces())
+
+
+def _open(file: Path, flags: int) -> int:
+    """Open a file of a call's folder, neither of them through a link: the program had both."""
+    ours = os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | ours)
+    try:
+        return os.open(file.name, flags | ours, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)

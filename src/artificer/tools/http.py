@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 
 from artificer.contracts.command.envelope import MAX_EVIDENCE, Stream
 from artificer.contracts.command.output import Parsed, parse_output
@@ -24,7 +25,16 @@ from artificer.contracts.http.template import HttpTemplate
 from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError, MissingExtraError
 from artificer.ports import BlobStore, Call, Receipt
-from artificer.tools.http_client import MAX_BODY, Received, SendError, make_ready, send
+from artificer.tools.http_client import (
+    MAX_BODY,
+    Reach,
+    Received,
+    Resolve,
+    SendError,
+    make_ready,
+    resolve_by_system,
+    send,
+)
 from artificer.tools.refusal import refuse
 from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
 from artificer.values.blocks import CallStatus
@@ -40,8 +50,10 @@ class HttpExecutor:
         *,
         blobs: BlobStore | None = None,
         environment: Mapping[str, str] | None = None,
+        resolve: Resolve = resolve_by_system,
     ) -> None:
-        """``environment`` is where secrets are found (default: this process's own).
+        """``environment`` is where secrets are found (default: this process's own), ``resolve``
+        finds the addresses of hosts.
 
         Raises ToolDefinitionError when two tools share a name, and MissingExtraError when there
         is no HTTP client to perform them with.
@@ -51,6 +63,7 @@ class HttpExecutor:
         self._tools = {tool.definition.name: tool for tool in tools}
         self._definitions = toolset_of(tuple(tool.definition for tool in tools)).tools
         self._blobs = blobs
+        self._resolve = resolve
         self._environment = os.environ if environment is None else environment
 
     @property
@@ -80,9 +93,8 @@ class HttpExecutor:
         built = self._plan(tool, template, call)
         if built.request is None:
             return refuse(call.definition.name, built.problems)
-        return await _Exchange(tool, template, call, built.request, self._blobs).run(
-            self._environment
-        )
+        exchange = _Exchange(tool, template, call, built.request, self._blobs)
+        return await exchange.run(self._environment, self._resolve)
 
 
 class _Exchange:
@@ -106,7 +118,7 @@ class _Exchange:
         self._timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._started = time.monotonic()
 
-    async def run(self, environment: Mapping[str, str]) -> Receipt:
+    async def run(self, environment: Mapping[str, str], resolve: Resolve) -> Receipt:
         """Send, read and judge."""
         secrets, missing = find_secrets(self._request.secrets, environment)
         if missing:
@@ -118,13 +130,20 @@ class _Exchange:
         try:
             async with asyncio.timeout(seconds):
                 ready = make_ready(self._request, secrets, key)
-                allow_private = self._template.allow_private
-                await send(ready, self._received, allow_private=allow_private)
+                await send(ready, self._received, self._reach(ready.url, resolve))
         except TimeoutError:
             return await self._receipt("timeout", f"No full response within {seconds:g} s.", None)
         except SendError as error:
             return await self._receipt("error", str(error), None)
         return await self._judge()
+
+    def _reach(self, url: str, resolve: Resolve) -> Reach:
+        """Where the request may lead: an address that was held to a scope leads nowhere else."""
+        private_host = urlsplit(url).hostname if self._template.allow_private else None
+        scope = self._tool.scope
+        if scope is None or not self._tool.names_target or scope.refusal(url):
+            return Reach(private_host, resolve=resolve)
+        return Reach(private_host, scope.refusal, resolve)
 
     async def _judge(self) -> Receipt:
         status = self._received.status or 0

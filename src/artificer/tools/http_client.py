@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -100,14 +100,37 @@ def make_ready(request: HttpRequest, secrets: Mapping[str, str], key: str | None
     )
 
 
-async def send(ready: Ready, received: Received, *, allow_private: bool) -> None:
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+"""Finds the addresses of a host. Raises OSError or UnicodeError."""
+
+
+async def resolve_by_system(host: str, port: int) -> list[str]:
+    """Ask the system, as every other program does."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a request may lead.
+
+    With ``private_host`` that host may be on a private network; no other, wherever a redirect
+    leads. ``refusal`` says why a redirect is out of scope, or None.
+    """
+
+    private_host: str | None = None
+    refusal: Callable[[str], str | None] = lambda _: None
+    resolve: Resolve = resolve_by_system
+
+
+async def send(ready: Ready, received: Received, reach: Reach) -> None:
     """Send a request and read its response into ``received``, redirects included.
 
     The caller bounds the time, by cancelling. Raises SendError.
     """
     import httpcore2
 
-    pool = httpcore2.AsyncConnectionPool(network_backend=_guarded(allow_private))
+    pool = httpcore2.AsyncConnectionPool(network_backend=_guarded(reach))
     async with pool:
         for _ in range(MAX_REDIRECTS + 1):
             try:
@@ -120,6 +143,8 @@ async def send(ready: Ready, received: Received, *, allow_private: bool) -> None
             if target is None:
                 return
             ready = _redirected(ready, target, received.status or 0)
+            if reach.refusal(ready.url):
+                raise SendError("The server redirects out of the scope, which is not followed.")
     raise SendError(f"The server redirects more than {MAX_REDIRECTS} times.")
 
 
@@ -183,7 +208,7 @@ def _origin(url: str) -> _Origin | None:
     return parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80)
 
 
-def _guarded(allow_private: bool) -> httpcore2.AsyncNetworkBackend:
+def _guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
     """A network that leads to public addresses only, unless told otherwise."""
     import httpcore2
 
@@ -199,8 +224,9 @@ def _guarded(allow_private: bool) -> httpcore2.AsyncNetworkBackend:
             local_address: str | None = None,
             socket_options: Iterable[Any] | None = None,
         ) -> httpcore2.AsyncNetworkStream:
-            addresses = await _resolve(host, port)
-            if not allow_private and not all(is_public(address) for address in addresses):
+            host = host.strip("[]").lower()
+            addresses = await _resolve(reach, host, port)
+            if host != reach.private_host and not all(map(is_public, addresses)):
                 raise SendError(
                     f"{host} is not on the public internet. If the request is meant to go there, "
                     "its manifest must say allow_private = true."
@@ -218,10 +244,8 @@ def _guarded(allow_private: bool) -> httpcore2.AsyncNetworkBackend:
     return Guarded()
 
 
-async def _resolve(host: str, port: int) -> list[str]:
-    loop = asyncio.get_running_loop()
+async def _resolve(reach: Reach, host: str, port: int) -> list[str]:
     try:
-        found = await loop.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(await reach.resolve(host, port)))
     except (OSError, UnicodeError) as error:
         raise SendError(f"{host} cannot be resolved.") from error
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -11,6 +11,7 @@ from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_k
 from artificer.contracts.manifest.model import SUFFIX, Manifest, parse_manifest
 from artificer.errors import ManifestError
 from artificer.tools.command import CommandTool
+from artificer.tools.regular_file import read_regular
 from artificer.tools.signing import Signers
 
 FOLDER_FILE = "toolclad.toml"
@@ -73,8 +74,12 @@ def load_file(
     """Load one manifest; ``keys`` are its folder's. Raises ManifestError with all its faults."""
     manifest = parse_manifest(_read(file, signers), str(file), folder=keys, compat=compat)
     for key, program in (("command.executor", manifest.executor), _parser_of(manifest)):
-        if program is not None and "/" in program and not _is_program(file.parent / program):
+        if program is None or "/" not in program:
+            continue
+        if not _is_program(file.parent / program):
             raise ManifestError(f"{file}: {key}: {program!r} is no executable file beside it")
+        if signers is not None:
+            signers.check(file.parent / program, (file.parent / program).read_bytes())
     return CommandTool(manifest, str(file))
 
 
@@ -93,11 +98,11 @@ def _manifests(folder: Path) -> list[Path]:
 
 def _read(file: Path, signers: Signers | None) -> str:
     try:
-        data = file.read_bytes()
+        data = read_regular(file, MAX_BYTES)
     except OSError as error:
         raise ManifestError(f"{file}: cannot be read: {error.strerror}") from error
-    if len(data) > MAX_BYTES:
-        raise ManifestError(f"{file}: has {len(data)} bytes, {MAX_BYTES} are allowed")
+    if data is None:
+        raise ManifestError(f"{file}: has more bytes than {MAX_BYTES}, which are allowed")
     if signers is not None:
         signers.check(file, data)
     try:

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artificer.errors import ConfigError, ManifestError, MissingExtraError
+from artificer.tools.regular_file import read_regular
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
 SUFFIX = ".sig"
 """What is added to a file's name for the name of its signature."""
+
+MAX_SIGNATURE = 4096
+"""Largest signature file that is read, in bytes."""
 
 
 class Signers:
@@ -45,8 +49,8 @@ class Signers:
         from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
 
         try:
-            text = file.with_name(file.name + SUFFIX).read_bytes()
-            signature = base64.b64decode(text.strip(), validate=True)
+            text = read_regular(file.with_name(file.name + SUFFIX), MAX_SIGNATURE)
+            signature = base64.b64decode((text or b"").strip(), validate=True)
         except FileNotFoundError as error:
             raise ManifestError(
                 f"{file}: is not signed: there is no {file.name}{SUFFIX}"

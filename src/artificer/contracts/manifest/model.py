@@ -132,6 +132,11 @@ class Manifest:
         programs = self.executor or self.output.script
         return programs is not None or not names_of(self.groups).isdisjoint(PLACES)
 
+    @property
+    def names_target(self) -> bool:
+        """Whether an argument is held to the folder's scope."""
+        return any(a.scope_check or a.type == "scope_target" for a in self.arguments)
+
     def bind(self, given: Mapping[str, JsonValue]) -> Bound:
         """The values of a call whose arguments have passed the input schema."""
         return bind(self.arguments, self.constants, given, self.scope)
