@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from artificer.blocking import resume, run
     from artificer.config import Config, load_config
     from artificer.contracts.definition import ToolDefinition
+    from artificer.contracts.facilities import Facilities
+    from artificer.contracts.workspace.grant import Grant
     from artificer.core.conditions import Condition
     from artificer.core.policy import Policy, Rule
     from artificer.core.spec import Limits
@@ -65,7 +67,9 @@ _HOMES = {
     "Config": "config",
     "Deliverable": "artifacts.deliverable",
     "Executor": "ports",
+    "Facilities": "contracts.facilities",
     "Finding": "artifacts.ref",
+    "Grant": "contracts.workspace.grant",
     "Journal": "ports",
     "Limits": "core.spec",
     "ModelError": "errors",
@@ -100,6 +104,8 @@ __all__ = [
     "Policy",
     "Rule",
     "Limits",
+    "Facilities",
+    "Grant",
     "ToolChoice",
     "ToolDefinition",
     "Condition",

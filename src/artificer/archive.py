@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Self
 
 from artificer.config import Config, load_config
@@ -18,7 +19,16 @@ from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.testing.cassette import Cassette, check, dump, insert, keep, pack
 from artificer.testing.rerun import rerun
-from artificer.wiring import Storage, build_consult, build_mapper, memory_storage, open_storage
+from artificer.tools.workspace.audit import audit
+from artificer.tools.workspace.service import Workspaces
+from artificer.wiring import (
+    Storage,
+    build_consult,
+    build_mapper,
+    build_workspaces,
+    memory_storage,
+    open_storage,
+)
 
 
 class Archive:
@@ -143,8 +153,15 @@ class Archive:
         return self._mapper(await first_spec(cassette.journal, cassette.blobs, cassette.run))
 
     async def verify(self) -> Verification:
-        """Check every record and every blob of the world (invariant 12)."""
-        return await verify(self._storage.journal, self._storage.blobs)
+        """Check every record, every blob and every workspace of the world (invariant 12)."""
+        found = await verify(self._storage.journal, self._storage.blobs)
+        found.problems += await asyncio.to_thread(audit, self.workspaces)
+        return found
+
+    @property
+    def workspaces(self) -> Workspaces:
+        """The world's workspaces. What is asked of them blocks."""
+        return build_workspaces(self._storage)
 
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""

@@ -18,6 +18,8 @@ from typing import Annotated, Literal, Self, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from artificer.contracts.definition import EffectClass, Risk, Trust
+from artificer.contracts.facilities import Facilities, Host
+from artificer.contracts.workspace.grant import Grant
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
@@ -117,6 +119,14 @@ class Config(_Section):
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
     mcp: McpConfig = McpConfig()
     sandbox: SandboxConfig = SandboxConfig()
+    host: Host | None = None
+    workspaces: tuple[Grant, ...] = ()
+    introspect: bool = False
+
+    @property
+    def facilities(self) -> Facilities:
+        """What every run of the project is given, unless it is told otherwise."""
+        return Facilities(host=self.host, workspaces=self.workspaces, introspect=self.introspect)
 
     @property
     def project_folder(self) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
 from importlib.util import find_spec
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.config import FILE_NAME, Config, McpServerConfig, ProviderConfig
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
+from artificer.contracts.facilities import Facilities
 from artificer.core.policy import Asked, Consult, Decision, Policy, PolicyText
 from artificer.core.spec import RunKind
 from artificer.errors import ConfigError, MissingExtraError, NotFoundError
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.sqlite import SqliteJournal
 from artificer.loops.kinds import KINDS
-from artificer.ports import Approver, BlobStore, Executor, Journal, Provider
+from artificer.ports import Approver, BlobStore, Executor, Journal, Provider, Versions
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
@@ -28,6 +29,7 @@ from artificer.runtime.post import Post
 from artificer.store.disk import DiskStore
 from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
+from artificer.store.versions import MemoryVersions, SqliteVersions
 from artificer.system import SystemClock
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.function import FunctionExecutor, FunctionTool
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from artificer.tools.command import CommandTool
     from artificer.tools.mcp_servers import McpServers, Offer
     from artificer.tools.sandbox.sandbox import Grants
+    from artificer.tools.workspace.service import Workspaces
 
 BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
 """Providers that need no ``[providers.NAME]`` section."""
@@ -55,6 +58,7 @@ class Storage:
     close: Callable[[], Any] | None = None
     evidence: Path | None = None
     """Where the calls of tools that need a folder get it; None for a temporary one."""
+    versions: Versions = field(default_factory=MemoryVersions)
 
 
 async def open_storage(config: Config) -> Storage:
@@ -64,7 +68,13 @@ async def open_storage(config: Config) -> Storage:
     journal = SqliteJournal(folder / "journal.db", config.durability)
     await journal.open()
     blobs = JoinedStore(journal.small, DiskStore(folder / "blobs", config.durability))
-    return Storage(journal, blobs, Post(journal.mailbox), journal.aclose, folder / "evidence")
+    versions = SqliteVersions(folder / "workspaces.db", config.durability)
+
+    async def close() -> None:
+        versions.close()
+        await journal.aclose()
+
+    return Storage(journal, blobs, Post(journal.mailbox), close, folder / "evidence", versions)
 
 
 def memory_storage() -> Storage:
@@ -122,6 +132,7 @@ def build_tools(
     storage: Storage,
     config: Config,
     servers: McpServers | None = None,
+    facilities: Facilities | None = None,
 ) -> ToolBox:
     """Collect the tools of a run. ``servers`` are those whose tools manifests may name.
 
@@ -147,6 +158,7 @@ def build_tools(
             executors.append(item)
     if functions:
         executors.append(FunctionExecutor(functions))
+    executors += _facilities(facilities or Facilities(), storage)
     if KINDS[kind].makes_artifacts:
         executors.append(ArtifactExecutor(storage.blobs))
     definitions = toolset(
@@ -164,6 +176,21 @@ def _from(tool: ToolDefinition, folder: str | None) -> ToolDefinition:
     """The tool with its origin, for policy to see; that of a server's tool is the server."""
     origin = tool.origin or (f"{tool.backend}:{folder}" if folder else tool.backend)
     return tool.model_copy(update={"origin": origin})
+
+
+def _facilities(facilities: Facilities, storage: Storage) -> Iterable[Executor]:
+    """The executors of what a run is given beside manifests and functions."""
+    if facilities.workspaces:
+        from artificer.tools.workspace.executor import WorkspaceExecutor
+
+        yield WorkspaceExecutor(build_workspaces(storage), facilities.workspaces)
+
+
+def build_workspaces(storage: Storage) -> Workspaces:
+    """The workspaces of a world."""
+    from artificer.tools.workspace.service import Workspaces
+
+    return Workspaces(storage.blobs, storage.versions, SystemClock().now)
 
 
 def build_servers(config: Config, storage: Storage) -> McpServers:

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from artificer.archive import Archive
+from artificer.contracts.facilities import Facilities
 from artificer.core.events import RunForked
 from artificer.core.policy import Policy
 from artificer.core.price import Price
@@ -60,11 +61,13 @@ class World(Archive):
         choices: Sequence[ToolChoice] | None = None,
         temperature: str | None = None,
         offer: Iterable[str] | None = None,
+        facilities: Facilities | None = None,
         approver: Approver | None = None,
         observer: Observer | None = None,
         run_id: str | None = None,
     ) -> Run:
-        """Run a prompt to its end. ``offer`` narrows the toolset to the tools it names.
+        """Run a prompt to its end. ``offer`` narrows the toolset to the tools it names, and
+        ``facilities`` take the place of those that are configured.
 
         A model that cannot be reached is not an exception: the run is then ``stalled``, and
         :meth:`resume` goes on with it.
@@ -76,6 +79,7 @@ class World(Archive):
             MissingExtraError: the provider's SDK is not installed.
         """
         tools = _checked(tools, kind)
+        facilities = self.config.facilities if facilities is None else facilities
         provider, name = self._provider(model)
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
@@ -84,6 +88,7 @@ class World(Archive):
                 storage=self._storage,
                 config=self.config,
                 servers=servers,
+                facilities=facilities,
             ).narrowed(offer)
             box.must_offer(choices or ())
             spec = _spec(
@@ -95,6 +100,7 @@ class World(Archive):
                 model=name,
                 toolset=box.toolset.to_text(),
                 sources=box.folders,
+                facilities=facilities,
                 policy=policy or self.config.policy,
                 limits=_limits(kind, limits),
                 price=self._price(f"{provider.name}/{name}", limits),
@@ -218,6 +224,7 @@ class World(Archive):
                 storage=self._storage,
                 config=self.config,
                 servers=servers,
+                facilities=spec.facilities,
             )
             box.must_match(spec.tools())
             try:

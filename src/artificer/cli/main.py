@@ -36,6 +36,7 @@ COMMANDS = {
     "verify": "Check every record and blob of this project.",
     "tools": "Check, show, try and write manifests of tools.",
     "policy": "Check the rules for calls, and explain what they say of one.",
+    "workspace": "Trees of files that runs change, version by version.",
     "doctor": "Say what is installed and which models answer.",
     "mcp": "Serve tools to any MCP client.",
     "local": "The embedded model.",

@@ -12,6 +12,9 @@ from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
+from artificer.contracts.facilities import Facilities
+from artificer.contracts.workspace.grant import Grant
+from artificer.contracts.workspace.names import name_fault
 from artificer.core.spec import Limits, RunKind
 from artificer.loops.kinds import KINDS
 from artificer.ports import Approver
@@ -35,6 +38,13 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 @click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
 @click.option("--offer", metavar="TOOL", multiple=True, help="Offer only this tool; repeatable.")
 @click.option("--allow", metavar="GLOB", multiple=True, help="Deny all other tools; repeatable.")
+@click.option(
+    "--workspace",
+    "workspaces",
+    metavar="NAME",
+    multiple=True,
+    help="Let the run read and change this workspace; repeatable.",
+)
 @click.option("--system", metavar="TEXT", help="Instructions in place of the built-in ones.")
 @click.option(
     "--choice",
@@ -58,6 +68,7 @@ def command(
     tools: tuple[Path, ...],
     offer: tuple[str, ...],
     allow: tuple[str, ...],
+    workspaces: tuple[str, ...],
     system: str | None,
     choices: tuple[str, ...],
     out: Path | None,
@@ -89,6 +100,7 @@ def command(
             tools=tools,
             offer=offer or None,
             policy=world.config.policy.narrowed(allow) if allow else None,
+            facilities=_facilities(world.config.facilities, workspaces),
             system=system,
             choices=tuple(_choice(word) for word in choices),
             limits=_limits(max_turns, max_cost),
@@ -97,6 +109,16 @@ def command(
         )
 
     return attend(settings, begin, Wish(out, as_json), local_model, compat)
+
+
+def _facilities(configured: Facilities, workspaces: tuple[str, ...]) -> Facilities:
+    """What is configured, with what the command line says in its place."""
+    for name in workspaces:
+        if fault := name_fault(name):
+            raise click.UsageError(f"The workspace's name {name!r} {fault}.")
+    if not workspaces:
+        return configured
+    return configured.model_copy(update={"workspaces": (Grant(names=workspaces),)})
 
 
 def _limits(max_turns: int | None, max_cost: float | None) -> Limits | None:

@@ -23,7 +23,18 @@ Risk = Literal["info", "low", "medium", "high", "critical"]
 Trust = Literal["trusted", "untrusted"]
 """Whether what a tool returns may be taken for what its author meant it to return."""
 
-Backend = Literal["artifact", "browser", "command", "function", "http", "mcp", "session"]
+Backend = Literal[
+    "artifact",
+    "browser",
+    "command",
+    "function",
+    "host",
+    "http",
+    "introspect",
+    "mcp",
+    "session",
+    "workspace",
+]
 
 _FROM_OUTSIDE: frozenset[Backend] = frozenset({"browser", "http", "mcp"})
 

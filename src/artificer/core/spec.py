@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from artificer.contracts.definition import Toolset
+from artificer.contracts.facilities import Facilities
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.values.base import Value
@@ -48,7 +49,8 @@ class RunSpec(Value):
     choice turn by turn; the last one stays in force. ``temperature`` is a decimal in text.
     ``wire`` is the protocol in which the provider is spoken to, and how, where that is not the
     same everywhere: what a replay must know of the environment. ``sources`` are the folders of
-    manifests that the tools came from, so that resuming finds them.
+    manifests that the tools came from, so that resuming finds them; ``facilities`` is what else the
+    run was given.
     """
 
     kind: RunKind
@@ -59,6 +61,7 @@ class RunSpec(Value):
     model: str
     toolset: str
     sources: tuple[str, ...] = ()
+    facilities: Facilities = Facilities()
     policy: Policy = Policy()
     limits: Limits = Limits()
     price: Price | None = None

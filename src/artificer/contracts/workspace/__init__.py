@@ -1,0 +1,1 @@
+"""Workspaces, the pure part: names, trees as values, grants, and the tools' definitions."""

@@ -1,0 +1,63 @@
+"""What tools of our own answer: one JSON object, page by page where there is much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from artificer.ports import Receipt
+from artificer.values.base import JsonObject, JsonValue, Problem
+from artificer.values.blocks import CallStatus
+from artificer.values.canon import canonical
+from artificer.values.refusal import not_ok
+
+MAX_PAGE_CHARACTERS = 24_000
+"""Of the items of one page: a model is shown 32,000 characters of a result."""
+
+T = TypeVar("T")
+
+
+class Refusal(Exception):
+    """The call cannot be performed, or may not be; the model is told why."""
+
+    def __init__(
+        self, detail: str, status: CallStatus = "error", problems: Sequence[Problem] = ()
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.status = status
+        self.problems = tuple(problems)
+
+
+def receipt_of(tool: str, work: Callable[[], JsonObject]) -> Receipt:
+    """Do the work and tell what came of it."""
+    try:
+        answer = work()
+    except Refusal as refusal:
+        detail = f"{tool}: {refusal.detail}"
+        content = not_ok(refusal.status, detail, refusal.problems)
+        return Receipt(status=refusal.status, content=content)
+    return Receipt(status="ok", content=canonical(answer).decode())
+
+
+def page(
+    name: str,
+    items: Iterable[tuple[str, T]],
+    tell: Callable[[str, T], JsonObject],
+    limit: int,
+) -> JsonObject:
+    """The first ``limit`` items, or fewer of long ones, under ``name``.
+
+    Each item comes with the cursor that stands for it; ``next`` is there when items are left, and
+    is the cursor of the last one that was told. One item is always told.
+    """
+    told: list[JsonValue] = []
+    size, last = 0, ""
+    for cursor, item in items:
+        facts = tell(cursor, item)
+        size += len(canonical(facts))
+        if told and (len(told) == limit or size > MAX_PAGE_CHARACTERS):
+            return {name: told, "next": last}
+        told.append(facts)
+        last = cursor
+    return {name: told}
