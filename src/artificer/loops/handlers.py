@@ -1,0 +1,296 @@
+"""What each fact does to a build. A handler says whether the fact meant anything to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from artificer.artifacts.phase import Phase
+from artificer.artifacts.plan import Plan
+from artificer.artifacts.spec import Spec
+from artificer.loops import facts as f
+from artificer.loops.attempts import Attempts
+from artificer.loops.build import PhaseState, SpecState, artifact_digest
+from artificer.loops.move import Move
+from artificer.loops.revision import approve, drop_collided
+from artificer.loops.table import LoopKind, passes_of
+from artificer.loops.wishes import (
+    AskDecision,
+    Check,
+    MergeSpec,
+    PrepareBase,
+    RebuildIntegration,
+    StartRun,
+    StepId,
+)
+
+_OWED: dict[LoopKind, type[Plan] | type[Spec] | type[Phase]] = {
+    "plan": Plan,
+    "spec": Spec,
+    "phase": Phase,
+}
+
+
+def _requested(move: Move, fact: f.BuildRequested) -> bool:
+    if move.state.build:
+        return False
+    move.set(
+        build=fact.build,
+        request=fact.request,
+        base=fact.base,
+        integration=fact.base,
+        options=fact.options,
+    )
+    if fact.brief is None:
+        move.set(planning=Attempts().begun())
+        return True
+    phase = PhaseState(
+        name=fact.brief.name,
+        phase=fact.brief,
+        digest=artifact_digest(fact.brief),
+        coding=Attempts().begun(),
+    )
+    move.set(specs=(SpecState(name="brief", phases=(phase,)),))
+    return True
+
+
+def _returned(move: Move, fact: f.RunReturned) -> bool:
+    run = move.answered(StartRun, fact.key)
+    if run is None:
+        return False
+    step, artifact = run.step, fact.artifact
+    owed = _OWED.get(step.kind)
+    if fact.outcome != "made":
+        move.failed(step, fact.detail or f"The run was {fact.outcome}.")
+    elif owed is None:
+        move.check(run)
+    elif not isinstance(artifact, owed) or artifact is None:
+        move.failed(step, f"The run ended without the {step.kind} that it owed.")
+    elif not isinstance(artifact, Plan) and artifact.name != (step.phase or step.spec):
+        move.failed(step, f"The run made {artifact.name!r}; {step.phase or step.spec!r} was owed.")
+    else:
+        _made(move, run, artifact)
+    return True
+
+
+def _made(move: Move, run: StartRun, artifact: Plan | Spec | Phase) -> None:
+    """The artifact counts after its last pass, and after the judge where there is one."""
+    step, options = run.step, move.state.options
+    _keep(move, step, artifact)
+    attempts = move.state.attempts(step)
+    passes = passes_of(step.kind, options.size, options.passes)
+    if attempts is not None and attempts.review + 1 < len(passes):
+        following = attempts.model_copy(update={"doing": "idle", "review": attempts.review + 1})
+        move.state = move.state.with_attempts(step, lambda _: following)
+    elif step.kind in options.judge:
+        move.check(run)
+    else:
+        _accept(move, step)
+
+
+def _keep(move: Move, step: StepId, artifact: Plan | Spec | Phase) -> None:
+    spec = move.state.spec(step.spec)
+    if isinstance(artifact, Plan):
+        move.set(draft=artifact)
+    elif spec is not None and isinstance(artifact, Spec):
+        move.set_spec(spec, draft=artifact)
+    elif spec is not None and isinstance(artifact, Phase):
+        changes = {"phase": artifact, "digest": artifact_digest(artifact)}
+        move.state = move.state.with_spec(
+            spec.with_phase(_phase(spec, step).model_copy(update=changes))
+        )
+
+
+def _accept(move: Move, step: StepId) -> None:
+    """What was drafted is now what the step came to."""
+    move.passed(step)
+    spec, draft = move.state.spec(step.spec), move.state.draft
+    if step.kind == "plan" and draft is not None:
+        digest = artifact_digest(draft)
+        move.set(proposal=draft)
+        key = move.key("decide", digest, move.state.planning.number)
+        move.wish(AskDecision(key=key, digest=digest))
+    elif step.kind == "spec" and spec is not None and spec.draft is not None:
+        move.set_spec(
+            spec,
+            status="building",
+            accepted=spec.draft,
+            digest=artifact_digest(spec.draft),
+            phases=tuple(
+                PhaseState(name=phase.name, detailing=Attempts().begun())
+                for phase in spec.draft.phases
+            ),
+        )
+    elif spec is not None:
+        begun = _phase(spec, step)
+        begun = begun.model_copy(update={"coding": begun.coding.begun()})
+        move.state = move.state.with_spec(spec.with_phase(begun))
+
+
+def _checked(move: Move, fact: f.Checked) -> bool:
+    check = move.answered(Check, fact.key)
+    if check is None:
+        return False
+    step = check.step
+    spec = move.state.spec(step.spec)
+    if not fact.passed:
+        move.failed(step, fact.report or "The validation failed without a word.")
+    elif step.kind != "code":
+        _accept(move, step)
+    elif spec is not None:
+        move.passed(step)
+        spec = move.state.spec(step.spec) or spec
+        done = _phase(spec, step).model_copy(
+            update={
+                "commit": fact.commit or check.commit,
+                "unchanged": fact.unchanged,
+                "outside": fact.outside,
+            }
+        )
+        move.state = move.state.with_spec(spec.with_phase(done))
+    return True
+
+
+def _decided(move: Move, fact: f.Decided) -> bool:
+    asked = [w for w in move.state.open if isinstance(w, AskDecision) and w.digest == fact.digest]
+    plan = move.state.proposal
+    if not asked or plan is None or artifact_digest(plan) != fact.digest:
+        return False
+    move.drop(asked[0], "")
+    move.set(proposal=None)
+    if fact.decision == "approve":
+        approve(move, plan)
+    elif fact.decision == "iterate":
+        _plan_again(move, f"{fact.by} says: {fact.reason}")
+    elif move.state.plan is None:
+        move.set(ended="rejected", reason=fact.reason)
+    return True
+
+
+def _plan_again(move: Move, feedback: str) -> None:
+    """Another plan is owed, made from the last one and what was said of it."""
+    passes = passes_of("plan", move.state.options.size, move.state.options.passes)
+    again = move.state.planning.revived("").told(feedback)
+    move.set(planning=again.model_copy(update={"review": len(passes) - 1}))
+
+
+def _prepared(move: Move, fact: f.BasePrepared) -> bool:
+    wish = move.answered(PrepareBase, fact.key)
+    spec = move.state.spec(wish.spec) if wish else None
+    if spec is None:
+        return False
+    if spec.phases:
+        move.set_spec(spec, base=fact.commit, status="building")
+    else:
+        move.set_spec(
+            spec, base=fact.commit, status="specifying", specifying=spec.specifying.begun()
+        )
+    return True
+
+
+def _base_refused(move: Move, fact: f.BaseRefused) -> bool:
+    wish = move.answered(PrepareBase, fact.key)
+    spec = move.state.spec(wish.spec) if wish else None
+    if wish is None or spec is None:
+        return False
+    if len(wish.tips) < len(move.state.merged):  # all of them did merge once
+        move.prepare(spec, everything=True)
+    else:
+        move.set_spec(spec, status="failed", reason=f"its base cannot be merged: {fact.report}")
+    return True
+
+
+def _merged(move: Move, fact: f.SpecMerged) -> bool:
+    wish = move.answered(MergeSpec, fact.key)
+    spec = move.state.spec(wish.tip.spec) if wish else None
+    if spec is None:
+        return False
+    move.set_spec(spec, status="done", reason="")
+    move.set(merged=(*move.state.merged, spec.name), integration=fact.integration)
+    return True
+
+
+def _merge_refused(move: Move, fact: f.MergeRefused) -> bool:
+    wish = move.answered(MergeSpec, fact.key)
+    spec = move.state.spec(wish.tip.spec) if wish else None
+    if spec is None:
+        return False
+    spec = move.set_spec(spec, collisions=spec.collisions + 1)
+    if spec.collisions >= move.state.options.merges:
+        move.set_spec(spec, status="failed", reason=f"its merge was refused: {fact.report}")
+    else:
+        move.redo(spec, fact.report)
+    return True
+
+
+def _rebuilt(move: Move, fact: f.IntegrationRebuilt) -> bool:
+    if move.answered(RebuildIntegration, fact.key) is None:
+        return False
+    move.set(integration=fact.integration, rebuilding=False)
+    return True
+
+
+def _rebuild_refused(move: Move, fact: f.RebuildRefused) -> bool:
+    if move.answered(RebuildIntegration, fact.key) is None:
+        return False
+    drop_collided(move, fact.spec, fact.report)
+    return True
+
+
+def _revision_requested(move: Move, fact: f.RevisionRequested) -> bool:
+    state = move.state
+    if state.plan is None or state.proposal is not None or state.planning.doing != "off":
+        return False
+    move.set(draft=state.plan)
+    _plan_again(move, f"{fact.by} says: {fact.feedback}")
+    return True
+
+
+def _retry_requested(move: Move, fact: f.RetryRequested) -> bool:
+    move.set(runs=0)
+    if not fact.spec:
+        if move.state.planning.doing == "exhausted":
+            move.set(planning=move.state.planning.revived(fact.hint))
+        return True
+    spec = move.state.spec(fact.spec)
+    if spec is None or spec.status != "failed":
+        return False
+    steps = [StepId(kind="spec", spec=spec.name)]
+    for phase in spec.phases:
+        steps.append(StepId(kind="phase", spec=spec.name, phase=phase.name))
+        steps.append(StepId(kind="code", spec=spec.name, phase=phase.name))
+    tired = [s for s in steps if (a := move.state.attempts(s)) and a.doing == "exhausted"]
+    if not tired:  # it failed at its base or its merge
+        move.redo(move.set_spec(spec, collisions=0), fact.hint)
+        return True
+    status = "specifying" if tired[0].kind == "spec" else "building"
+    move.set_spec(spec, status=status, reason="")
+    for step in tired:
+        move.state = move.state.with_attempts(step, lambda a: a.revived(fact.hint))
+    return True
+
+
+def _cancel_requested(move: Move, fact: f.CancelRequested) -> bool:
+    move.set(ended="cancelled", reason=fact.reason)
+    return True
+
+
+HANDLERS: dict[type[Any], Callable[[Move, Any], bool]] = {
+    f.BuildRequested: _requested,
+    f.RunReturned: _returned,
+    f.Checked: _checked,
+    f.Decided: _decided,
+    f.BasePrepared: _prepared,
+    f.BaseRefused: _base_refused,
+    f.SpecMerged: _merged,
+    f.MergeRefused: _merge_refused,
+    f.IntegrationRebuilt: _rebuilt,
+    f.RebuildRefused: _rebuild_refused,
+    f.RevisionRequested: _revision_requested,
+    f.RetryRequested: _retry_requested,
+    f.CancelRequested: _cancel_requested,
+}
+
+
+def _phase(spec: SpecState, step: StepId) -> PhaseState:
+    return next(phase for phase in spec.phases if phase.name == step.phase)
