@@ -49,7 +49,7 @@ $(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
 	@$(PIP) install --require-hashes -r requirements/bench.lock
 	@touch $@
 
-EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar
+EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-annotate --no-header pyproject.toml
 

@@ -9,6 +9,7 @@ from artificer.config import Config, load_config
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError, TamperedError
+from artificer.policies.engine import consult_here
 from artificer.ports import Provider, RunHead
 from artificer.runs import History, Run
 from artificer.runtime.compare import Comparison, compare
@@ -23,7 +24,6 @@ from artificer.tools.workspace.audit import audit
 from artificer.tools.workspace.service import Workspaces
 from artificer.wiring import (
     Storage,
-    build_consult,
     build_mapper,
     build_workspaces,
     memory_storage,
@@ -95,7 +95,7 @@ class Archive:
         """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
         journal, blobs = self._storage.journal, self._storage.blobs
         provider = model or await self._recorded_provider(run_id)
-        return await replay(journal, blobs, run_id, provider, build_consult())
+        return await replay(journal, blobs, run_id, provider, consult_here())
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
         """Where two runs first differ, and in what. Raises NotFoundError, TamperedError."""
@@ -140,7 +140,7 @@ class Archive:
         faults = await check(cassette, provider)
         if provider is None:
             return [*faults, "its provider is not configured here, so its requests are unproven"]
-        consult = build_consult()
+        consult = consult_here()
         found = await replay(cassette.journal, cassette.blobs, cassette.run, provider, consult)
         faults += [f"this release words or judges it differently: {what}" for what in found.drift]
         if faults:

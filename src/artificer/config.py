@@ -99,6 +99,17 @@ class SandboxConfig(_Section):
     network: bool = False
 
 
+class TelemetryConfig(_Section):
+    """``[telemetry]``: spans and metrics for OpenTelemetry.
+
+    ``enabled`` is None for: where the program has loaded OpenTelemetry already. ``content`` is
+    None for what ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` says, else no.
+    """
+
+    enabled: bool | None = None
+    content: bool | None = None
+
+
 class _Policies(_Section):
     policy: PolicyKeys = PolicyKeys()
 
@@ -118,6 +129,7 @@ class Config(_Section):
     providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
     mcp: McpConfig = McpConfig()
+    telemetry: TelemetryConfig = TelemetryConfig()
     sandbox: SandboxConfig = SandboxConfig()
     host: Host | None = None
     workspaces: tuple[Grant, ...] = ()

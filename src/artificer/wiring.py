@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from artificer.config import FILE_NAME, Config, McpServerConfig, ProviderConfig
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.contracts.facilities import Facilities
-from artificer.core.policy import Asked, Consult, Decision, Policy, PolicyText
+from artificer.core.policy import Policy
 from artificer.core.spec import RunKind
-from artificer.errors import ConfigError, MissingExtraError, NotFoundError
+from artificer.errors import ConfigError, NotFoundError
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.sqlite import SqliteJournal
 from artificer.loops.kinds import KINDS
+from artificer.policies.engine import consult_here
 from artificer.ports import Approver, BlobStore, Executor, Journal, Provider, Versions
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
@@ -31,6 +31,7 @@ from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
 from artificer.store.versions import MemoryVersions, SqliteVersions
 from artificer.system import SystemClock
+from artificer.telemetry.wanted import telling
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.function import FunctionExecutor, FunctionTool
 from artificer.values.model import ToolChoice
@@ -391,11 +392,9 @@ def build_engine(
     """Put a runtime together. ``policy`` is that of the run to be driven.
 
     Raises:
-        MissingExtraError: it has Cedar policies, and there is no engine for them.
+        MissingExtraError: it has Cedar policies and there is no engine for them, or telemetry is
+            wanted and there is none.
     """
-    consult = build_consult()
-    if policy and policy.cedar and consult is None:
-        raise MissingExtraError("cedar", needed_for="This run's policy")
     performer = Performer(
         provider=provider,
         executors=tools.executors,
@@ -403,18 +402,10 @@ def build_engine(
         blobs=storage.blobs,
         clock=SystemClock(),
     )
-    return Engine(storage.journal, performer, storage.post, observer or Observer(), consult)
-
-
-def build_consult() -> Consult | None:
-    """What asks Cedar policies, or None where the extra is not installed."""
-    return None if find_spec("cedarpy") is None else _consult
-
-
-def _consult(texts: tuple[PolicyText, ...], asked: Asked) -> Decision:
-    from artificer.policies.cedar import consult  # only where there are policies to ask
-
-    return consult(texts, asked)
+    watching = telling(
+        observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content
+    )
+    return Engine(storage.journal, performer, storage.post, watching, consult_here(policy))
 
 
 @lru_cache

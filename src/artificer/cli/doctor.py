@@ -28,6 +28,7 @@ EXTRAS = {
     "mcp": ("mcp", "mcp"),
     "sandbox": ("landlockpy", "landlockpy"),
     "cedar": ("cedarpy", "cedarpy"),
+    "otel": ("opentelemetry-api", "opentelemetry"),
 }
 """Each extra: the distribution that it installs, and the module that is imported."""
 

@@ -135,9 +135,9 @@ def explain(
     from artificer.core.gate import judge
     from artificer.core.policy import Asked, Occasion
     from artificer.core.taint import Taint
+    from artificer.policies.engine import consult_here
     from artificer.values.blocks import ToolUseBlock
     from artificer.values.strict_json import parse_object
-    from artificer.wiring import build_consult
 
     config = configuration(settings)
     toolset = _toolset(config, tools)
@@ -152,13 +152,13 @@ def explain(
         most=1,
         stop="tool_use",
         occasion=occasion,
-        consult=build_consult(),
+        consult=consult_here(),
     )
     definition, given = toolset.get(tool), parse_object(arguments)
     explanation = None
     if definition is not None and isinstance(given, dict) and verdict.verdict != "invalid":
         asked = Asked(definition, given, occasion)
-        explanation = explain_call(config.policy, asked, build_consult())
+        explanation = explain_call(config.policy, asked, consult_here())
     _tell(verdict, explanation, as_json=as_json)
     return Exit.OK
 

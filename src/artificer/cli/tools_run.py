@@ -72,8 +72,8 @@ def run(
 def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Verdict:
     """What the gate says of a call that a person makes."""
     from artificer.core.gate import judge
+    from artificer.policies.engine import consult_here
     from artificer.values.blocks import ToolUseBlock
-    from artificer.wiring import build_consult
 
     block = ToolUseBlock(id="by-hand", name=tool, arguments=arguments)
     (verdict,) = judge(
@@ -83,7 +83,7 @@ def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Ve
         made=(),
         most=1,
         stop="tool_use",
-        consult=build_consult(),
+        consult=consult_here(),
     )
     return verdict
 

@@ -137,6 +137,8 @@ class Engine:
                 f"Run {run} went on while it was being read: somebody else drives it.",
                 hint="Try again when it has stopped.",
             )
+        if before is not None:
+            self.observer.taken_up(run, before.state)
         return Ledger(
             run,
             lease,
@@ -155,3 +157,4 @@ class Engine:
             return await drive.to_rest(intents)
         finally:
             self._drives.pop(ledger.run, None)
+            self.observer.rested(ledger.run)

@@ -60,6 +60,7 @@ class _Batch:
         self.records: list[Record] = []
         self.blobs: list[bytes] = []
         self.external: list[Intent] = []
+        self.adopted = 0
         self._requests = requests
 
     def reduce(self, event: Event) -> list[Intent]:
@@ -149,6 +150,7 @@ class Ledger:
         for fact in facts:
             batch.reduce(fact)
         batch.external.clear()
+        batch.adopted = len(batch.lines)
         return await self._commit(batch, events)
 
     async def _commit(self, batch: _Batch, events: Sequence[Event]) -> Sequence[Intent]:
@@ -173,8 +175,9 @@ class Ledger:
             self.run, self._epoch, self._head, batch.records, joined
         )
         self.state = batch.state
-        for line in batch.lines:
-            self._observer.recorded(self.run, line)
+        for number, line in enumerate(batch.lines):
+            tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
+            tell(self.run, line)
 
     def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """The blobs that share the records' commit, and those that do not."""

@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import RunState
 from artificer.values.model import Delta
 
 
 class Observer:
     """Called from the event loop, in order. A hook must be quick and must not raise."""
 
+    def taken_up(self, run: str, state: RunState) -> None:
+        """A run that others have recorded so far goes on here."""
+
+    def adopted(self, run: str, line: EventLine | IntentLine) -> None:
+        """A record that a fork begins with is durable; another run had made it."""
+        self.recorded(run, line)
+
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
         """A record is durable."""
 
     def streamed(self, run: str, delta: Delta) -> None:
         """A piece of the model's reply has formed. Pieces are not journaled."""
+
+    def rested(self, run: str) -> None:
+        """The run is no longer driven here, whatever the reason."""
+
+
+class Both(Observer):
+    """Two observers, called one after the other."""
+
+    def __init__(self, first: Observer, second: Observer) -> None:
+        self._all = (first, second)
+
+    def taken_up(self, run: str, state: RunState) -> None:
+        """Tell both."""
+        for observer in self._all:
+            observer.taken_up(run, state)
+
+    def adopted(self, run: str, line: EventLine | IntentLine) -> None:
+        """Tell both."""
+        for observer in self._all:
+            observer.adopted(run, line)
+
+    def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+        """Tell both."""
+        for observer in self._all:
+            observer.recorded(run, line)
+
+    def streamed(self, run: str, delta: Delta) -> None:
+        """Tell both."""
+        for observer in self._all:
+            observer.streamed(run, delta)
+
+    def rested(self, run: str) -> None:
+        """Tell both."""
+        for observer in self._all:
+            observer.rested(run)
