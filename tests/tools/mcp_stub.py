@@ -1,6 +1,7 @@
 """An MCP server over standard input and output, without the SDK: it starts at once, and misbehaves.
 
-Run as ``python mcp_stub.py [MODE]``: ``dies`` at the start, ``mute`` never answers anything.
+Run as ``python mcp_stub.py [MODE]``: ``dies`` at the start, ``mute`` never answers anything. The
+tool ``raw`` is answered with the line that it is given, its ``ID`` replaced.
 """
 
 from __future__ import annotations
@@ -28,7 +29,18 @@ TOOLS: list[dict[str, Any]] = [
     },
     *(
         {"name": name, "inputSchema": TEXT}
-        for name in ("echo", "fail", "flood", "env", "wrong", "picture", "hang", "die", "a b/ü")
+        for name in (
+            "echo",
+            "fail",
+            "flood",
+            "env",
+            "wrong",
+            "picture",
+            "hang",
+            "die",
+            "raw",
+            "a b/ü",
+        )
     ),
 ]
 
@@ -85,7 +97,11 @@ def main() -> None:
         message = json.loads(line)
         if "id" not in message or mode == "mute":
             continue
-        result = answer(message["method"], message.get("params") or {})
+        params = message.get("params") or {}
+        if params.get("name") == "raw":
+            print(params["arguments"]["x"].replace("ID", str(message["id"])), flush=True)
+            continue
+        result = answer(message["method"], params)
         error = {"error": {"code": -32601, "message": "Method not found"}}
         reply = {"result": result} if result is not None else error
         print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **reply}), flush=True)

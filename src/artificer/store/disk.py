@@ -133,9 +133,8 @@ class DiskStore:
                     file.flush()
                     os.fsync(file.fileno())
             Path(name).rename(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        finally:
+            Path(name).unlink(missing_ok=True)  # it is there only when it was not renamed
 
     def _sweep(self) -> None:
         for file in self._tmp.iterdir():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -192,7 +191,7 @@ class McpExecutor:
     async def _bytes(self, kind: str, mime: str, data: str, blobs: list[str]) -> str:
         try:
             decoded = base64.b64decode(data, validate=True)
-        except binascii.Error:
+        except ValueError:
             return f"[{kind} {mime}: not base64]"
         if self._blobs is None:
             return f"[{kind} {mime}: {len(decoded)} bytes]"

@@ -166,7 +166,7 @@ class McpLink:
             if not ready.done():
                 raise LinkError(f"it did not answer within {seconds:g} s{self._last_words()}")
             await ready
-        except BaseException:
+        except BaseException:  # a cancellation too: nobody would know of this connection
             await self._disconnect(at_once=True)
             raise
 

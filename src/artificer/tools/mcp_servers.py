@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from artificer.contracts.manifest.model import Manifest
@@ -36,12 +35,7 @@ class McpServers:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def offered(self, only: Collection[str] | None = None) -> list[McpExecutor]:

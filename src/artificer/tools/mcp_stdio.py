@@ -14,7 +14,6 @@ import subprocess
 from asyncio.streams import FlowControlMixin
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from artificer.tools.pipes import PipeReader
@@ -74,17 +73,12 @@ class StdioServer:
             self._closers.callback(stream.close)
         try:
             await self._connect(inbox, outbox)
-        except BaseException:
+        except BaseException:  # a cancellation too: what was started would outlive it
             await self._end()
             raise
         return read, write
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End the server and all that it started."""
         await self._end()
 
@@ -166,17 +160,23 @@ class StdioServer:
         del self._errors[:-KEPT_ERRORS]
 
     async def _end(self) -> None:
+        """Let the server end by itself, unless there is no patience; then end it. Then let go."""
         with contextlib.ExitStack() as closers:
             closers.push(self._closers.pop_all())
             closers.callback(self._process.poll)
-            for task in self._tasks[:2]:
-                task.cancel()
             try:
-                if self._tasks and not self.impatient:
-                    self._writer.close()
-                    await asyncio.wait(self._tasks[2:], timeout=CLOSE_GRACE)
+                await self._hang_up()
             finally:
                 await self._tree.end()
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _hang_up(self) -> None:
+        """Close the server's input, and wait a while for it to end: it is told no other way."""
+        reading_and_writing, watching = self._tasks[:2], self._tasks[2:]
+        for task in reading_and_writing:
+            task.cancel()
+        if watching and not self.impatient:
+            self._writer.close()
+            await asyncio.wait(watching, timeout=CLOSE_GRACE)
