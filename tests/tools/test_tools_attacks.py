@@ -219,6 +219,11 @@ async def test_row_13_links_lead_no_path_out(tmp_path: Path) -> None:
     assert "root:" not in receipt.content
 
 
+@pytest.mark.parametrize("path", ["file:///etc/passwd", "http://evil/", "a://b", "x/ssh://h/r"])
+def test_a_path_is_no_url(path: str) -> None:
+    assert refused(one("path", 'exec = ["git", "clone", "--", "{x}"]'), x=path)
+
+
 async def test_row_15_what_ignores_the_request_to_end_is_ended(tmp_path: Path) -> None:
     text = (
         "import os, signal, sys\nsignal.signal(15, signal.SIG_IGN)\nsys.argv.append('file')\n"

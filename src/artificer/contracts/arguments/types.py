@@ -220,6 +220,8 @@ def _refuse_path(argument: Argument, text: str) -> str | None:
         return "must be a relative path"
     if ".." in text.split("/"):
         return "must not climb with '..'"
+    if "://" in text:  # which many programs open in place of a file
+        return "must be a path, not a URL"
     return None
 
 
