@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from artificer.contracts.facilities import Facilities
     from artificer.contracts.workspace.grant import Grant
     from artificer.core.conditions import Condition
+    from artificer.core.letters import (
+        AnswerCall,
+        Cancel,
+        FollowUp,
+        Interrupt,
+        Pause,
+        Resolve,
+        Steer,
+    )
     from artificer.core.policy import Policy, Rule
     from artificer.core.spec import Limits
     from artificer.errors import (
@@ -55,13 +64,15 @@ __version__ = RELEASE
 
 _HOMES = {
     "Answer": "ports",
+    "AnswerCall": "core.letters",
     "Approver": "ports",
-    "ArtificerError": "errors",
     "ArtifactRef": "artifacts.ref",
+    "ArtificerError": "errors",
     "AuthorError": "errors",
     "BlobStore": "ports",
     "BugError": "errors",
     "Call": "ports",
+    "Cancel": "core.letters",
     "Clock": "ports",
     "Condition": "core.conditions",
     "Config": "config",
@@ -70,19 +81,24 @@ _HOMES = {
     "Facilities": "contracts.facilities",
     "Finding": "artifacts.ref",
     "Grant": "contracts.workspace.grant",
+    "FollowUp": "core.letters",
+    "Interrupt": "core.letters",
     "Journal": "ports",
     "Limits": "core.spec",
     "ModelError": "errors",
     "Observer": "runtime.observe",
     "OperatorError": "errors",
+    "Pause": "core.letters",
     "Policy": "core.policy",
     "Provider": "ports",
     "Question": "ports",
     "Receipt": "ports",
     "Replay": "runtime.replay",
+    "Resolve": "core.letters",
     "Rule": "core.policy",
     "Run": "runs",
     "ScriptedProvider": "providers.scripted",
+    "Steer": "core.letters",
     "ToolChoice": "values.model",
     "ToolDefinition": "contracts.definition",
     "Usage": "values.model",
@@ -111,6 +127,14 @@ __all__ = [
     "Condition",
     "Config",
     "load_config",
+    # what people say to it
+    "AnswerCall",
+    "Steer",
+    "FollowUp",
+    "Pause",
+    "Interrupt",
+    "Cancel",
+    "Resolve",
     # what comes of it
     "Deliverable",
     "ArtifactRef",

@@ -6,9 +6,10 @@ import asyncio
 from typing import Self
 
 from artificer.config import Config, load_config
+from artificer.core.letters import LONGEST, Letter
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
-from artificer.errors import ConfigError, NotFoundError, TamperedError
+from artificer.errors import AuthorError, ConfigError, NotFoundError, TamperedError
 from artificer.policies.engine import consult_here
 from artificer.ports import Provider, RunHead
 from artificer.runs import History, Run
@@ -70,11 +71,31 @@ class Archive:
         return [head.run for head in await self._heads()]
 
     async def summaries(self, limit: int | None = None) -> list[Summary]:
-        """The newest ``limit`` runs (all for None), oldest first, from two records each."""
+        """The newest ``limit`` runs (all for None), oldest first.
+
+        A finished one is read from two records.
+        """
         heads = await self._heads()
         journal, blobs = self._storage.journal, self._storage.blobs
         newest = heads if limit is None else heads[max(0, len(heads) - limit) :]
         return [await summarise(journal, blobs, head) for head in newest]
+
+    async def send(self, run_id: str, letter: Letter) -> int:
+        """Leave a letter for whoever drives a run, and return its number.
+
+        A run that nobody drives takes it when it is resumed.
+
+        Raises:
+            NotFoundError: no such run.
+            AuthorError: the letter is too long.
+            OperatorError: the run's mailbox is full.
+        """
+        if not await self._storage.journal.read(run_id, limit=1):
+            raise NotFoundError(f"There is no run {run_id!r}.", hint="`artificer runs` lists them.")
+        body = letter.canonical()
+        if len(body) > LONGEST:
+            raise AuthorError(f"A letter has at most {LONGEST:,} bytes; this has {len(body):,}.")
+        return await self._storage.post.post(run_id, body)
 
     async def find(self, word: str) -> str:
         """Return the id of the one run that ``word`` begins, or of the newest for ``last``.

@@ -153,6 +153,25 @@ class Executor(Protocol):
         """
 
 
+class Probed(Value):
+    """What the world says of a call: whether it had happened, and if so what it brought.
+
+    ``content`` is then its result, ``reason`` what made it be known or not.
+    """
+
+    found: Literal["happened", "absent", "unknown"]
+    content: Text = ""
+    reason: Text = ""
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """An executor that can ask the world whether a call happened."""
+
+    async def probe(self, call: Call) -> Probed:
+        """Find out, without changing anything, within ``call.definition.timeout_ms``."""
+
+
 @runtime_checkable
 class Lasting(Protocol):
     """An executor whose calls share something that lives as long as a run is driven: a program."""

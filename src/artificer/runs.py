@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from artificer.artifacts.deliverable import Deliverable
 from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
-from artificer.core.state import Phase, RunState
+from artificer.core.state import Doubt, RunState
 from artificer.errors import OperatorError
-from artificer.ports import BlobStore
+from artificer.ports import BlobStore, Question
 from artificer.values.model import FailureCode, Usage
 
 if TYPE_CHECKING:
@@ -33,10 +33,27 @@ class Run:
 
     @property
     def status(self) -> str:
-        """Of the deliverable; before there is one, ``stalled`` or ``open``."""
-        if self.state.status is not None:
-            return self.state.status
-        return "stalled" if self.state.phase is Phase.STALLED else "open"
+        """Of the deliverable; before there is one ``open``, ``waiting``, ``paused``, ``stalled``.
+
+        A ``waiting`` run waits for the answers to its :attr:`questions`.
+        """
+        return self.state.standing
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The calls that wait for a person's approval: `AnswerCall` their digest."""
+        asked = {pending.call_id for pending in self.state.pending if pending.type == "AskApproval"}
+        verdicts = [call.verdict for call in self.state.calls if call.id in asked]
+        return tuple(
+            Question(self.id, v.tool, v.arguments or "", v.reason, v.digest or "")
+            for v in verdicts
+            if v is not None
+        )
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """The calls of which nobody knows whether they happened: `Resolve` them."""
+        return self.state.doubts
 
     @property
     def reason(self) -> FinishReason | None:

@@ -70,7 +70,8 @@ class World(Archive):
         ``facilities`` take the place of those that are configured.
 
         A model that cannot be reached is not an exception: the run is then ``stalled``, and
-        :meth:`resume` goes on with it.
+        :meth:`resume` goes on with it. Without an ``approver`` a run is ``waiting`` when policy
+        asks about a call: :meth:`send` it an answer, then resume it.
 
         Raises:
             ConfigError: no model was named, its provider is unknown, or ``offer`` or ``choices``
@@ -131,14 +132,18 @@ class World(Archive):
         approver: Approver | None = None,
         observer: Observer | None = None,
     ) -> Run:
-        """Go on with a run where its journal ends. Folders of manifests are found again.
+        """Go on with a run where its journal ends, and do as the letters to it say.
+
+        Folders of manifests are found again. Without an ``approver`` the run waits at what policy
+        asks about.
 
         Raises:
             NotFoundError: no such run.
             ConfigError: a tool of the run is not here, or is no longer the same.
         """
         before = await load(self._storage.journal, self._storage.blobs, run_id)
-        if before.state.phase is Phase.FINISHED:
+        letters = await self._storage.post.mailbox.letters(run_id, before.state.letters)
+        if before.state.phase is Phase.FINISHED and not letters:
             return self._run(run_id, before.state)
         spec = before.state.given
         provider = model or build_provider(spec.provider, self.config)

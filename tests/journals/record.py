@@ -13,10 +13,30 @@ from pathlib import Path
 
 from artificer.contracts.definition import ModelRequest
 from artificer.core.events import RunForked
+from artificer.core.letters import (
+    AnswerCall,
+    FollowUp,
+    Interrupt,
+    Letter,
+    Pause,
+    Resolve,
+    Steer,
+)
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.journal.memory import MemoryJournal
-from artificer.ports import Answer, Call, Head, Memo, Payload, Provider, Question, Record
+from artificer.ports import (
+    Answer,
+    Call,
+    Head,
+    Journal,
+    Memo,
+    Payload,
+    Probed,
+    Provider,
+    Question,
+    Record,
+)
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
@@ -65,6 +85,13 @@ class Dying(MemoryJournal):
         if self.dies_at == 0:
             raise Crash
         return await super().append(run, epoch, head, records, blobs)
+
+    @classmethod
+    def over(cls, journal: Journal) -> Dying:
+        """The same journal, in a process that dies."""
+        made = cls()
+        made.__dict__.update(vars(journal))
+        return made
 
 
 class Person:
@@ -199,6 +226,48 @@ async def forked(run: Rig) -> None:
     await run.engine(answers).fork("run", plan.facts, begun)
 
 
+async def letters(run: Rig) -> None:
+    """Everything that people can say to a run."""
+
+    async def post(*said: Letter) -> None:
+        for letter in said:
+            await run.mailbox.post("run", letter.canonical())
+
+    async def sure(call: Call) -> Probed:
+        return Probed(found="absent", reason="Not in the list.")
+
+    async def work(call: Call) -> str:
+        return "done"
+
+    run.tools.add("probed", work, effect="once", prober=sure)
+    run.approver = None
+    gone = ModelFailure(code="unavailable", message="")
+    await run.run([reply(call("asked", x=1), call("asked", x=2), call("once"))], policy=POLICY)
+    state = (await load(run.journal, run.blobs, "run")).state
+    asked = [c.verdict.digest for c in state.calls if c.verdict and c.status is None]
+    answers = [
+        AnswerCall(by="alice", call=digest, approved=bool(n), reason="Because.")
+        for n, digest in enumerate(asked)
+        if digest
+    ]
+    await post(*answers, answers[0], Steer(by="bob", text="Be brief."), Pause(by="bob"))
+    await run.resume([reply(call("echo", x=1)), gone])
+    await post(Pause(), Resolve(call_id="nothing", happened=True))
+    await run.resume([gone])
+    await post(FollowUp(by="bob", text="And now?"))
+    run.journal = journal = Dying.over(run.journal)
+    journal.dies_at = 4
+    try:
+        await run.resume([reply(call("once", n=2), call("probed"))])
+    except Crash:
+        await run.resume([gone])
+    state = (await load(run.journal, run.blobs, "run")).state
+    await post(*(Resolve(call_id=d.call_id, happened=True, reason="I saw.") for d in state.doubts))
+    await run.resume([say("First."), reply(call("asked", x=4))])
+    await post(Interrupt(by="bob", reason="Enough."))
+    await run.resume([])
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -230,6 +299,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "stalled-resumed": stalled_resumed,
     "cancelled": cancelled,
     "forked": forked,
+    "letters": letters,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

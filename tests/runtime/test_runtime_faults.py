@@ -157,7 +157,7 @@ class TestFence:
         driving = asyncio.ensure_future(rig.run([reply(call("work"))]))
         await work.begun.wait()
         state = await rig.engine(ScriptedProvider([])).cancel("run", "enough")
-        assert (state.status, results(state)) == ("cancelled", ["cancelled"])
+        assert (state.status, results(state)) == ("cancelled", ["ambiguous"]), "it may happen yet"
         work.release.set()
         with pytest.raises(Fenced):
             await driving

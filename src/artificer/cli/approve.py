@@ -1,68 +1,80 @@
-"""Asking the person at the terminal whether a call may run."""
+"""``artificer approve``: answer what a run asks."""
 
 from __future__ import annotations
 
-import asyncio
-import getpass
-import os
-import sys
+import click
 
-from artificer.cli.console import clean, styled
-from artificer.cli.screen import Screen
-from artificer.ports import Answer, Approver, Question
-
-
-class TerminalApprover:
-    """Asks on stderr and reads a line from stdin (ports.Approver). One question at a time."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._turn = asyncio.Lock()
-
-    async def ask(self, question: Question) -> Answer:
-        """Show the exact call and wait for yes or no. Only ``y`` and ``yes`` allow it."""
-        async with self._turn:
-            with self._screen.paused():
-                _show(question)
-                answer = (await _line()).strip().lower()
-        approved = answer in ("y", "yes")
-        return Answer(approved, by=_who(), reason="" if approved else "Declined at the terminal.")
+from artificer.cli.ask_here import who
+from artificer.cli.console import note, one_line, out, out_json
+from artificer.cli.drive import in_world
+from artificer.cli.exits import Exit
+from artificer.cli.letters import leave
+from artificer.cli.settings import Settings, pass_settings
+from artificer.core.letters import AnswerCall
+from artificer.errors import NotFoundError, OperatorError
+from artificer.ports import Question
+from artificer.world import World
 
 
-def terminal_approver(screen: Screen) -> Approver | None:
-    """An approver if there is somebody to ask: without one, what policy asks about is denied."""
-    return TerminalApprover(screen) if sys.stdin.isatty() and sys.stderr.isatty() else None
+@click.command(name="approve")
+@click.argument("run")
+@click.argument("call", default="")
+@click.option("--deny", is_flag=True, help="Say no.")
+@click.option("--reason", default="", help="Why; it is recorded, and told to the model after a no.")
+@click.option("--list", "only_list", is_flag=True, help="Only show what is asked.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print a JSON array.")
+@pass_settings
+def command(
+    settings: Settings,
+    run: str,
+    call: str,
+    deny: bool,
+    reason: str,
+    only_list: bool,
+    as_json: bool,
+) -> int:
+    """Allow the call that RUN asks about, or deny it.
+
+    CALL is its digest, or the beginning of it; it can be left out when there is only one. The
+    answer is for this exact call and is used once. It waits until the run is resumed.
+
+    \b
+    Examples:
+      artificer approve last --list
+      artificer approve last sha256:3f2a
+      artificer approve last --deny --reason "not on a Friday" && artificer resume last
+    """
+
+    async def work(world: World) -> Exit:
+        run_id = await world.find(run)
+        questions = (await world.get(run_id)).run.questions
+        if only_list:
+            _show(questions, as_json=as_json)
+            return Exit.OK
+        question = _meant(questions, call)
+        note(f"{'deny' if deny else 'approve'} {question.tool} {question.arguments}")
+        letter = AnswerCall(by=who(), call=question.digest, approved=not deny, reason=reason)
+        return await leave(world, run_id, letter)
+
+    return in_world(settings, work)
 
 
-def _show(question: Question) -> None:
-    """Everything of the call is shown: what is approved is this call and nothing else."""
-    lines = [
-        styled(f"\nApprove {clean(question.tool)}?", "strong", sys.stderr),
-        f"  arguments  {clean(question.arguments)}",
-        f"  reason     {clean(question.reason) or 'the policy asks about this tool'}",
-        f"  call       {question.digest}",
-        "  [y/N] ",
-    ]
-    sys.stderr.write("\n".join(lines))
-    sys.stderr.flush()
+def _show(questions: tuple[Question, ...], *, as_json: bool) -> None:
+    if as_json:
+        shown = ("tool", "arguments", "reason", "digest")
+        out_json([{name: getattr(question, name) for name in shown} for question in questions])
+        return
+    for question in questions:
+        out(f"{question.digest}  {question.tool} {one_line(question.arguments, 200)}")
+        out(f"  {question.reason or 'the policy asks about this tool'}")
 
 
-async def _line() -> str:
-    """Read a line without a thread, which could not be ended by Ctrl-C."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    descriptor = sys.stdin.fileno()
-    loop.add_reader(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(descriptor)
-    # A terminal hands over whole lines; past any buffer, so that readiness stays true.
-    return os.read(descriptor, 4096).decode("utf-8", "replace")
-
-
-def _who() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid {os.getuid()}"
+def _meant(questions: tuple[Question, ...], call: str) -> Question:
+    """The question that a digest's beginning names. Raises NotFoundError, OperatorError."""
+    found = [q for q in questions if q.digest.startswith(call)]
+    found = found or [q for q in questions if call and q.digest.startswith(f"sha256:{call}")]
+    if not found:
+        raise NotFoundError("No such call waits for an answer.", hint="--list shows what is asked.")
+    if len(found) > 1:
+        raise OperatorError(f"{len(found)} calls wait for an answer.", hint="Say which one: CALL.")
+    return found[0]

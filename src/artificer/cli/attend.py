@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.approve import terminal_approver
+from artificer.cli.ask_here import approver_here
 from artificer.cli.console import complain, note
 from artificer.cli.drive import in_world
 from artificer.cli.exits import Exit, Interrupted
@@ -28,10 +28,19 @@ Begin = Callable[[World, Progress, Approver | None], Awaitable[Run]]
 
 
 COMPAT = click.option("--compat", is_flag=True, help="Read manifests as their reference does.")
+UNATTENDED = click.option(
+    "--unattended", is_flag=True, help="Refuse what policy asks about instead of waiting for you."
+)
 
 
 def attend(
-    settings: Settings, begin: Begin, wish: Wish, local_model: Path | None, compat: bool
+    settings: Settings,
+    begin: Begin,
+    wish: Wish,
+    local_model: Path | None = None,
+    *,
+    compat: bool = False,
+    unattended: bool = False,
 ) -> Exit:
     """Show a run's progress, answer its questions, hand over its outcome.
 
@@ -43,7 +52,7 @@ def attend(
     progress = Progress(screen)
 
     async def work(world: World) -> Exit:
-        run = await begin(world, progress, terminal_approver(screen))
+        run = await begin(world, progress, approver_here(screen, unattended=unattended))
         screen.close()
         return hand_over(world, run, progress.failure, wish)
 

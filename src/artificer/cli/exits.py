@@ -18,6 +18,7 @@ class Exit(IntEnum):
     AUTHOR = 4
     INCOMPLETE = 5
     STALLED = 6
+    WAITING = 7
     BUG = 70
     INTERRUPTED = 130
     PIPE = 141
@@ -32,6 +33,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.AUTHOR: "the tool author's turn: a manifest or a tool cannot be used",
     Exit.INCOMPLETE: "the run ended partial, failed or cancelled",
     Exit.STALLED: "the model could not be reached; the run can be resumed",
+    Exit.WAITING: "the run is paused, or waits for a person's answer; then it can be resumed",
     Exit.BUG: "our turn: a bug in Artificer",
     Exit.INTERRUPTED: "interrupted (Ctrl-C); a run can be resumed",
     Exit.PIPE: "the reader of stdout went away",

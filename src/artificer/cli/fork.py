@@ -89,7 +89,7 @@ def command(
             observer=progress,
         )
 
-    return attend(settings, begin, Wish(out, as_json), local_model, compat)
+    return attend(settings, begin, Wish(out, as_json), local_model, compat=compat)
 
 
 def _edit(word: str) -> tuple[int, str]:

@@ -21,9 +21,15 @@ from artificer.values.release import RELEASE
 
 COMMANDS = {
     "run": "Run a prompt to its end.",
-    "resume": "Go on with an interrupted or stalled run.",
+    "resume": "Go on with an interrupted, stalled, paused or waiting run.",
+    "follow-up": "Ask more in the conversation of a run.",
+    "approve": "Allow or deny what a run asks about.",
+    "resolve": "Say whether an ambiguous call had happened.",
+    "steer": "Say something to the model of a run under way.",
+    "pause": "Let nothing new begin in a run until it is resumed.",
+    "interrupt": "End a run when what is under way has ended.",
     "fork": "Begin a run with the facts of another one.",
-    "cancel": "End a run that is not finished.",
+    "cancel": "End a run now.",
     "runs": "List the runs of this project.",
     "show": "Show how a run went, record by record.",
     "explain": "Say where a run stands, why, and what to do next.",
@@ -55,7 +61,7 @@ class LazyGroup(click.Group):
         """Import a command's module. Returns None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"artificer.cli.{cmd_name}").command
+        command = import_module(f"artificer.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

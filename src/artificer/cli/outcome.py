@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from artificer.artifacts.deliverable import Deliverable
-from artificer.cli.console import complain, note, out, out_json
+from artificer.cli.console import complain, note, one_line, out, out_json
 from artificer.cli.exits import Exit
 from artificer.cli.words import FAILURES, cost, count, joined, tokens
 from artificer.core.events import ModelFailed
@@ -41,7 +41,7 @@ def hand_over(world: World, run: Run, failure: ModelFailed | None, wish: Wish) -
     elif run.text:
         out(run.text)
     if delivered is None:
-        return _stalled(run, failure)
+        return _waiting(run) if run.status in ("waiting", "paused") else _stalled(run, failure)
     _summarise(run, delivered)
     return Exit.OK if run.status == "completed" else Exit.INCOMPLETE
 
@@ -64,6 +64,7 @@ def as_json(
         "turns": state.turn,
         "usage": state.usage.model_dump(mode="json"),
         "cost_micros": state.cost_micros,
+        "questions": [asdict(question) for question in run.questions],
         "failure": {"code": failure.code, "message": failure.message} if failure else None,
         "deliverable": state.deliverable,
     }
@@ -92,6 +93,18 @@ def _summarise(run: Run, delivered: Deliverable) -> None:
         note(f"  {delivered.note}")
     for finding in delivered.findings:
         note(f"  {finding.code.replace('_', ' ')}: {finding.subject}: {finding.message}")
+
+
+def _waiting(run: Run) -> Exit:
+    if run.status == "paused":
+        note(f"paused; go on with: artificer resume {run.id}")
+        return Exit.WAITING
+    for question in run.questions:
+        asked = f"{question.tool} {one_line(question.arguments, 200)}"
+        note(f"waits for your answer: {asked}")
+        note(f"  {question.digest}  {question.reason}".rstrip())
+    note(f"answer with: artificer approve {run.id}, or artificer approve --deny {run.id}")
+    return Exit.WAITING
 
 
 def _stalled(run: Run, failure: ModelFailed | None) -> Exit:

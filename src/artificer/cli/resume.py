@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
+from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, UNATTENDED, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -22,6 +22,7 @@ from artificer.world import World
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @COMPAT
+@UNATTENDED
 @pass_settings
 def command(
     settings: Settings,
@@ -31,6 +32,7 @@ def command(
     as_json: bool,
     local_model: Path | None,
     compat: bool,
+    unattended: bool,
 ) -> int:
     """Go on with RUN after Ctrl-C, a crash, or a model that could not be reached.
 
@@ -49,4 +51,6 @@ def command(
             progress.recall(line)
         return await world.resume(run_id, tools=tools, approver=approver, observer=progress)
 
-    return attend(settings, begin, Wish(out, as_json), local_model, compat)
+    return attend(
+        settings, begin, Wish(out, as_json), local_model, compat=compat, unattended=unattended
+    )

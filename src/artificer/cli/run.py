@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
+from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, UNATTENDED, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -59,6 +59,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 @COMPAT
 @click.option("--max-turns", type=click.IntRange(1), help="Model requests. Default: 24, chat 15.")
 @click.option("--max-cost", type=DOLLARS, help="Dollars; needs a price in artificer.toml.")
+@UNATTENDED
 @pass_settings
 def command(
     settings: Settings,
@@ -77,12 +78,14 @@ def command(
     compat: bool,
     max_turns: int | None,
     max_cost: float | None,
+    unattended: bool,
 ) -> int:
     """Run PROMPT to its end; `-` reads it from stdin.
 
     A report is printed as two paths, report.html and report.md; a chat as its text. Progress goes
     to stderr. Ctrl-C leaves a run that `artificer resume` finishes. Where the policy of
-    artificer.toml says `ask`, you are asked at the terminal; without one the answer is no.
+    artificer.toml says `ask`, you are asked at the terminal; without one the run waits for
+    `artificer approve`.
 
     \b
     Examples:
@@ -108,7 +111,9 @@ def command(
             observer=progress,
         )
 
-    return attend(settings, begin, Wish(out, as_json), local_model, compat)
+    return attend(
+        settings, begin, Wish(out, as_json), local_model, compat=compat, unattended=unattended
+    )
 
 
 def _facilities(configured: Facilities, workspaces: tuple[str, ...]) -> Facilities:

@@ -59,7 +59,8 @@ class ToolDefinition(Value):
     what it accepts. ``input_schema`` is JSON Schema 2020-12 of type object. With
     ``human_approval`` a person is asked before every call that policy allows. ``resources`` names
     what a call needs to itself, such as ``file:{path}``, where ``{path}`` is an argument: calls of
-    one turn that share a resource run one after the other, unless all of them are ``pure``.
+    one turn that share a resource run one after the other, unless all of them are ``pure``. With
+    ``probe`` the tool can tell afterwards whether a call had happened.
 
     ``trust``, ``sensitive`` and ``origin`` are labels for the policy. What an ``untrusted`` tool
     returns may have been written by anybody; a ``sensitive`` one reaches what such data must not
@@ -80,6 +81,7 @@ class ToolDefinition(Value):
     origin: str = ""
     resources: tuple[str, ...] = ()
     cedar: CedarKeys = CedarKeys()
+    probe: bool = False
 
     @property
     def contract(self) -> ToolDefinition:

@@ -63,7 +63,8 @@ def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
         }
     )
     if event.request is None and state.notes and state.hold is None:
-        return next_turn(state)  # somebody has said more meanwhile
+        # Somebody has said more meanwhile: the answer to that takes this one's place.
+        return next_turn(state.model_copy(update={"narrative": None, "findings": ()}))
     if event.request is None:
         return finish(state, "output_limit" if cut else "done")
     if state.repairs >= state.given.limits.repairs:

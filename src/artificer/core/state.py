@@ -125,6 +125,16 @@ class RunState(Value):
         return digest_of(self.identity(without=_BY_DIGEST))
 
     @property
+    def standing(self) -> str:
+        """How the run stands, in one word: its deliverable's status, or what it waits for."""
+        if self.status is not None:
+            return self.status
+        if self.phase in (Phase.STALLED, Phase.PAUSED):
+            return self.phase.value
+        asked = self.pending and all(pending.type == "AskApproval" for pending in self.pending)
+        return "waiting" if asked else "open"
+
+    @property
     def given(self) -> RunSpec:
         """What the run was asked to do. Raises InvariantError before it began."""
         if self.spec is None:

@@ -61,7 +61,9 @@ class Drive:
                 if ringing.done():
                     ringing = asyncio.ensure_future(self._bell.wait())
                 await asyncio.wait({*self._tasks, ringing}, return_when=asyncio.FIRST_COMPLETED)
-                intents = await self._record([task for task in self._tasks if task.done()])
+                intents = ()
+                if not self._bell.is_set():  # a letter goes before what may follow from a receipt
+                    intents = await self._record([task for task in self._tasks if task.done()])
         except asyncio.CancelledError:
             await _end(self._tasks)
             with suppress(OperatorError):  # the run is then as if they had not ended yet

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from artificer.core import events as ev
-from artificer.core.intents import Intent
+from artificer.core.intents import CallTool, Intent
 from artificer.core.letters import cancelled, opened, read_letter
 from artificer.core.policy import Consult
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import Fenced, InvariantError, OperatorError, TransitionError
-from artificer.ports import Head, Journal
-from artificer.runtime.drive import Drive
+from artificer.ports import Head, Journal, Probed
+from artificer.runtime.drive import AT_REST, Drive
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.observe import Observer
@@ -80,23 +80,33 @@ class Engine:
         if before.state.phase is Phase.FINISHED and not letters:
             return before.state
         ledger = await self._ledger(run, before)
-        intents = list(await self._take_up(ledger, before))
+        intents: list[Intent] = []
+        at_rest = before.state.phase in AT_REST
+        if not at_rest:  # first the truth about what was under way
+            intents += await self._take_up(ledger, before)
         for number, body in letters:
             event = opened(ledger.state, number, read_letter(body), self.performer.clock.now())
             intents += await ledger.commit(event)
+        if at_rest and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
+            intents += await self._take_up(ledger, before)
         waiting = {pending.n for pending in ledger.state.pending}
         return await self._drive(ledger, [i for i in intents if i.n in waiting])
 
     async def _take_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
         """Settle what a crash left open, and return what is to be performed."""
-        if before.state.phase is Phase.FINISHED:
-            return ()
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
-        receipts, again = recover(before.open, now)
+        probed = await self._probe(ledger.run, before.open)
+        receipts, again = recover(before.open, now, probed)
         self._recall(ledger.run, before.state)
         following = await ledger.commit(resumed, *receipts)
         return (*again, *following)
+
+    async def _probe(self, run: str, pending: Sequence[Intent]) -> dict[int, Probed]:
+        """Ask the world about calls that must not be repeated, where their tools can tell."""
+        doubtful = [i for i in pending if isinstance(i, CallTool) and i.effect == "once"]
+        found = {intent.n: await self.performer.probe(run, intent) for intent in doubtful}
+        return {n: answer for n, answer in found.items() if answer is not None}
 
     async def cancel(self, run: str, reason: str) -> RunState:
         """End a run that nobody drives. A finished run is returned as it is.
@@ -111,7 +121,9 @@ class Engine:
         if before.state.phase is Phase.FINISHED:
             return before.state
         ledger = await self._ledger(run, before)
-        await ledger.commit(cancelled(self.performer.clock.now(), reason))
+        now = self.performer.clock.now()
+        receipts, _ = recover(before.open, now)  # what may have happened is not `cancelled`
+        await ledger.commit(*receipts, cancelled(now, reason))
         return ledger.state
 
     def stop(self, run: str, reason: str) -> None:

@@ -53,6 +53,7 @@ _REASONS: dict[FinishReason, str] = {
     "done": "The model answered, and its answer was accepted.",
     "cancelled": "It was cancelled.",
     "cost_limit": "The next reply could have exceeded the cost limit.",
+    "interrupted": "It was interrupted.",
     "empty_reply": "The model gave no answer, in all repair rounds.",
     "interrupted": "Somebody wanted it to end when what was under way had ended.",
     "model_failed": "The model's server failed in a way that asking again does not mend.",
@@ -72,7 +73,7 @@ def explain(loaded: Loaded) -> Explanation:
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
         run=loaded.run,
-        stands=_stands(state),
+        stands=state.standing,
         phase=state.phase.value,
         turn=state.turn,
         turns_most=state.given.limits.turns,
@@ -88,12 +89,6 @@ def explain(loaded: Loaded) -> Explanation:
     )
 
 
-def _stands(state: RunState) -> str:
-    if state.status is not None:
-        return state.status
-    return state.phase.value if state.phase in (Phase.STALLED, Phase.PAUSED) else "open"
-
-
 def _why(state: RunState, lines: Sequence[Line]) -> str:
     events = [e for e in map(_event, lines) if e is not None]
     if state.reason is not None:
@@ -104,7 +99,7 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
     if state.phase is Phase.PAUSED:
         paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]
         return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
-    if state.pending and all(pending.type == "AskApproval" for pending in state.pending):
+    if state.standing == "waiting":
         return "It waits for a person to answer."
     return "A process drives it, or it was interrupted: its journal ends here."
 
@@ -114,6 +109,8 @@ def _why_ended(reason: FinishReason, events: Sequence[ev.Event]) -> str:
     for event in events:
         match event:
             case ev.CancelRequested(reason=words) if reason == "cancelled":
+                said = words
+            case ev.InterruptRequested(reason=words) if reason == "interrupted":
                 said = words
             case ev.ModelFailed(code=code, message=message) if reason == "model_failed":
                 said = f"{code}: {message}"
@@ -160,14 +157,13 @@ def _next(loaded: Loaded) -> Iterator[str]:
     run, state = loaded.run, loaded.state
     if state.phase is not Phase.FINISHED:
         if any(isinstance(intent, AskApproval) for intent in loaded.open):
-            yield f"artificer resume {run}    # at a terminal: it asks you"
-        else:
-            yield f"artificer resume {run}"
+            yield f"artificer approve {run}"
+        yield f"artificer resume {run}"
         yield f"artificer cancel {run}"
         return
     if state.reason == "turn_limit":
         yield f"artificer fork {run} --max-turns {2 * state.given.limits.turns} --steer 'Go on.'"
-    elif state.reason in ("wall_limit", "output_limit", "cancelled"):
+    elif state.reason in ("wall_limit", "output_limit", "cancelled", "interrupted"):
         yield f"artificer fork {run} --steer 'Go on.'"
     elif state.status == "completed":
         yield f"artificer open {run}"

@@ -25,6 +25,8 @@ from artificer.ports import (
     Executor,
     Lasting,
     Payload,
+    Probed,
+    Probing,
     Provider,
     Question,
     Receipt,
@@ -146,14 +148,8 @@ class Performer:
         executor = self.executors.get(intent.tool)
         if executor is None:
             return _failed("error", intent, "This tool is not available in this program.")
-        definition = next(t for t in executor.tools if t.name == intent.tool)
-        call = Call(
-            run=run,
-            id=intent.call_id,
-            definition=definition,
-            arguments=json.loads(intent.arguments),
-            key=idempotency_key(run, intent),
-        )
+        call = self._call(run, intent, executor)
+        definition = call.definition
         limit = asyncio.timeout(definition.timeout_ms / 1000 + self.grace_s)
         try:
             async with limit:
@@ -167,6 +163,32 @@ class Performer:
                 raise
             log.error("tool %s raised an error\n%s", intent.tool, places(error))
             return _failed("error", intent, "The tool broke; its author can see why in the log.")
+
+    async def probe(self, run: str, intent: CallTool) -> Probed | None:
+        """Ask the world whether a call had happened; None when its tool cannot tell."""
+        executor = self.executors.get(intent.tool)
+        if executor is None or not isinstance(executor, Probing):
+            return None
+        call = self._call(run, intent, executor)
+        if not call.definition.probe:
+            return None
+        try:
+            async with asyncio.timeout(call.definition.timeout_ms / 1000 + self.grace_s):
+                return Probed.model_validate(await executor.probe(call))
+        except TimeoutError:
+            return Probed(found="unknown", reason="The probe did not end in time.")
+        except Exception as error:  # noqa: BLE001 - a broken probe leaves the call in doubt
+            log.error("the probe of %s raised an error\n%s", intent.tool, places(error))
+            return Probed(found="unknown", reason="The probe broke.")
+
+    def _call(self, run: str, intent: CallTool, executor: Executor) -> Call:
+        return Call(
+            run=run,
+            id=intent.call_id,
+            definition=next(t for t in executor.tools if t.name == intent.tool),
+            arguments=json.loads(intent.arguments),
+            key=idempotency_key(run, intent),
+        )
 
     def recall(self, run: str, tools: frozenset[str]) -> None:
         """Tell the executors which tools the run has used in another process."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from artificer.core.events import ToolReturned
+from artificer.core.events import CallProbed, ToolReturned
 from artificer.core.intents import CallTool, Intent
+from artificer.ports import Probed
 from artificer.values.refusal import not_ok
 
 _AMBIGUOUS = (
@@ -13,26 +14,39 @@ _AMBIGUOUS = (
     "not at all; nobody can know from here. It was not repeated. Find out before you repeat it."
 )
 
+_FOUND = "It had happened before the runtime stopped, and was not repeated."
+
 
 def recover(
-    pending: Sequence[Intent], at: int
-) -> tuple[tuple[ToolReturned, ...], tuple[Intent, ...]]:
-    """Return the receipts to record, and the intents to perform again.
+    pending: Sequence[Intent], at: int, probed: Mapping[int, Probed] | None = None
+) -> tuple[tuple[CallProbed | ToolReturned, ...], tuple[Intent, ...]]:
+    """Return the events to record, and the intents to perform again.
 
     Asking a model or a person again is safe: no answer was recorded. A tool is run again only if
-    its effect class allows it; a ``once`` call is ambiguous, and both the model and the human are
-    told so.
+    its effect class allows it, or if the world says that the call had not happened. Otherwise it
+    is ambiguous, and both the model and the human are told so. ``probed`` is what the world said,
+    by the number of the intent.
     """
-    receipts: list[ToolReturned] = []
+    events: list[CallProbed | ToolReturned] = []
     again: list[Intent] = []
     for intent in pending:
-        if isinstance(intent, CallTool) and intent.effect == "once":
-            content = not_ok("ambiguous", f"{intent.tool}: {_AMBIGUOUS}")
-            receipts.append(
-                ToolReturned(
-                    at=at, intent=intent.n, status="ambiguous", content=content, duration_ms=0
-                )
-            )
-        else:
+        if not isinstance(intent, CallTool) or intent.effect != "once":
             again.append(intent)
-    return tuple(receipts), tuple(again)
+            continue
+        found = (probed or {}).get(intent.n, Probed(found="unknown"))
+        if probed and intent.n in probed:
+            probe = CallProbed(at=at, intent=intent.n, found=found.found, reason=found.reason)
+            events.append(probe)
+        if found.found == "absent":
+            again.append(intent)
+        else:
+            events.append(_receipt(intent, at, found))
+    return tuple(events), tuple(again)
+
+
+def _receipt(intent: CallTool, at: int, found: Probed) -> ToolReturned:
+    if found.found == "happened":
+        content = found.content or _FOUND
+        return ToolReturned(at=at, intent=intent.n, status="ok", content=content, duration_ms=0)
+    content = not_ok("ambiguous", f"{intent.tool}: {_AMBIGUOUS} {found.reason}".rstrip())
+    return ToolReturned(at=at, intent=intent.n, status="ambiguous", content=content, duration_ms=0)

@@ -1,14 +1,14 @@
-"""A run in one line, from its first and last record: a list of runs reads no more than that."""
+"""A run in one line, from its first and last record when it is finished."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from artificer.core.events import ModelFailed, PromptReceived, RunFinished
-from artificer.core.record import EventLine, decode
+from artificer.core.events import PromptReceived, RunFinished
+from artificer.core.record import EventLine, IntentLine, decode
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, RunHead
-from artificer.values.model import RESUMABLE_FAILURES
+from artificer.runtime.load import load
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Summary:
     """A run as a list shows it.
 
     ``at`` is when it began, in milliseconds since 1970-01-01 UTC. ``status`` is that of its
-    deliverable, ``stalled``, ``open``, or ``unreadable`` when a record is not what was written.
+    deliverable, how it stands without one, or ``unreadable`` when a record is not what was written.
     """
 
     run: str
@@ -35,28 +35,20 @@ async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> Summar
         (first,) = await journal.read(run, 0, limit=1)
         (last,) = await journal.read(run, seq - 1, limit=1)
         begun, newest = decode(first.body, blobs.get), decode(last.body, blobs.get)
+        status = await _status(journal, blobs, run, newest)
     except (ArtificerError, ValueError):
         return Summary(run, seq, "unreadable")
     if not isinstance(begun, EventLine) or not isinstance(begun.event, PromptReceived):
         return Summary(run, seq, "unreadable")
     spec = begun.event.spec
-    return Summary(
-        run,
-        seq,
-        _status(newest.event) if isinstance(newest, EventLine) else "open",
-        begun.event.at,
-        spec.kind,
-        f"{spec.provider}/{spec.model}",
-        spec.prompt,
-    )
+    model = f"{spec.provider}/{spec.model}"
+    return Summary(run, seq, status, begun.event.at, spec.kind, model, spec.prompt)
 
 
-def _status(event: object) -> str:
-    """What the last record says: it is the last, so nothing came of a failure."""
-    match event:
-        case RunFinished(status=status):
-            return status
-        case ModelFailed(code=code) if code in RESUMABLE_FAILURES:
-            return "stalled"
-        case _:
-            return "open"
+async def _status(
+    journal: Journal, blobs: BlobStore, run: str, newest: EventLine | IntentLine
+) -> str:
+    """What a finished run's last record says; how any other stands, only its state can tell."""
+    if isinstance(newest, EventLine) and isinstance(newest.event, RunFinished):
+        return newest.event.status
+    return (await load(journal, blobs, run)).state.standing

@@ -28,6 +28,7 @@ from artificer.ports import (
     Executor,
     Journal,
     Mailbox,
+    Probed,
     Provider,
     Receipt,
 )
@@ -44,6 +45,7 @@ from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 
 Work = Callable[[Call], Awaitable[Receipt | str]]
+Prober = Callable[[Call], Awaitable[Probed]]
 
 ANYTHING: JsonObject = {"type": "object"}
 """A schema that takes any arguments."""
@@ -71,12 +73,22 @@ class HandMade:
 
     def __init__(self) -> None:
         self._tools: dict[str, tuple[ToolDefinition, Work]] = {}
+        self._probers: dict[str, Prober] = {}
         self.calls: list[Call] = []
 
     def add(
-        self, name: str, work: Work, *, schema: JsonObject | None = None, **facts: Any
+        self,
+        name: str,
+        work: Work,
+        *,
+        schema: JsonObject | None = None,
+        prober: Prober | None = None,
+        **facts: Any,
     ) -> ToolDefinition:
         """Offer a tool. ``facts`` are further fields of its definition, such as ``effect``."""
+        if prober is not None:
+            self._probers[name] = prober
+            facts["probe"] = True
         facts = {"effect": "pure", "description": f"The tool {name}.", **facts}
         tool = ToolDefinition(name=name, input_schema=schema or ANYTHING, **facts)
         self._tools[name] = (tool, work)
@@ -92,6 +104,10 @@ class HandMade:
         self.calls.append(call)
         result = await self._tools[call.definition.name][1](call)
         return Receipt(status="ok", content=result) if isinstance(result, str) else result
+
+    async def probe(self, call: Call) -> Probed:
+        """Ask the tool's prober (ports.Probing)."""
+        return await self._probers[call.definition.name](call)
 
 
 @dataclass

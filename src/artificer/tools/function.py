@@ -17,10 +17,11 @@ import json
 import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, overload
 
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
+from typing_extensions import Unpack
 
 from artificer.contracts.definition import (
     DEFAULT_TIMEOUT_MS,
@@ -32,7 +33,7 @@ from artificer.contracts.definition import (
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.schema import MAX_PROBLEMS, pointer
 from artificer.errors import BugError, CanonicalError, places
-from artificer.ports import Call, Receipt
+from artificer.ports import Call, Probed, Receipt
 from artificer.tools.forked import Report, run_forked
 from artificer.tools.refusal import refuse
 from artificer.tools.signature import Signature, description_of, signature_of, unusable
@@ -59,54 +60,58 @@ class FunctionTool(Generic[P, R]):
     """A function with the definition under which a model may call it. Still callable itself."""
 
     def __init__(
-        self, function: Callable[P, R], definition: ToolDefinition, signature: Signature
+        self,
+        function: Callable[P, R],
+        definition: ToolDefinition,
+        signature: Signature,
+        prober: Callable[P, Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.definition = definition
         self.signature = signature
+        self.prober = prober
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
-    @property
-    def is_async(self) -> bool:
-        """Whether the function runs in the event loop; if not, in a process of its own."""
-        return inspect.iscoroutinefunction(self.function)
+
+class Options(TypedDict, total=False):
+    """What ``@tool`` takes: fields of the tool's definition, ``timeout`` and ``probe``.
+
+    ``name`` and ``description`` are the function's own where they are not given. ``trust`` is
+    "untrusted" for what returns other people's words, ``sensitive`` is for what such words must
+    not reach unasked. ``resources`` such as ``["file:{path}"]`` keep those calls of one turn apart
+    that share one. ``timeout`` is in seconds.
+
+    ``probe`` is a function with the same parameters that a ``once`` tool is asked after a crash:
+    True or the call's result when it had happened, False when it had not, None when it cannot tell.
+    """
+
+    name: str
+    description: str
+    effect: EffectClass
+    risk: Risk
+    trust: Trust
+    sensitive: bool
+    human_approval: bool
+    resources: Sequence[str]
+    timeout: float
+    probe: Callable[..., Any]
 
 
 @overload
 def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
 @overload
 def tool(
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: EffectClass = "once",
-    risk: Risk = "low",
-    trust: Trust = "trusted",
-    sensitive: bool = False,
-    timeout: float = DEFAULT_TIMEOUT_MS / 1000,
+    **options: Unpack[Options],
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
-def tool(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: EffectClass = "once",
-    risk: Risk = "low",
-    trust: Trust = "trusted",
-    sensitive: bool = False,
-    timeout: float = DEFAULT_TIMEOUT_MS / 1000,
-) -> Any:
-    """Make a function a tool; usable bare or with options.
+def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[Options]) -> Any:
+    """Make a function a tool; usable bare or with :class:`Options`.
 
     The schema comes from the type hints (``Annotated[int, Field(ge=1)]`` for constraints), the
-    description from the docstring's first paragraph. ``timeout`` is in seconds. ``trust`` is
-    "untrusted" for what returns other people's words, ``sensitive`` is for what such words must
-    not reach unasked. A parameter annotated ``Call`` receives the call, with its idempotency
-    ``key``, and is not shown to the model.
+    description from the docstring's first paragraph. A parameter annotated ``Call`` receives the
+    call, with its idempotency ``key``, and is not shown to the model.
 
     An ``async def`` runs in the event loop and is cancelled when its time is up: it must not block,
     nor swallow the cancellation. A ``def`` runs in a forked process of its own, which is killed
@@ -121,18 +126,8 @@ def tool(
     def decorate(function: Callable[P, R]) -> FunctionTool[P, R]:
         _check(function)
         signature = signature_of(function, local_names)
-        definition = _definition(
-            function,
-            name=name or function.__name__,
-            description=description or description_of(function),
-            input_schema=signature.schema,
-            effect=effect,
-            risk=risk,
-            trust=trust,
-            sensitive=sensitive,
-            timeout_ms=round(timeout * 1000),
-        )
-        return FunctionTool(function, definition, signature)
+        definition = _definition(function, signature, options)
+        return FunctionTool(function, definition, signature, options.get("probe"))
 
     return decorate(function) if function is not None else decorate
 
@@ -159,14 +154,20 @@ class FunctionExecutor:
             arguments = tool.signature.read(canonical(call.arguments))
         except ValidationError as error:
             return refuse(call.definition.name, _problems(error))
-        if tool.signature.call:
-            arguments[tool.signature.call] = call
-        seconds = call.definition.timeout_ms / 1000
-        if tool.is_async:
-            report = await _run_async(tool.function(**arguments), seconds)
-        else:
-            report = await run_forked(functools.partial(_run, tool.function, arguments), seconds)
-        return _receipt(call, report)
+        return _receipt(call, await _perform(tool, tool.function, arguments, call))
+
+    async def probe(self, call: Call) -> Probed:
+        """Ask the tool's probe whether a call had happened (ports.Probing)."""
+        tool = self._tools[call.definition.name]
+        if tool.prober is None:
+            return Probed(found="unknown")
+        arguments = tool.signature.read(canonical(call.arguments))
+        report = await _perform(tool, tool.prober, arguments, call)
+        if report is None or report.status != "ok" or report.content == "null":
+            return Probed(found="unknown", reason="The probe could not tell.")
+        if report.content == "false":
+            return Probed(found="absent")
+        return Probed(found="happened", content="" if report.content == "true" else report.content)
 
 
 def _check(function: Callable[..., Any]) -> None:
@@ -180,17 +181,42 @@ def _check(function: Callable[..., Any]) -> None:
         )
 
 
-def _definition(function: Callable[..., Any], **facts: Any) -> ToolDefinition:
+def _definition(
+    function: Callable[..., Any], signature: Signature, options: Options
+) -> ToolDefinition:
+    facts: dict[str, Any] = {
+        "name": function.__name__,
+        "description": description_of(function),
+        "timeout_ms": round(options.get("timeout", DEFAULT_TIMEOUT_MS / 1000) * 1000),
+        "probe": "probe" in options,
+        **{name: value for name, value in options.items() if name not in ("timeout", "probe")},
+    }
+    facts["resources"] = tuple(facts.get("resources", ()))
     if not facts["description"]:
         raise unusable(
             function, "has no description", "Write a docstring: it is what the model reads."
         )
     try:
-        return ToolDefinition(**facts)
+        return ToolDefinition(input_schema=signature.schema, **facts)
     except ValidationError as error:
         first = error.errors()[0]
         reason = f"has an unusable {first['loc'][0]}: {first['msg']}"
         raise unusable(function, reason) from error
+
+
+async def _perform(
+    tool: FunctionTool[..., Any],
+    function: Callable[..., Any],
+    arguments: dict[str, Any],
+    call: Call,
+) -> Report | None:
+    """Run a function of a tool: in the event loop, or in a process of its own."""
+    if tool.signature.call:
+        arguments[tool.signature.call] = call
+    seconds = call.definition.timeout_ms / 1000
+    if inspect.iscoroutinefunction(function):
+        return await _run_async(function(**arguments), seconds)
+    return await run_forked(functools.partial(_run, function, arguments), seconds)
 
 
 async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> Report | None:

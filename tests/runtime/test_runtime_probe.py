@@ -1,0 +1,111 @@
+"""After a crash the world is asked whether a call had happened, where its tool can tell."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artificer import ScriptedProvider, World, tool
+from artificer.core import events as ev
+from artificer.core.state import RunState
+from artificer.ports import Call, Probed
+from artificer.providers.scripted import call, reply, say
+from artificer.testing.rig import Rig
+from artificer.values.blocks import ToolResultBlock
+
+pytestmark = pytest.mark.req("call-probe")
+
+
+def results(state: RunState) -> list[tuple[str, str]]:
+    return [
+        (block.status, block.content)
+        for message in state.history
+        for block in message.blocks
+        if isinstance(block, ToolResultBlock)
+    ]
+
+
+async def crashed(rig: Rig, prober: Any) -> list[Call]:
+    """A run that ended while its one call was under way."""
+    begun = asyncio.Event()
+
+    async def pay(call: Call) -> str:
+        begun.set()
+        if len(rig.tools.calls) == 1:
+            await asyncio.sleep(3600)
+        return "paid now"
+
+    rig.tools.add("pay", pay, effect="once", prober=prober)
+    driving = asyncio.ensure_future(rig.run([reply(call("pay", amount=5))]))
+    await begun.wait()
+    driving.cancel()
+    await asyncio.gather(driving, return_exceptions=True)
+    return rig.tools.calls
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "content", "times"),
+    [
+        (Probed(found="happened", content="receipt 17"), "ok", "receipt 17", 1),
+        (Probed(found="happened"), "ok", "It had happened", 1),
+        (Probed(found="absent"), "ok", "paid now", 2),
+        (Probed(found="unknown", reason="The bank is closed."), "ambiguous", "bank is closed", 1),
+        (OSError("no line"), "ambiguous", "The probe broke.", 1),
+    ],
+)
+async def test_what_the_world_says_is_done(
+    found: Probed | Exception, status: str, content: str, times: int
+) -> None:
+    rig = Rig()
+    asked: list[Call] = []
+
+    async def prober(call: Call) -> Probed:
+        asked.append(call)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    calls = await crashed(rig, prober)
+    state = await rig.resume([say("Done.")])
+    ((actual, text),) = results(state)
+    assert (actual, len(calls)) == (status, times)
+    assert content in text
+    assert asked[0].key == calls[0].key, "it is asked about this very call"
+    (probed,) = [e for e in await rig.events() if isinstance(e, ev.CallProbed)]
+    assert probed.found == (found.found if isinstance(found, Probed) else "unknown")
+    assert bool(state.doubts) == (status == "ambiguous")
+    assert (await rig.replay()).identical
+
+
+@pytest.mark.parametrize("booked", [True, False])
+async def test_a_function_with_a_probe(tmp_path: Path, booked: bool) -> None:
+    ledger, killed = tmp_path / "ledger", asyncio.Event()
+
+    async def find(seat: str) -> bool:
+        return ledger.exists() and seat in ledger.read_text(encoding="utf-8")
+
+    @tool(effect="once", probe=find)
+    async def book(seat: str) -> str:
+        """Book a seat."""
+        if not killed.is_set():
+            if booked:
+                ledger.write_text(seat, encoding="utf-8")
+            killed.set()
+            await asyncio.sleep(3600)
+        ledger.write_text(seat, encoding="utf-8")
+        return "booked"
+
+    async with World.in_memory() as world:
+        script = ScriptedProvider([reply(call("book", seat="4A"))])
+        driving = asyncio.ensure_future(world.run("Go.", model=script, tools=[book], run_id="r"))
+        await killed.wait()
+        driving.cancel()
+        await asyncio.gather(driving, return_exceptions=True)
+        run = await world.resume("r", model=ScriptedProvider([say("Done.")]), tools=[book])
+        ((status, content),) = results(run.state)
+        assert status == "ok"
+        assert (content == "booked") is not booked
+        assert ledger.read_text(encoding="utf-8") == "4A"
