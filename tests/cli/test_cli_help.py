@@ -27,7 +27,7 @@ async def test_help_imports_nothing_heavy(shell: Shell, words: tuple[str, ...]) 
 @pytest.mark.req("cli-help-true")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_is(name: str) -> None:
-    command = import_module(f"artificer.cli.{name}").command
+    command = import_module(f"artificer.cli.{name.replace('-', '_')}").command
     assert isinstance(command, click.Command)
     assert command.name == name
     assert command.help is not None

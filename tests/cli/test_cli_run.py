@@ -122,12 +122,40 @@ async def test_calls_that_do_not_run_are_told_with_their_reason(shell: Shell) ->
 
 
 @pytest.mark.req("cli-approval-nobody")
-async def test_where_nobody_can_be_asked_the_answer_is_no(shell: Shell) -> None:
+async def test_unattended_the_answer_is_no(shell: Shell) -> None:
     async with StrictServer(MAKES_CHART, Says("Without a chart.")) as server:
         shell.configure(server.url, '[policy]\ndefault = "ask"\n')
-        result = await shell.run("run", "Compare", stdin=b"y\n")
+        result = await shell.run("run", "Compare", "--unattended", stdin=b"y\n")
         assert server.refused == []
     assert "create_bar_chart  not approved. There is nobody here to ask." in result.err
+
+
+@pytest.mark.req("cli-letters")
+async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shell) -> None:
+    async with StrictServer(MAKES_CHART, Says("With a chart."), Says("And more.")) as server:
+        shell.configure(server.url, '[policy]\ndefault = "ask"\n')
+        waiting = await shell.run("run", "Compare", "--json", stdin=b"y\n")
+        (question,) = json.loads(waiting.out)["questions"]
+        assert (waiting.code, json.loads(waiting.out)["status"]) == (7, "waiting")
+        assert f"artificer approve {json.loads(waiting.out)['run']}" in waiting.err
+        listed = await shell.run("approve", "last", "--list", "--json")
+        assert [q["digest"] for q in json.loads(listed.out)] == [question["digest"]]
+        assert "waiting" in (await shell.run("runs")).out
+        unknown = await shell.run("approve", "last", "sha256:0")
+        assert unknown.code == 3 and "--list" in unknown.err
+        given = await shell.run("approve", "last", question["digest"][:15])
+        assert given.code == 0 and "artificer resume" in given.err
+        done = await shell.run("resume", "last")
+        assert (done.code, server.refused) == (0, [])
+        late = await shell.run("approve", "last")
+        assert late.code == 3
+        more = await shell.run("follow-up", "last", "And now?", "--json")
+        assert json.loads(more.out)["text"] == "And more."
+        for word in ("steer", "pause", "interrupt"):
+            said = await shell.run(word, "last", *(["x"] if word == "steer" else []))
+            assert said.code == 0, said.err
+        assert "nothing is in doubt" in (await shell.run("resolve", "last")).err
+        assert (await shell.run("replay", "last")).code == 0
 
 
 @pytest.mark.req("cli-stalled")

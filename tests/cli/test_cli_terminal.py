@@ -128,7 +128,7 @@ async def test_ctrl_c_at_a_question_leaves_it_open(shell: Shell, terminal: Termi
         await terminal.until(r"\[y/N\]")
         process.send_signal(2)
         assert (await finish(process)).code == 130
-        done = await shell.run("resume", "last")
+        done = await shell.run("resume", "last", "--unattended")
         assert server.refused == []
     assert done.code == 0
     assert "not approved" in done.err

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class SqliteSmall:
         self._db = db
         self._path = path
         self._lock = threading.Lock()
+        self._closed = False
 
     def find(self, digest: str) -> bytes | None:
         """The bytes as they are stored, or None when they are not here.
@@ -58,13 +60,17 @@ class SqliteSmall:
         return [digest for (digest,) in self._ask("SELECT digest FROM blobs")]
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection. What is asked for later opens the file for as long as it takes."""
         with self._lock:
             self._db.close()
+            self._closed = True
 
     def _ask(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
+                if self._closed:  # a run outlives its world, and can still be read
+                    with closing(sqlite3.connect(self._path)) as db:
+                        return db.execute(query, values).fetchall()
                 return self._db.execute(query, values).fetchall()
         except FAULTS as error:
             raise designed(error, self._path) from error
