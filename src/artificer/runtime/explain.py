@@ -53,7 +53,6 @@ _REASONS: dict[FinishReason, str] = {
     "done": "The model answered, and its answer was accepted.",
     "cancelled": "It was cancelled.",
     "cost_limit": "The next reply could have exceeded the cost limit.",
-    "interrupted": "It was interrupted.",
     "empty_reply": "The model gave no answer, in all repair rounds.",
     "interrupted": "Somebody wanted it to end when what was under way had ended.",
     "model_failed": "The model's server failed in a way that asking again does not mend.",
