@@ -193,6 +193,7 @@ def _toolset(config: Config, folders: tuple[Path, ...]) -> Toolset:
                 storage=storage,
                 config=config,
                 servers=servers,
+                facilities=config.facilities,
             )
             return box.toolset
 

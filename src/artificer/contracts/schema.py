@@ -53,6 +53,10 @@ class Schema:
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
             raise ToolDefinitionError(f"This is not a usable JSON Schema: {error}.") from error
 
+    def accepts(self, value: JsonValue) -> bool:
+        """Whether a value is valid, without a word about why not."""
+        return self._validator.is_valid(value)
+
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Return every violation, or an empty tuple for a valid value."""
         found = [p for error in self._validator.iter_errors(value) for p in _explain(error)]

@@ -7,8 +7,10 @@ that the rule's author wrote). What follows from a doubt is for :mod:`artificer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
@@ -31,8 +33,8 @@ Bound = Annotated[
 ]
 """An integer, or a decimal in text."""
 
-Pointer = Annotated[str, Field(pattern=r"^(/([^~/]|~[01])*)*$", max_length=500)]
-"""RFC 6901: ``~1`` is a slash within a name, ``~0`` a tilde. ``""`` is all the arguments."""
+Pointer = Annotated[str, Field(pattern=r"^(/([^~/]|~[01])*)+$", max_length=500)]
+"""RFC 6901, of one argument at least: ``~1`` is a slash within a name, ``~0`` a tilde."""
 
 
 class Match(NamedTuple):
@@ -66,7 +68,8 @@ class Condition(Value):
 
     @model_validator(mode="after")
     def _meaningful(self) -> Self:
-        if not self.model_fields_set - {"at"}:
+        texts = (self.equals, self.glob, self.pattern, self.minimum, self.maximum)
+        if not self.one_of and all(operand is None for operand in texts):
             raise ValueError("says nothing: give equals, one_of, glob, pattern, minimum or maximum")
         if self.pattern is not None and not compiles(self.pattern):
             raise ValueError(
@@ -77,17 +80,20 @@ class Condition(Value):
 
     def match(self, arguments: JsonObject, schema: JsonObject) -> Match:
         """Hold this against the arguments of a call of a tool with that input schema."""
-        leaves = list(_leaves(_at(self.at, arguments, schema)))
-        matches = [self._match(leaf) for leaf in leaves]
+        value = _at(self.at, arguments, schema)
+        if value is _ELSEWHERE:
+            return _DOUBT
+        matches = [self._match(leaf) for leaf in _leaves(value)]
         return Match(
             any(m.possible for m in matches), bool(matches) and all(m.certain for m in matches)
         )
 
     def _match(self, value: JsonValue) -> Match:
         checks: list[Match] = []
-        options = self.one_of if self.equals is None else (self.equals,)
-        if options:
-            checks.append(_either(_equal(value, option) for option in options))
+        if self.equals is not None:
+            checks.append(_equal(value, self.equals))
+        if self.one_of:
+            checks.append(_either(_equal(value, option) for option in self.one_of))
         if self.glob is not None:
             checks.append(_like(value, self.glob))
         if self.pattern is not None:
@@ -108,32 +114,48 @@ def _either(matches: Iterator[Match]) -> Match:
 
 
 _MISSING: Any = object()
+_ELSEWHERE: Any = object()
+_REFERENCES = 16
 
 
 def _at(pointer: str, arguments: JsonObject, schema: JsonObject) -> Any:
-    """The argument that a pointer leads to, else the default of its parameter, else _MISSING."""
-    steps = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
-    if steps and steps[0] not in arguments:
-        properties: Any = schema.get("properties")
-        parameter = properties.get(steps[0]) if isinstance(properties, dict) else None
-        if not isinstance(parameter, dict) or "default" not in parameter:
-            return _MISSING
-        arguments = {steps[0]: parameter["default"]}
+    """The argument that a pointer leads to, else the default that the schema gives it.
+
+    _MISSING where there is nothing; _ELSEWHERE where the way is barred by a value of another type,
+    so that what the rule means may stand somewhere else.
+    """
     value: Any = arguments
-    for step in steps:
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and _index(step) < len(value):
-            value = value[_index(step)]
+    part: Any = schema
+    for step in (s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]):
+        part = _part(part, schema, step)
+        if value is None:
+            return _MISSING
+        if isinstance(value, dict):
+            value = value.get(step, part.get("default", _MISSING))
+        elif isinstance(value, list) and _INDEX.match(step):
+            value = value[int(step)] if int(step) < len(value) else _MISSING
         else:
+            return _ELSEWHERE
+        if value is _MISSING:
             return _MISSING
     return value
 
 
-def _index(step: str) -> int:
-    """The place in an array that a step names; one beyond every array when it names none."""
-    plain_index = step.isascii() and step.isdecimal() and (step == "0" or step[0] != "0")
-    return int(step) if plain_index and len(step) < 10 else 10**10
+_INDEX = re.compile(r"^(0|[1-9][0-9]{0,8})\Z", re.ASCII)
+
+
+def _part(part: Any, root: JsonObject, name: str) -> Any:
+    """The schema of a member, as far as it is said plainly."""
+    definitions = root.get("$defs")
+    for _ in range(_REFERENCES):
+        reference = part.get("$ref", "")
+        if not (isinstance(definitions, dict) and str(reference).startswith("#/$defs/")):
+            break
+        part = definitions.get(str(reference).removeprefix("#/$defs/"))
+        part = part if isinstance(part, dict) else {}
+    properties = part.get("properties")
+    found = properties.get(name) if isinstance(properties, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _leaves(value: Any) -> Iterator[JsonValue]:
@@ -173,10 +195,16 @@ def _like(value: JsonValue, pattern: str) -> Match:
     if value is None or isinstance(value, dict):
         return _DOUBT
     seen = readings(_text(value))
-    loose = whole(f"(?i){glob(plain(pattern).casefold(), crossing=True)}")
-    exact = {whole(glob(p, crossing=False)) for p in (pattern, plain(pattern))}
+    exact, loose = _globs(pattern)
     certain = isinstance(value, str) and all(any(found(e, r) for e in exact) for r in seen)
     return Match(certain or any(found(loose, r.casefold()) for r in seen), certain)
+
+
+@lru_cache(maxsize=512)
+def _globs(pattern: str) -> tuple[frozenset[str], str]:
+    """The expressions of a glob: those that are sure, and the one that may be meant."""
+    exact = frozenset(whole(glob(p, crossing=False)) for p in (pattern, plain(pattern)))
+    return exact, whole(f"(?i){glob(plain(pattern).casefold(), crossing=True)}")
 
 
 def _matching(value: JsonValue, pattern: str) -> Match:

@@ -65,8 +65,7 @@ class Rule(Value):
             named = Condition(at="/workspace", glob=self.workspace)
             yield "workspace", named.match(call.arguments, tool.input_schema)
         for condition in self.arguments:
-            where = f"argument {condition.at or 'as a whole'}"
-            yield where, condition.match(call.arguments, tool.input_schema)
+            yield f"argument {condition.at}", condition.match(call.arguments, tool.input_schema)
 
 
 def _plainly(holds: bool) -> Match:

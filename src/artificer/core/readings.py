@@ -34,6 +34,7 @@ def plain(text: str) -> str:
     return _SPACES.sub(" ", folded).strip()
 
 
+@lru_cache(maxsize=8)
 def readings(text: str) -> tuple[str, ...]:
     """Every reading of a text, the text itself first."""
     found = [text, plain(text)]
@@ -79,7 +80,6 @@ def number(text: str) -> Decimal | None:
     return value if value.is_finite() else None
 
 
-@lru_cache(maxsize=512)
 def glob(pattern: str, *, crossing: bool) -> str:
     """The regular expression of a glob: ``*`` is any text within one step of a path, ``**`` any
     text, ``?`` one character. With ``crossing``, ``*`` and ``?`` stand for slashes too.
@@ -111,7 +111,7 @@ def compiles(expression: str) -> bool:
 
 def found(expression: str, text: str) -> bool:
     """Whether a regular expression matches somewhere in a text, in time linear in its length."""
-    return not _engine(expression).problems(text)
+    return _engine(expression).accepts(text)
 
 
 def whole(expression: str) -> str:
