@@ -227,6 +227,13 @@ class TestBounds:
             assert f"{word} 39999 " in stream.text
             assert "bytes left out" in stream.text
 
+    async def test_all_that_a_program_of_milliseconds_printed_is_kept(self, tmp_path: Path) -> None:
+        line = "head -c 60000 /dev/zero; head -c 50000 /dev/zero >&2"
+        finished = await run_process(
+            ["sh", "-c", line], env=child_environment(os.environ), cwd=tmp_path, seconds=60
+        )
+        assert (finished.stdout.size, finished.stderr.size) == (60_000, 50_000)
+
     async def test_a_timeout_keeps_what_was_printed(self, tmp_path: Path) -> None:
         script = "import time; print('progress', flush=True); time.sleep(60)"
         receipt = await perform(executor_of(python(script), cwd=tmp_path), timeout_ms=2000)
@@ -303,6 +310,18 @@ class TestTree:
         assert evidence["left_behind"] == 1
         assert evidence["duration_ms"] < 30_000
         assert await stays(tmp_path / "file")
+
+    @pytest.mark.parametrize(
+        "how", ["sleep 60", "setsid sleep 60", "setsid sh -c 'sleep 60 & wait'"]
+    )
+    async def test_what_a_program_of_milliseconds_left_is_found(
+        self, how: str, tmp_path: Path
+    ) -> None:
+        executor = executor_of(["sh", "-c", f"{how} >out 2>&1 & echo $!"], cwd=tmp_path)
+        receipt = await perform(executor, timeout_ms=60_000)
+        assert evidence_of(receipt)["left_behind"] in ((1, 2) if "wait" in how else (1,))
+        state = Path("/proc", json.loads(receipt.content)["stdout"].strip(), "stat")
+        assert not state.exists() or " Z " in state.read_text()  # its new parent has yet to look
 
     async def test_many_at_once_do_not_disturb_each_other(self, tmp_path: Path) -> None:
         executor = executor_of(["echo", "{n}"], '[args.n]\ntype = "integer"', cwd=tmp_path)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from artificer.contracts.arguments.bind import Bound
@@ -58,7 +58,12 @@ class CommandTool:
 
     def program(self, name: str) -> str:
         """An executor or a parser: beside the manifest when its name has a slash, else on PATH."""
-        return str((Path(self.file).parent / name).absolute()) if "/" in name else name
+        return str((self.path.parent / name).absolute()) if "/" in name else name
+
+    @cached_property
+    def path(self) -> Path:
+        """The file's path."""
+        return Path(self.file)
 
 
 @dataclass(frozen=True)
@@ -196,7 +201,7 @@ class CommandExecutor:
             tool.manifest.tool,
             plan.argv[0],
             plan.env,
-            manifest=Path(tool.file),
+            manifest=tool.path,
             writable=[plan.folder] if plan.folder else [],
         )
         start = partial(

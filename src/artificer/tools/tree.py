@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
 from dataclasses import dataclass, field
 from signal import Signals
 from typing import NamedTuple
@@ -20,6 +21,9 @@ MARK = "ARTIFICER_TREE"
 
 TERM_GRACE = 1.0
 """Seconds between the request to end (SIGTERM) and the end (SIGKILL)."""
+
+SURELY_NO_LAP = 0.1
+"""Seconds in which no machine gives out every process number there is, and begins anew."""
 
 KILL_PATIENCE = 2.0
 """Seconds that killed processes get to disappear: one in an uninterruptible wait may not."""
@@ -44,15 +48,19 @@ class ProcessTree:
     root: int
     mark: str
     _seen: set[tuple[int, int]] = field(default_factory=set, init=False, repr=False)
+    _since: float = field(default_factory=time.monotonic, init=False, repr=False)
 
     def members(self) -> set[int]:
         """The processes of the tree that are alive, the root among them."""
-        if self._is_alone():
-            return {self.root} if _read_process(str(self.root)) else set()
-        living = _living()
-        if not living:  # no /proc
+        if _newest() == self.root:  # no process at all was created after it
+            return {self.root} if self._is_running() else set()
+        numbers, newest = _numbers(), _newest()
+        if newest is None:  # no /proc
             return {self.root} if self._has_group() else set()
-        root = _read_process(str(self.root), zombies=True)
+        if time.monotonic() - self._since < SURELY_NO_LAP:
+            numbers = [n for n in numbers if self._is_younger(n, newest)]
+        living = [p for n in numbers if (p := _read_process(n))]
+        root = _read_process(self.root, zombies=True)
         began = root.started if root else 0
         processes = [p for p in living if p.started >= began]
         found = {
@@ -113,13 +121,17 @@ class ProcessTree:
             pause = min(2 * pause, 0.05)
         return True
 
-    def _is_alone(self) -> bool:
-        """Whether no process at all was created after the root: then there is nothing to find."""
+    def _is_younger(self, number: int, newest: int) -> bool:
+        """Whether a number was given out after the root's: they are given out in a circle."""
+        if self.root <= newest:
+            return self.root <= number <= newest
+        return number >= self.root or number <= newest
+
+    def _is_running(self) -> bool:
         try:
-            newest = int(_read("/proc/loadavg").split()[-1])
-        except (OSError, ValueError, IndexError):
+            return os.waitid(os.P_PID, self.root, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        except ChildProcessError:  # the program reaps all its children itself (SIGCHLD is ignored)
             return False
-        return newest == self.root
 
     def _has_group(self) -> bool:
         try:
@@ -159,16 +171,24 @@ def _set(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-def _living() -> list[_Process]:
-    """Every process of this machine that is not a zombie; empty without ``/proc``."""
+def _newest() -> int | None:
+    """The number of the process or thread that was created last; None without ``/proc``."""
     try:
-        names = [entry.name for entry in os.scandir("/proc")]
+        return int(_read("/proc/loadavg").split()[-1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _numbers() -> list[int]:
+    """The numbers of all processes of this machine; empty without ``/proc``."""
+    try:
+        return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
     except OSError:
         return []
-    return [p for name in names if name.isdigit() and (p := _read_process(name))]
 
 
-def _read_process(pid: str, *, zombies: bool = False) -> _Process | None:
+def _read_process(pid: int, *, zombies: bool = False) -> _Process | None:
+    """What is known of a process that is there, and no zombie unless those are wanted."""
     try:
         # proc(5): pid (comm) state ppid pgrp session …; comm may hold any character.
         facts = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
@@ -176,7 +196,7 @@ def _read_process(pid: str, *, zombies: bool = False) -> _Process | None:
         return None
     if facts[0] in b"ZX" and not zombies:
         return None
-    return _Process(int(pid), int(facts[1]), int(facts[3]), int(facts[19]))
+    return _Process(pid, int(facts[1]), int(facts[3]), int(facts[19]))
 
 
 def _read(path: str) -> bytes:
