@@ -1,21 +1,22 @@
-"""Command tools against the format's reference (PyPI ``toolclad``) and bare ``subprocess``.
+"""Command tools against the format's reference (PyPI ``toolclad``) and bare processes.
 
-Run it with ``python bench/tools.py [MEBIBYTES]``, after ``pip install toolclad``, or with its
-folder on PYTHONPATH. All take turns in one run, so that a busy moment hits all of them; medians
-are quoted. MEBIBYTES is the size of the flood whose memory is measured (1024): the reference
-keeps all of it.
+Run it with ``make bench``, or ``python bench/tools.py [MEBIBYTES]``. The contestants take turns,
+so that a busy moment hits all of them; medians are quoted. A turn is a batch of calls, its first
+ones not counted: the reference forks, and who comes next pays for the pages that are copied then.
+MEBIBYTES is the size of the flood whose memory is measured (1024): the reference keeps all of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +76,8 @@ format = "text"
 """
 
 
-def median_ms(work: Callable[[], Any], rounds: int) -> float:
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times) * 1000
+COMMAND = ["echo", "-sV", "--count=1", "example.org"]
+ROUNDS, BATCH, UNCOUNTED = 30, 10, 2
 
 
 def show(what: str, ours: float, theirs: float | None, unit: str) -> None:
@@ -89,75 +85,110 @@ def show(what: str, ours: float, theirs: float | None, unit: str) -> None:
     print(f"{what:<44}{ours:10.3f} {unit}  reference {against}")
 
 
+def by_turns(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """The median milliseconds of each."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, work in contestants.items():
+            gc.collect()
+            started = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - started)
+    return {name: statistics.median(found) * 1000 for name, found in times.items()}
+
+
 def load(folder: Path, reference: Any) -> None:
     from artificer.tools.loader import load_folder
 
-    files = sorted(folder.glob("scan*.toml"))
-    ours, theirs = [], []
-    for _ in range(5):
-        ours.append(median_ms(lambda: load_folder(folder), 1))
-        if reference:
-            theirs.append(median_ms(lambda: [reference.load_manifest(str(f)) for f in files], 1))
-    show("load 1,000 manifests", min(ours), min(theirs) if theirs else None, "ms")
+    files = sorted(str(file) for file in folder.glob("scan*.toml"))
+    contestants: dict[str, Callable[[], Any]] = {"ours": lambda: load_folder(folder)}
+    if reference:
+        contestants["theirs"] = lambda: [reference.load_manifest(file) for file in files]
+    found = by_turns(contestants, 9)
+    show("load 1,000 manifests", found["ours"], found.get("theirs"), "ms")
 
 
 def build(folder: Path, reference: Any) -> None:
     from artificer.tools.loader import load_file
 
-    manifest = load_file(folder / "scan_1.clad.toml").manifest
+    file = folder / "scan_1.clad.toml"
+    manifest = load_file(file).manifest
     given = {"target": "example.org", "count": 3}
-    theirs = None
+    contestants: dict[str, Callable[[], Any]] = {
+        "ours": lambda: [manifest.argv(given) for _ in range(1000)]
+    }
     if reference:
         from toolclad.executor import build_command_argv
 
-        other = reference.load_manifest(str(folder / "scan_1.clad.toml"))
+        other = reference.load_manifest(str(file))
         texts = {"target": "example.org", "count": "3"}
-        theirs = median_ms(lambda: [build_command_argv(other, texts) for _ in range(200)], 15) * 5
-    ours = median_ms(lambda: [manifest.argv(given) for _ in range(200)], 15) * 5
-    show("build one command", ours, theirs, "µs")
+        contestants["theirs"] = lambda: [build_command_argv(other, texts) for _ in range(1000)]
+    found = by_turns(contestants, 9)  # milliseconds for a thousand: microseconds for one
+    show("check arguments, build a command", found["ours"], found.get("theirs"), "µs")
 
 
 def run_bare() -> None:
-    command = ["echo", "-sV", "--count=1", "example.org"]
-    subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=True)
+    subprocess.run(COMMAND, capture_output=True, stdin=subprocess.DEVNULL, check=True)
+
+
+async def run_asyncio() -> None:
+    none, pipe = subprocess.DEVNULL, subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*COMMAND, stdin=none, stdout=pipe, stderr=pipe)
+    await process.communicate()
+
+
+def blocking(work: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+    async def call() -> Any:
+        return work()
+
+    return call
+
+
+async def call_by_turns(contestants: dict[str, Callable[[], Awaitable[Any]]]) -> dict[str, float]:
+    """The median milliseconds of one call of each."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(ROUNDS):
+        for name, call in contestants.items():
+            for number in range(UNCOUNTED + BATCH):
+                started = time.perf_counter()
+                await call()
+                if number >= UNCOUNTED:
+                    times[name].append(time.perf_counter() - started)
+    return {name: statistics.median(found) * 1000 for name, found in times.items()}
+
+
+def execute(folder: Path, reference: Any) -> None:
+    """Print what one call costs over a bare process, in milliseconds."""
+    from artificer.ports import Call
+    from artificer.tools.command import CommandExecutor
+    from artificer.tools.loader import load_file
+
+    file = folder / "scan_1.clad.toml"
+    tool = load_file(file)
+    executor = CommandExecutor([tool], cwd=folder)
+    call = Call("run", "call", tool.definition, {"target": "example.org"}, "key")
+    contestants: dict[str, Callable[[], Awaitable[Any]]] = {
+        "ours": lambda: executor.execute(call),
+        "subprocess.run": blocking(run_bare),
+        "asyncio": run_asyncio,
+    }
+    if reference:
+        other = reference.load_manifest(str(file))
+        given = {"target": "example.org"}
+        contestants["theirs"] = blocking(lambda: reference.execute(other, given))
+    found = asyncio.run(call_by_turns(contestants))
+    theirs = found.get("theirs")
+    show("execute echo, p50", found["ours"], theirs, "ms")
+    for bare in ("subprocess.run", "asyncio"):
+        plain = found[bare]
+        over = theirs - plain if theirs else None
+        show(f"  over bare {bare}, {plain:.3f} ms", found["ours"] - plain, over, "ms")
 
 
 def highest_mib() -> float:
     """The most memory that this process has had; unlike ru_maxrss, not what its parent had."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-def execute(folder: Path, reference: Any) -> tuple[float, float]:
-    """Print the medians of one call; return ours and the bare one, in milliseconds."""
-    from artificer.ports import Call
-    from artificer.tools.command import CommandExecutor
-    from artificer.tools.loader import load_file
-
-    tool = load_file(folder / "scan_1.clad.toml")
-    executor = CommandExecutor([tool], cwd=folder)
-    call = Call("run", "call", tool.definition, {"target": "example.org"}, "key")
-    other = reference.load_manifest(str(folder / "scan_1.clad.toml")) if reference else None
-    ours, theirs, bare = [], [], []
-
-    async def rounds() -> None:
-        for _ in range(300):
-            started = time.perf_counter()
-            await executor.execute(call)
-            ours.append(time.perf_counter() - started)
-            started = time.perf_counter()
-            run_bare()
-            bare.append(time.perf_counter() - started)
-            if other is not None:
-                started = time.perf_counter()
-                reference.execute(other, {"target": "example.org"})
-                theirs.append(time.perf_counter() - started)
-
-    asyncio.run(rounds())
-    own, plain = statistics.median(ours) * 1000, statistics.median(bare) * 1000
-    show("execute echo, p50", own, statistics.median(theirs) * 1000 if theirs else None, "ms")
-    print(f"{'  over bare subprocess.run, p50 ' + f'{plain:.3f} ms':<44}{own - plain:10.3f} ms")
-    return own, plain
 
 
 def memory(folder: Path, size: int, who: str) -> None:

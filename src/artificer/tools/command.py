@@ -140,12 +140,12 @@ class CommandExecutor:
         if problems:
             return Plan(problems=problems)
         scan_id = scan_id_of(call.run, call.id)
-        folder, output_file = None, None
+        folder, output_file, places = None, None, {}
         if manifest.wants_folder:
             folder = call_folder(self._evidence_root(), call.run, call.id)
             kind = manifest.output.format
             output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"
-        places = dict(zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True))
+            places = dict(zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True))
         env = {**self._env, KEY_VARIABLE: call.key}
         if manifest.executor is not None:
             argv: tuple[str, ...] = (tool.program(manifest.executor),)
@@ -167,11 +167,11 @@ class CommandExecutor:
             return _not_started(call, Plan(), timestamp, f"its folder cannot be made: {error}")
         if plan.problems:
             return refuse(call.definition.name, plan.problems)
-        ends = time.monotonic() + call.definition.timeout_ms / 1000
+        seconds = call.definition.timeout_ms / 1000
+        ends = time.monotonic() + seconds
         with Capture(self._spill(tool)) as stdout:
             try:
                 start, sandbox = self._starter(tool, plan)
-                seconds = call.definition.timeout_ms / 1000
                 finished = await start(plan.argv, seconds=seconds, stdout=stdout)
             except OSError as error:
                 fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
