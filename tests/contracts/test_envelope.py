@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.command.envelope import Envelope, Stream, content_of
+from artificer.contracts.command.envelope import Envelope, content_of
 from artificer.contracts.command.output import parse_output
+from artificer.contracts.evidence import Stream
 from artificer.contracts.keys.manifest import OutputKeys
 
 outputs = st.one_of(

@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from artificer.contracts.schema import Schema
-from artificer.contracts.strict_schema import (
-    ANTHROPIC_STRICT,
-    MAX_NODES,
-    OPENAI_STRICT,
-    StrictDialect,
-    strict,
-)
+from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT, StrictDialect
+from artificer.contracts.strict_schema import MAX_NODES, strict
 
 both = pytest.mark.parametrize("dialect", [OPENAI_STRICT, ANTHROPIC_STRICT], ids=["openai", "anth"])
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from provider_kit import TOOLS, a_request
 
-from artificer.contracts.strict_schema import ANTHROPIC_STRICT, OPENAI_STRICT
+from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers import chat_wire, messages_wire, responses_wire
 from artificer.testing.strict_rules import Protocol, check_request

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 from provider_kit import KEY, PROVIDERS, QUICK, ask, reply, with_results
 
-from artificer.contracts.strict_schema import ANTHROPIC_STRICT, OPENAI_STRICT
+from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.ports import Provider
 from artificer.providers.chat_wire import ChatDialect
 from artificer.providers.messages_wire import MessagesDialect

@@ -1,74 +1,22 @@
-"""Deriving the schemas of the providers' strict modes, and reading back what they add.
+"""Deriving the schemas of the providers' strict modes.
 
 Strict mode lets a provider constrain the model's output by grammar, for a subset of JSON Schema.
 What the subset lacks moves into the description, for the model to read; the gate enforces the
 original schema in any case. A schema that the subset cannot express stays as it is, without
 strict mode.
-
-Sources: OpenAI, "Structured Outputs: supported schemas"; Anthropic, "Structured outputs: JSON
-Schema limitations".
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from artificer.contracts.schema_refs import ANNOTATIONS, NotInlined, inline_references
+from artificer.contracts.strict_dialect import StrictDialect
+from artificer.contracts.strict_nulls import without_nulls
+from artificer.contracts.strict_shape import Unfit, accepts_null, is_nested, required_of, types_of
 from artificer.values.base import JsonObject, JsonValue
-
-
-@dataclass(frozen=True)
-class StrictDialect:
-    """What one provider's strict mode can express.
-
-    ``keywords`` are the assertions that stay in the schema, beside the structural ones.
-    ``all_required`` demands that every property is required: optional ones become nullable.
-    ``max_optional`` bounds optional properties, ``max_tools`` strict tools, of one request.
-    """
-
-    keywords: frozenset[str]
-    formats: frozenset[str]
-    all_required: bool
-    max_depth: int
-    max_optional: int
-    max_tools: int
-
-
-_FORMATS = frozenset(
-    {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
-)
-
-OPENAI_STRICT = StrictDialect(
-    keywords=frozenset(
-        {
-            "pattern",
-            "multipleOf",
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-            "minItems",
-            "maxItems",
-        }
-    ),
-    formats=_FORMATS,
-    all_required=True,
-    max_depth=10,
-    max_optional=0,
-    max_tools=128,
-)
-
-ANTHROPIC_STRICT = StrictDialect(
-    keywords=frozenset(),
-    formats=_FORMATS | {"uri"},
-    all_required=False,
-    max_depth=10,
-    max_optional=24,
-    max_tools=20,
-)
 
 MAX_NODES = 1000
 """Subschemas and enum members of one strict schema, references written out."""
@@ -98,8 +46,6 @@ _STRUCTURE = frozenset(
 _BEYOND_REGULAR = re.compile(r"\(\?[^:]|\\[1-9bB]")
 """Look-around, back-references, flags and word boundaries: no grammar expresses them."""
 
-_SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
-
 
 @dataclass(frozen=True)
 class StrictSchema:
@@ -123,12 +69,8 @@ class StrictSchema:
         """
         if not self.fits or not self._adds_nulls:
             return value
-        pruned = _prune(value, self._inlined)
+        pruned = without_nulls(value, self._inlined)
         return pruned if isinstance(pruned, dict) else value
-
-
-class _Unfit(Exception):
-    """The schema says something that the strict subset cannot."""
 
 
 def strict(schema: JsonObject, dialect: StrictDialect) -> StrictSchema:
@@ -144,8 +86,8 @@ def strict(schema: JsonObject, dialect: StrictDialect) -> StrictSchema:
         builder = _Builder(dialect)
         derived = builder.derive(inlined, 1)
         if inlined.get("type") != "object" or builder.optional > dialect.max_optional:
-            raise _Unfit
-    except (_Unfit, NotInlined):
+            raise Unfit
+    except (Unfit, NotInlined):
         return StrictSchema(schema, False, 0, {}, False)
     return StrictSchema(derived, True, builder.optional, inlined, dialect.all_required)
 
@@ -162,12 +104,12 @@ class _Builder:
         self.optional = 0
 
     def derive(self, node: JsonObject, depth: int) -> JsonObject:
-        """Return the strict form of one subschema. Raises _Unfit."""
+        """Return the strict form of one subschema. Raises Unfit."""
         self._count(1)
         if depth > self._dialect.max_depth:
-            raise _Unfit
+            raise Unfit
         if node.keys() - _STRUCTURE - ANNOTATIONS - set(_ASSERTIONS):
-            raise _Unfit
+            raise Unfit
         derived, moved = self._assertions(node)
         if "anyOf" in node:
             derived["anyOf"] = self._branches(node, depth)
@@ -179,7 +121,7 @@ class _Builder:
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > MAX_NODES:
-            raise _Unfit
+            raise Unfit
 
     def _assertions(self, node: JsonObject) -> tuple[JsonObject, list[str]]:
         """Return the assertions that may stay, and the others as words."""
@@ -207,37 +149,37 @@ class _Builder:
 
     def _enum(self, node: JsonObject, options: JsonValue) -> JsonObject:
         if not isinstance(options, list) or not options:
-            raise _Unfit
+            raise Unfit
         if any(isinstance(option, dict | list) for option in options):
-            raise _Unfit
+            raise Unfit
         self._count(len(options))
         kinds = sorted({_kind(option) for option in options})
-        declared = _types(node)
+        declared = types_of(node)
         if declared and any(not _allows(declared, kind) for kind in kinds):
-            raise _Unfit
+            raise Unfit
         return {"type": kinds[0] if len(kinds) == 1 else [*kinds], "enum": options}
 
     def _branches(self, node: JsonObject, depth: int) -> list[JsonValue]:
         """At most one branch may hold more than scalars: added nulls must be found again."""
         branches = node["anyOf"]
         if not isinstance(branches, list) or not branches or "type" in node or "enum" in node:
-            raise _Unfit
+            raise Unfit
         inner = [branch for branch in branches if isinstance(branch, dict)]
-        if sum(_is_nested(branch) for branch in inner) > 1:
-            raise _Unfit
+        if sum(is_nested(branch) for branch in inner) > 1:
+            raise Unfit
         return [self.derive(branch, depth) for branch in inner]
 
     def _typed(self, node: JsonObject, depth: int) -> JsonObject:
-        types = _types(node)
+        types = types_of(node)
         if not types:
-            raise _Unfit
+            raise Unfit
         derived: JsonObject = {"type": types[0] if len(types) == 1 else [*types]}
         if "object" in types:
             derived |= self._object(node, depth)
         if "array" in types:
             items = node.get("items")
             if not isinstance(items, dict):
-                raise _Unfit
+                raise Unfit
             derived["items"] = self.derive(items, depth + 1)
         return derived
 
@@ -245,14 +187,14 @@ class _Builder:
         properties = node.get("properties", {})
         free_form = node.get("additionalProperties", not properties) is not False
         if free_form or not isinstance(properties, dict):
-            raise _Unfit
-        required = _required(node)
+            raise Unfit
+        required = required_of(node)
         if set(required) - properties.keys():
-            raise _Unfit
+            raise Unfit
         derived: JsonObject = {}
         for name, schema in properties.items():
             if not isinstance(schema, dict):
-                raise _Unfit
+                raise Unfit
             derived[name] = self._property(schema, name in required, depth)
         return {
             "properties": derived,
@@ -267,7 +209,7 @@ class _Builder:
         if not self._dialect.all_required:
             self.optional += 1
             return derived
-        return derived if _accepts_null(schema) else _nullable(derived)
+        return derived if accepts_null(schema) else _nullable(derived)
 
 
 def _nullable(schema: JsonObject) -> JsonObject:
@@ -275,45 +217,13 @@ def _nullable(schema: JsonObject) -> JsonObject:
     if "anyOf" in schema:
         branches = schema["anyOf"]
         return {**schema, "anyOf": [*(branches if isinstance(branches, list) else []), _NULL]}
-    types = [*_types(schema), "null"]
+    types = [*types_of(schema), "null"]
     options = schema.get("enum")
     extra = {"enum": [*options, None]} if isinstance(options, list) else {}
     return {**schema, "type": [*types], **extra}
 
 
 _NULL: JsonObject = {"type": "null"}
-
-
-def _accepts_null(schema: JsonObject) -> bool:
-    """Whether a schema, references written out, takes null."""
-    if "const" in schema:
-        return schema["const"] is None
-    options = schema.get("enum")
-    if isinstance(options, list):
-        return None in options
-    branches = schema.get("anyOf")
-    if isinstance(branches, list):
-        return any(isinstance(branch, dict) and _accepts_null(branch) for branch in branches)
-    return "null" in _types(schema)
-
-
-def _types(node: JsonObject) -> tuple[str, ...]:
-    declared = node.get("type")
-    names: Sequence[JsonValue] = declared if isinstance(declared, list) else [declared]
-    known = tuple(name for name in names if isinstance(name, str))
-    if "object" in known and "array" in known:
-        raise _Unfit
-    return known
-
-
-def _required(node: JsonObject) -> tuple[str, ...]:
-    required = node.get("required")
-    names = required if isinstance(required, list) else []
-    return tuple(name for name in names if isinstance(name, str))
-
-
-def _is_nested(node: JsonObject) -> bool:
-    return bool({"anyOf"} & node.keys()) or not set(_types(node)) <= _SCALARS
 
 
 def _kind(value: JsonValue) -> str:
@@ -331,29 +241,3 @@ def _described(description: JsonValue, moved: list[str]) -> str:
     text = description if isinstance(description, str) else ""
     rules = f"Rules: {'; '.join(moved)}." if moved else ""
     return " ".join(part for part in (text, rules) if part)
-
-
-# --- reading back -----------------------------------------------------------------------------
-
-
-def _prune(value: JsonValue, schema: JsonValue) -> JsonValue:
-    """Return the value without added nulls. ``schema`` is the original, references written out."""
-    if not isinstance(schema, dict):
-        return value
-    branches = schema.get("anyOf")
-    if isinstance(branches, list) and isinstance(value, dict | list):
-        nested = [b for b in branches if isinstance(b, dict) and _is_nested(b)]
-        return _prune(value, nested[0]) if nested else value
-    if isinstance(value, list):
-        return [_prune(item, schema.get("items")) for item in value]
-    properties = schema.get("properties")
-    if not isinstance(value, dict) or not isinstance(properties, dict):
-        return value
-    required = _required(schema)
-    kept: JsonObject = {}
-    for name, member in value.items():
-        child = properties.get(name)
-        optional = name not in required and isinstance(child, dict) and not _accepts_null(child)
-        if member is not None or not optional:
-            kept[name] = _prune(member, child)
-    return kept

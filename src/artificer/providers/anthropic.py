@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
-from artificer.contracts.strict_schema import ANTHROPIC_STRICT
+from artificer.contracts.strict_dialect import ANTHROPIC_STRICT
 from artificer.errors import MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, to_payload

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
 from artificer.providers.chat_stream import ChatStream
 from artificer.providers.dialects import ChatDialect
@@ -18,7 +18,8 @@ from artificer.providers.mapping import (
     result_text,
     wire_id,
 )
-from artificer.providers.wire_tools import WireTools
+from artificer.providers.options import options, results_first
+from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
     Message,
@@ -42,7 +43,7 @@ def to_payload(
         if message is system:
             return [{"role": "system", "content": well_formed(request.system)}]
         if message.role == "user":
-            return _user_items(message)
+            return results_first(message, _result, _said)
         return [_assistant_item(message, tools, dialect)]
 
     everything = [system, *messages] if request.system.strip() else messages
@@ -64,16 +65,10 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> Json
     }
     if dialect.include_usage:
         rest["stream_options"] = {"include_usage": True}
-    if request.temperature is not None:
-        rest["temperature"] = request.temperature
-    if request.tools:
-        rest["tools"] = [_tool(tool, tools) for tool in request.tools]
-        rest["tool_choice"] = _tool_choice(request, tools)
-    return rest
+    return rest | options(request, tools, _tool, _choice)
 
 
-def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:
-    wire = tools.wire(tool)
+def _tool(wire: WireTool) -> JsonObject:
     function: JsonObject = {
         "name": wire.name,
         "description": wire.description,
@@ -84,27 +79,22 @@ def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def _tool_choice(request: ModelRequest, tools: WireTools) -> JsonValue:
-    choice = request.tool_choice
-    if choice.mode == "tool" and choice.name is not None:
-        return {"type": "function", "function": {"name": tools.names.to_wire(choice.name)}}
-    return "required" if choice.mode == "tool" else choice.mode
+def _choice(mode: str, name: str | None) -> JsonValue:
+    if name is not None:
+        return {"type": "function", "function": {"name": name}}
+    return "required" if mode == "tool" else mode
 
 
-def _user_items(message: Message) -> list[JsonObject]:
-    """Tool results, each a message of its own right after the calls, then what the user wrote."""
-    items: list[JsonObject] = [
-        {
-            "role": "tool",
-            "tool_call_id": wire_id(block.tool_use_id),
-            "content": result_text(block),
-        }
-        for block in message.blocks
-        if isinstance(block, ToolResultBlock)
-    ]
-    if message.text.strip() or not items:
-        items.append({"role": "user", "content": filled(message.text)})
-    return items
+def _result(block: ToolResultBlock) -> JsonObject:
+    return {
+        "role": "tool",
+        "tool_call_id": wire_id(block.tool_use_id),
+        "content": result_text(block),
+    }
+
+
+def _said(text: str) -> JsonObject:
+    return {"role": "user", "content": filled(text)}
 
 
 def _assistant_item(message: Message, tools: WireTools, dialect: ChatDialect) -> JsonObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from artificer.contracts.strict_schema import StrictDialect
+from artificer.contracts.strict_dialect import StrictDialect
 from artificer.values.base import JsonObject
 
 

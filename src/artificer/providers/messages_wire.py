@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
 from artificer.providers.dialects import MessagesDialect
 from artificer.providers.mapping import (
@@ -18,7 +18,8 @@ from artificer.providers.mapping import (
     wire_id,
 )
 from artificer.providers.messages_stream import MessagesStream
-from artificer.providers.wire_tools import WireTools
+from artificer.providers.options import options
+from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
     Block,
@@ -58,16 +59,10 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> 
     }
     if request.system.strip():
         rest["system"] = well_formed(request.system)
-    if request.temperature is not None:
-        rest["temperature"] = request.temperature
-    if request.tools:
-        rest["tools"] = [_tool(tool, tools) for tool in request.tools]
-        rest["tool_choice"] = _tool_choice(request, tools)
-    return rest
+    return rest | options(request, tools, _tool, _choice)
 
 
-def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:
-    wire = tools.wire(tool)
+def _tool(wire: WireTool) -> JsonObject:
     item: JsonObject = {
         "name": wire.name,
         "description": wire.description,
@@ -78,11 +73,10 @@ def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:
     return item
 
 
-def _tool_choice(request: ModelRequest, tools: WireTools) -> JsonObject:
-    choice = request.tool_choice
-    if choice.mode == "tool" and choice.name is not None:
-        return {"type": "tool", "name": tools.names.to_wire(choice.name)}
-    return {"type": choice.mode if choice.mode in ("auto", "none") else "any"}
+def _choice(mode: str, name: str | None) -> JsonObject:
+    if name is not None:
+        return {"type": "tool", "name": name}
+    return {"type": mode if mode in ("auto", "none") else "any"}
 
 
 def _item(message: Message, tools: WireTools, tag: str) -> JsonObject:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
-from artificer.contracts.strict_schema import OPENAI_STRICT
+from artificer.contracts.strict_dialect import OPENAI_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
 from artificer.providers.sdk import OpenAISdkProvider

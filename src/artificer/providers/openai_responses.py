@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
-from artificer.contracts.strict_schema import OPENAI_STRICT
+from artificer.contracts.strict_dialect import OPENAI_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers.mapping import count_of
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream, to_payload

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
 from artificer.providers.dialects import ResponsesDialect
 from artificer.providers.mapping import (
@@ -19,8 +19,9 @@ from artificer.providers.mapping import (
     result_text,
     wire_id,
 )
+from artificer.providers.options import options, results_first
 from artificer.providers.responses_stream import ResponsesStream
-from artificer.providers.wire_tools import WireTools
+from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
     Message,
@@ -48,7 +49,7 @@ def to_payload(
 
     def to_wire(message: Message) -> list[JsonObject]:
         if message.role == "user":
-            return _user_items(message)
+            return results_first(message, _result, _said)
         return _assistant_items(message, tools, dialect.tag)
 
     return Payload(
@@ -72,17 +73,11 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) ->
         rest["include"] = ["reasoning.encrypted_content"]
     if request.system.strip():
         rest["instructions"] = well_formed(request.system)
-    if request.temperature is not None:
-        rest["temperature"] = request.temperature
-    if request.tools:
-        rest["tools"] = [_tool(tool, tools) for tool in request.tools]
-        rest["tool_choice"] = _tool_choice(request, tools)
-    return rest
+    return rest | options(request, tools, _tool, _choice)
 
 
-def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:
+def _tool(wire: WireTool) -> JsonObject:
     """``strict`` is always said: left out, the API takes it for true."""
-    wire = tools.wire(tool)
     return {
         "type": "function",
         "name": wire.name,
@@ -92,26 +87,22 @@ def _tool(tool: ToolDefinition, tools: WireTools) -> JsonObject:
     }
 
 
-def _tool_choice(request: ModelRequest, tools: WireTools) -> JsonValue:
-    choice = request.tool_choice
-    if choice.mode == "tool" and choice.name is not None:
-        return {"type": "function", "name": tools.names.to_wire(choice.name)}
-    return "required" if choice.mode == "tool" else choice.mode
+def _choice(mode: str, name: str | None) -> JsonValue:
+    if name is not None:
+        return {"type": "function", "name": name}
+    return "required" if mode == "tool" else mode
 
 
-def _user_items(message: Message) -> list[JsonObject]:
-    items: list[JsonObject] = [
-        {
-            "type": "function_call_output",
-            "call_id": wire_id(block.tool_use_id),
-            "output": result_text(block),
-        }
-        for block in message.blocks
-        if isinstance(block, ToolResultBlock)
-    ]
-    if message.text.strip() or not items:
-        items.append(_message("user", "input_text", message.text))
-    return items
+def _result(block: ToolResultBlock) -> JsonObject:
+    return {
+        "type": "function_call_output",
+        "call_id": wire_id(block.tool_use_id),
+        "output": result_text(block),
+    }
+
+
+def _said(text: str) -> JsonObject:
+    return _message("user", "input_text", text)
 
 
 def _assistant_items(message: Message, tools: WireTools, tag: str) -> list[JsonObject]:

@@ -9,7 +9,8 @@ from functools import cached_property
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.names import SafeNames
-from artificer.contracts.strict_schema import StrictDialect, StrictSchema, strict
+from artificer.contracts.strict_dialect import StrictDialect
+from artificer.contracts.strict_schema import StrictSchema, strict
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.strict_json import parse_object

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 
 from artificer.contracts.browser.envelope import BrowserEnvelope, BrowserOutcome
 from artificer.contracts.browser.model import browser_definitions
-from artificer.contracts.command.envelope import MAX_EVIDENCE
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.contracts.keys.browser import Action, BrowserKeys
 from artificer.contracts.keys.manifest import ToolKeys
 from artificer.contracts.manifest.model import Manifest

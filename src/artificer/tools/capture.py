@@ -10,7 +10,7 @@ from io import FileIO
 from pathlib import Path
 from types import TracebackType
 
-from artificer.contracts.command.envelope import Stream
+from artificer.contracts.evidence import Stream
 
 HEAD_BYTES = 1024 * 1024
 """Bytes kept in memory from the beginning of a stream."""

@@ -16,9 +16,9 @@ from artificer.contracts.arguments.bind import Bound
 from artificer.contracts.arguments.types import text_of
 from artificer.contracts.command.argv import begins_option
 from artificer.contracts.command.envelope import Envelope, bare_content_of, content_of
-from artificer.contracts.command.output import Parsed
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import Parsed
 from artificer.contracts.keys.manifest import PLACES
 from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artificer.contracts.command.envelope import EnvelopeStatus
-from artificer.contracts.command.output import Parsed, checked, parse_output
+from artificer.contracts.command.output import checked, parse_output
 from artificer.contracts.command.output_formats import read_json
+from artificer.contracts.evidence import Parsed
 from artificer.contracts.manifest.model import Manifest
 from artificer.ports import BlobStore
 from artificer.tools.capture import HEAD_BYTES, Capture

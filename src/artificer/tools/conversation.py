@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from artificer.contracts.command.envelope import MAX_EVIDENCE, Stream
+from artificer.contracts.evidence import MAX_EVIDENCE, Stream
 from artificer.contracts.keys.manifest import ToolKeys
 from artificer.contracts.keys.session import SessionKeys
 from artificer.contracts.session.envelope import SessionEnvelope, SessionOutcome

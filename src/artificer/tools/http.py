@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from artificer.contracts.command.envelope import MAX_EVIDENCE, Stream
-from artificer.contracts.command.output import Parsed, parse_output
+from artificer.contracts.command.output import parse_output
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import MAX_EVIDENCE, Parsed, Stream
 from artificer.contracts.http.envelope import (
     HttpEnvelope,
     HttpOutcome,

@@ -15,9 +15,9 @@ from pydantic import JsonValue, ValidationError
 
 from artificer.contracts.arguments.bind import bind
 from artificer.contracts.arguments.types import Argument
-from artificer.contracts.command.envelope import Stream
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import Stream
 from artificer.contracts.mcp.envelope import McpEnvelope, McpOutcome, mcp_content
 from artificer.contracts.mcp.tools import Contract, RemoteFacts, RemoteTool, adopt
 from artificer.contracts.schema import compile_schema

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.contracts.command.envelope import Stream
+from artificer.contracts.evidence import Stream
 from artificer.contracts.keys.manifest import LimitKeys
 from artificer.tools.capture import Capture
 from artificer.tools.pipes import PipeReader

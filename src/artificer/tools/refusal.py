@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from artificer.ports import Receipt
-from artificer.values.base import JsonValue, Problem
-from artificer.values.canon import canonical
+from artificer.values.base import Problem
+from artificer.values.refusal import not_ok
 
 
 def refuse(tool: str, problems: Sequence[Problem]) -> Receipt:
     """An ``invalid`` receipt, in the form in which the gate tells the same."""
-    listed: list[JsonValue] = [p.model_dump(mode="json", exclude_none=True) for p in problems]
-    answer = {
-        "ok": False,
-        "status": "invalid",
-        "detail": f"{tool}: Not run. Correct all of these problems and call again.",
-        "problems": listed,
-    }
-    return Receipt(status="invalid", content=canonical(answer).decode())
+    detail = f"{tool}: Not run. Correct all of these problems and call again."
+    return Receipt(status="invalid", content=not_ok("invalid", detail, problems))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from artificer.contracts.command.envelope import MAX_CONTENT, MAX_EVIDENCE
+from artificer.contracts.evidence import MAX_EVIDENCE, compact, evidence_text, fitted
 from artificer.values.base import Digest, Text, Value
-from artificer.values.canon import canonical
 from artificer.values.text import clip, head_and_tail
 
 BrowserOutcome = Literal["success", "error", "timeout"]
@@ -39,8 +37,7 @@ class BrowserEnvelope(Value):
     def to_text(self) -> str:
         """The evidence of a receipt: canonical JSON, its results shortened."""
         results = None if self.results is None else head_and_tail(self.results, MAX_EVIDENCE)
-        shortened = self.model_copy(update={"results": results})
-        return canonical(shortened.model_dump(mode="json")).decode()
+        return evidence_text(self, results=results)
 
     def to_content(self) -> str:
         """What a model reads: JSON with what matters, at most MAX_CONTENT characters."""
@@ -56,11 +53,6 @@ class BrowserEnvelope(Value):
             "blob": self.blob,
         }
         facts |= {key: value for key, value in optional.items() if value}
-        kept = MAX_CONTENT
-        while True:
-            if self.results is not None:
-                facts["results"] = head_and_tail(self.results, kept)
-            text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
-            if len(text) <= MAX_CONTENT:
-                return text.encode("utf-8", "replace").decode()
-            kept = kept * 3 // 4  # escapes make JSON longer than its text
+        if self.results is None:
+            return compact(facts)
+        return fitted(facts, "results", self.results)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pydantic import JsonValue
 
 from artificer.contracts.command.output_formats import READERS
+from artificer.contracts.evidence import Parsed
 from artificer.contracts.keys.manifest import OutputKeys
 from artificer.contracts.schema import compile_schema
 from artificer.values.text import clip
-
-
-@dataclass(frozen=True)
-class Parsed:
-    """What a text says, or why it cannot be read (``fault``)."""
-
-    results: JsonValue = None
-    fault: str | None = None
 
 
 def parse_output(rule: OutputKeys, text: str, *, complete: bool) -> Parsed | None:

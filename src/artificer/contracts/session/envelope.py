@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
-from artificer.contracts.command.envelope import MAX_CONTENT, MAX_EVIDENCE, Stream
+from artificer.contracts.evidence import Stream, evidence_text, fitted
 from artificer.values.base import Digest, Text, Value
-from artificer.values.canon import canonical
 from artificer.values.text import head_and_tail
 
 SessionOutcome = Literal["success", "error", "timeout"]
@@ -42,14 +40,7 @@ class SessionEnvelope(Value):
 
     def to_text(self) -> str:
         """The evidence of a receipt: canonical JSON, its output shortened."""
-        output = self.output.model_copy(
-            update={
-                "text": head_and_tail(self.output.text, MAX_EVIDENCE),
-                "truncated": self.output.is_shortened,
-            }
-        )
-        shortened = self.model_copy(update={"output": output})
-        return canonical(shortened.model_dump(mode="json")).decode()
+        return evidence_text(self, output=self.output.shortened())
 
     def to_content(self) -> str:
         """What a model reads: JSON with what matters, at most MAX_CONTENT characters."""
@@ -60,10 +51,4 @@ class SessionEnvelope(Value):
             facts["started"] = True
         if self.before:
             facts["before"] = head_and_tail(self.before, MAX_BEFORE)
-        kept = MAX_CONTENT
-        while True:
-            facts["output"] = head_and_tail(self.output.text, kept)
-            text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
-            if len(text) <= MAX_CONTENT:
-                return text.encode("utf-8", "replace").decode()
-            kept = kept * 3 // 4  # escapes make JSON longer than its text
+        return fitted(facts, "output", self.output.text)

@@ -1,0 +1,114 @@
+"""What all envelopes share: how much of an output is kept, and what of it a model is given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue
+
+from artificer.values.base import JsonObject, Value
+from artificer.values.canon import canonical_typed
+from artificer.values.text import head_and_tail
+
+MAX_CONTENT = 32_000
+"""Characters of an outcome that a model is given."""
+
+MAX_EVIDENCE = 16_000
+"""Characters of each stream that an envelope holds."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a text says, or why it cannot be read (``fault``)."""
+
+    results: JsonValue = None
+    fault: str | None = None
+
+
+class Stream(Value):
+    """What came out of one stream: ``text`` is its head and tail, ``size`` all of its bytes."""
+
+    text: str = ""
+    size: int = 0
+    truncated: bool = False
+
+    @property
+    def is_shortened(self) -> bool:
+        """Whether an envelope holds less than all of it."""
+        return self.truncated or len(self.text) > MAX_EVIDENCE
+
+    def shortened(self) -> JsonObject:
+        """As much of it as an envelope holds, as its evidence says it."""
+        text = head_and_tail(self.text, MAX_EVIDENCE)
+        return {"text": text, "size": self.size, "truncated": self.is_shortened}
+
+
+def evidence_text(envelope: Value, **shortened: JsonValue) -> str:
+    """The evidence of a receipt: canonical JSON, with these members in the place of its own."""
+    return canonical_typed({**envelope.model_dump(mode="json"), **shortened}).decode()
+
+
+def fitted(facts: Mapping[str, Any], key: str, text: str) -> str:
+    """What a model reads: the facts, and the head and tail of a text, in MAX_CONTENT characters."""
+    kept = MAX_CONTENT
+    while True:
+        content = compact({**facts, key: head_and_tail(text, kept)})
+        if len(content) <= MAX_CONTENT:
+            return content
+        kept = kept * 3 // 4  # escapes make JSON longer than its text
+
+
+def with_results(facts: Mapping[str, Any], parsed: Parsed | None, key: str, text: str) -> str:
+    """What a model reads: results, where there are some that fit, else the text they are from."""
+    if parsed is not None and parsed.fault is None:
+        content = compact({**facts, "results": parsed.results})
+        if len(content) <= MAX_CONTENT:
+            return content
+    return fitted(facts, key, text)
+
+
+def bare(parsed: Parsed | None, text: str) -> str:
+    """What a model reads of a success where the manifest wants no envelope."""
+    whole = text if parsed is None else compact(parsed.results)
+    return head_and_tail(whole, MAX_CONTENT - 100)
+
+
+def answer_schema(
+    statuses: Sequence[str],
+    code: str,
+    results: JsonObject | None,
+    *,
+    plain: bool,
+    **more: JsonObject,
+) -> JsonObject:
+    """The JSON Schema of what a model reads, in every status.
+
+    ``code`` names the status of the program's or the server's own. ``results`` is the manifest's
+    schema of them, ``plain`` whether the output is plain text. Results that are too long give way
+    to that text, so neither is always there.
+    """
+    properties: JsonObject = {
+        "status": {"type": "string", "enum": [*statuses]},
+        code: {"type": ["integer", "null"]},
+        "fault": {"type": "string"},
+        **more,
+    }
+    if not plain:
+        properties["results"] = results or {}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["status", code],
+        "additionalProperties": False,
+    }
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def compact(value: Any) -> str:
+    """JSON for reading. Not canonical: results may hold integers beyond 2**53, undigested."""
+    return _ENCODER.encode(value).encode("utf-8", "replace").decode()
