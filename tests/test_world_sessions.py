@@ -131,6 +131,31 @@ async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(fol
     assert results[1] == "ambiguous", "nobody knows how far the interrupted call came"
 
 
+@pytest.mark.req("session-resumed-limits")
+async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: Path) -> None:
+    limited = MANIFEST.replace("[session]", "[session]\nmax_interactions = 3")
+    (folder / "py.clad.toml").write_text(limited)
+    async with World.in_memory() as world:
+        endless = ScriptedProvider(
+            [
+                reply(call("py.run", command="# no"), call("py.run", command="1")),
+                reply(call("py.run", command="import time; time.sleep(60)")),
+            ]
+        )
+        task = asyncio.create_task(world.run("go", model=endless, tools=[folder], run_id="the-run"))
+        await _first_answer(world)
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        calls = [reply(call("py.run", command=str(n))) for n in range(3)]
+        await world.resume("the-run", model=ScriptedProvider([*calls, say("done")]))
+        lost, last, over = said(await world.get("the-run"))[-3:]
+    assert "the session is lost" in lost["fault"]
+    assert (last["started"], last["output"]) == (True, "1")
+    assert "used all 3 interactions" in over["fault"]
+
+
 async def _first_answer(world: World) -> None:
     for _ in range(1_000):
         runs = await world.runs()

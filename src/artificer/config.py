@@ -110,6 +110,16 @@ class TelemetryConfig(_Section):
     content: bool | None = None
 
 
+class BrowserConfig(_Section):
+    """``[browser]``: ``live`` is where a browser of yours listens (``--remote-debugging-port``).
+
+    With it, manifests may ask for a page in that browser, logged in as you are at the hosts of
+    their scope.
+    """
+
+    live: str = Field(default="", pattern=r"^(http://(127\.0\.0\.1|localhost|\[::1\]):\d{1,5}/?)?$")
+
+
 class _Policies(_Section):
     policy: PolicyKeys = PolicyKeys()
 
@@ -129,6 +139,7 @@ class Config(_Section):
     providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
     mcp: McpConfig = McpConfig()
+    browser: BrowserConfig = BrowserConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     sandbox: SandboxConfig = SandboxConfig()
     host: Host | None = None

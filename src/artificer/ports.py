@@ -6,7 +6,7 @@ that all of them pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
@@ -176,10 +176,12 @@ class Probing(Protocol):
 class Lasting(Protocol):
     """An executor whose calls share something that lives as long as a run is driven: a program."""
 
-    def recall(self, run: str, tools: frozenset[str]) -> None:
-        """Say which tools the run has used in another process, before it is taken up in this one.
+    def recall(self, run: str, calls: Mapping[str, int]) -> None:
+        """Say how often the run has called which tools in another process, before it is taken up
+        in this one.
 
-        What they shared is gone; the next call of one of them has to say so.
+        What they shared is gone, and the next call of one of them has to say so. Limits of number
+        go on where they were.
         """
 
     async def release(self, run: str) -> None:

@@ -261,7 +261,7 @@ def _manifests(
         from artificer.tools.browser import BrowserExecutor
 
         browsers = [tool.manifest for tool in by_backend["browser"]]
-        executors.append(BrowserExecutor(browsers, blobs=storage.blobs))
+        executors.append(BrowserExecutor(browsers, blobs=storage.blobs, live=config.browser.live))
     if by_backend["mcp"]:
         servers = servers or build_servers(config, storage)
         executors += servers.wanted([tool.manifest for tool in by_backend["mcp"]])

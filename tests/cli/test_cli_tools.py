@@ -58,6 +58,15 @@ def write(shell: Shell, text: str = ECHO) -> None:
     (shell.cwd / "tools" / "echo.clad.toml").write_text(text, encoding="utf-8")
 
 
+async def test_the_commands_of_a_session_are_listed_shown_and_called(shell: Shell) -> None:
+    examples = ("tools", "run", EXAMPLES, "python.run")
+    listed = await shell.run("tools", "list", EXAMPLES)
+    assert "python.run" in listed.out
+    assert '"command"' in (await shell.run("tools", "show", EXAMPLES, "python.run")).out
+    said = await shell.run(*examples, "--args", '{"command": "1 + 1"}', "--yes", "--content")
+    assert json.loads(said.out)["output"] == "2"
+
+
 async def test_check_tells_faults_and_warnings(shell: Shell) -> None:
     good = await shell.run("tools", "check", EXAMPLES)
     assert (good.code, good.err) == (Exit.OK, "")

@@ -55,22 +55,6 @@ def test_what_is_not_toml_says_where() -> None:
     assert "not valid TOML" in faults_of("a = " + "[" * 100_000)[0]
 
 
-@pytest.mark.req("manifest-later")
-@pytest.mark.parametrize(
-    ("section", "key"),
-    [
-        ("[session.events]\nenabled = true", "session.events"),
-        ("[browser.state]\nfields = []", "browser.state"),
-    ],
-)
-def test_what_this_release_does_not_read_is_refused_and_never_ignored(
-    section: str, key: str
-) -> None:
-    command = "" if section.startswith("[command") else '[command]\nexec = ["true"]\n'
-    told = faults_of(f"{TOOL}{command}{section}\n")
-    assert any(f" {key}: is part of the format, but not supported" in line for line in told)
-
-
 @pytest.mark.req("manifest-approval")
 def test_an_approval_that_the_manifest_demands_no_rule_waives() -> None:
     text = f'{TOOL}human_approval = true\n[command]\nexec = ["true"]\n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from artificer.contracts.browser.model import browser_commands
 from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.errors import ManifestError
 
@@ -91,3 +92,68 @@ def test_what_is_unsafe_or_means_nothing_stays_refused(rest: str) -> None:
     head = HEAD if not rest.startswith("name") else '[tool]\nversion = "1"\n'
     with pytest.raises(ManifestError):
         parse_manifest(f"{head}{rest}", "t", compat=True)
+
+
+SESSION = """
+[tool]
+name = "db"
+mode = "session"
+description = "A database."
+[tool.evidence]
+output_dir = "{evidence_dir}/{session_id}-db"
+[session]
+startup_command = "sqlite3 :memory:"
+[session.commands.read]
+pattern = "^SELECT .+$"
+args.table = { type = "string" }
+[output.schema]
+type = "object"
+[output.schema.properties.session_state]
+type = "string"
+"""
+
+BROWSER = """
+[tool]
+name = "web"
+mode = "browser"
+description = "The web."
+[browser]
+engine = "cdp-direct"
+connect = "live"
+[browser.defaults]
+extract_mode = "text"
+[browser.scope]
+allowed_domains = ["*.example.com"]
+blocked_domains = ["admin.*"]
+[browser.commands.navigate]
+args.url = { type = "url", schemes = ["https"], scope_check = true }
+[browser.commands.click]
+args.selector = { type = "string" }
+args.button = { type = "string" }
+[output.schema]
+type = "object"
+"""
+
+
+def test_a_session_of_the_reference_is_read() -> None:
+    manifest = lenient(SESSION)
+    assert manifest.session and manifest.session.ready_pattern == ""
+    assert manifest.session.commands["read"].args == {}
+    told = " ".join(manifest.warnings)
+    for words in ("output: means nothing", "without a template", "taken to be 'read'"):
+        assert words in told
+
+
+def test_a_browser_of_the_reference_is_read() -> None:
+    manifest = lenient(BROWSER)
+    assert manifest.browser and manifest.browser.mode == "text"
+    commands = browser_commands(manifest.tool, manifest.browser)
+    names = [[a.name for a in command.arguments] for command in commands]
+    assert names == [["url"], ["selector"]]
+    assert "args.button: is no argument of this action" in " ".join(manifest.warnings)
+
+
+@pytest.mark.parametrize("section", ['[session]\nstartup_command = "cat"\n', "[browser]\n"])
+def test_a_section_that_offers_nothing_is_read(section: str) -> None:
+    manifest = lenient(f'[tool]\nname = "t"\n{section}')
+    assert "there is nothing that a model could call" in " ".join(manifest.warnings)

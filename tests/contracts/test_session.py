@@ -92,7 +92,17 @@ required = true
             'type = "integr"\nrequired = true\n',
             "did you mean 'integer'?",
         ),
-        (SESSION + COMMAND + "[session.events]\nenabled = true\n", "not supported"),
+        (SESSION + COMMAND + '[session.events]\nevent_types = ["noise"]\n', "session.events"),
+        (
+            SESSION + COMMAND + '[session.child_detection]\npattern = "("\nmanifest = "c"\n',
+            "session.child_detection.pattern: is not a regular",
+        ),
+        (
+            SESSION.replace("> $", "")
+            + COMMAND
+            + '[session.child_detection]\npattern = "x"\nmanifest = "c"\n',
+            "nothing tells its prompt",
+        ),
         (SESSION + COMMAND.replace("run", "r" * 49), "session.commands"),
     ],
 )

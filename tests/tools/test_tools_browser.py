@@ -3,64 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
-import json
-import shutil
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 
 import pytest
+from browser_support import HEAD, SCOPE, Web, needs_browser
 from http_support import Seen, answer, serving
 
 from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
-from artificer.ports import Call, Receipt
-from artificer.store.memory import MemoryStore
-from artificer.tools.browser import BrowserExecutor
-from artificer.tools.browser_page import PROGRAMS
-
-HERE = any(map(shutil.which, PROGRAMS)) and importlib.util.find_spec("playwright")
-needs_browser = pytest.mark.skipif(
-    not HERE, reason="apt install chromium; pip install 'artificer[browser]'"
-)
-
-HEAD = '[tool]\nname = "web"\nversion = "1"\ndescription = "The web."\ntimeout_seconds = 8\n'
-COMMANDS = "".join(
-    f"[browser.commands.{action}]\n"
-    for action in ("navigate", "click", "type", "submit", "extract", "screenshot", "script")
-)
-SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1"]\n'
-
-
-class Web:
-    """A browser's tools, called by the names of its actions."""
-
-    def __init__(self, browser: str = "", scope: str = SCOPE, head: str = HEAD) -> None:
-        browser = "startup_timeout_seconds = 60\n" + browser
-        text = f"{head}[browser]\n{browser}\n{scope}{COMMANDS}"
-        self.blobs = MemoryStore()
-        self.executor = BrowserExecutor([parse_manifest(text, "w.clad.toml")], blobs=self.blobs)
-        self.tools = {tool.name: tool for tool in self.executor.tools}
-
-    async def call(self, action: str, **arguments: Any) -> Receipt:
-        """Perform an action that its schema allows."""
-        tool = self.tools[f"web.{action}"]
-        assert not compile_schema(tool.input_schema).problems(arguments)
-        return await self.executor.execute(Call("r", "c", tool, arguments, "k"))
-
-    async def do(self, action: str, **arguments: Any) -> dict[str, Any]:
-        """What a model reads of an action."""
-        read: dict[str, Any] = json.loads((await self.call(action, **arguments)).content)
-        return read
-
-    async def __aenter__(self) -> Web:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.executor.release("r")
-
 
 PAGE = """<!doctype html><title>Shop</title><h1>Hello</h1>
 <a id=on href="/next">On</a>
@@ -101,11 +53,13 @@ async def test_a_page_is_read_filled_in_and_sent() -> None:
             assert 'heading "Hello"' in tree and 'button "Send"' in tree
             assert "Hello" in (await web.do("extract", mode="text", selector="h1"))["results"]
             assert "<h1>" in (await web.do("extract", mode="html"))["results"]
-            assert (await web.do("script", code="window.sum"))["results"] == "2"
+            assert (await web.do("execute_js", expression="window.sum"))["results"] == "2"
             picture = (await web.do("screenshot"))["blob"]
             assert web.blobs.get(picture).startswith(b"\x89PNG")
-            assert (await web.do("type", selector="[name=who]", text="Ada"))["status"] == "success"
-            sent = await web.do("submit", selector="role=button[name='Send']")
+            assert (await web.do("type_text", selector="[name=who]", text="Ada"))[
+                "status"
+            ] == "success"
+            sent = await web.do("submit_form", selector="role=button[name='Send']")
             assert sent["url"].endswith("/sent")
             assert [s.body for s in server.seen if s.method == "POST"] == [b"who=Ada"]
             await web.do("navigate", url=server.url + "/")
@@ -124,11 +78,12 @@ async def test_nothing_out_of_scope_is_reached_by_any_way() -> None:
             assert away["refused"] == {"localhost": "is not an allowed domain"}
             await web.do("navigate", url=server.url + "/parts")
             fetched = f"fetch('{outside}/secret', {{mode: 'no-cors'}}).catch(e => 0)"
-            await web.do("script", code=f"{fetched}.then(() => 1)")
+            await web.do("execute_js", expression=f"{fetched}.then(() => 1)")
             await web.do(
-                "script", code=f"void (new WebSocket('{outside}/secret'.replace('http', 'ws')))"
+                "execute_js",
+                expression=f"void (new WebSocket('{outside}/secret'.replace('http', 'ws')))",
             )
-            await web.do("script", code=f"void (location = '{outside}/secret')")
+            await web.do("execute_js", expression=f"void (location = '{outside}/secret')")
             await asyncio.sleep(0.3)
             refused = (await web.do("extract")).get("refused", {})
         hosts = {seen.headers["Host"].partition(":")[0] for seen in server.seen}
@@ -155,7 +110,7 @@ async def test_a_form_is_sent_by_no_other_action() -> None:
         async with Web() as web:
             await web.do("navigate", url=server.url + "/")
             clicked = await web.do("click", selector="button")
-            assert clicked["status"] == "error" and "use submit" in clicked["fault"]
+            assert clicked["status"] == "error" and "use submit_form" in clicked["fault"]
             await web.do("navigate", url=server.url + "/sneak")
             await web.do("click", selector="a")
             await asyncio.sleep(0.3)
@@ -171,7 +126,7 @@ async def test_what_takes_too_long_ends_with_the_browser_and_is_told_once() -> N
     with serving(site) as server:
         async with Web("max_interactions = 5", head=head) as web:
             await web.do("navigate", url=server.url + "/")
-            missing = await web.do("script", code="while (true) {}")
+            missing = await web.do("execute_js", expression="while (true) {}")
             assert missing["status"] == "timeout"
             assert "the browser is lost" in (await web.do("extract"))["fault"]
             assert (await web.do("navigate", url=server.url + "/"))["started"] is True
@@ -187,7 +142,7 @@ async def test_a_browser_ends_with_its_run() -> None:
     with serving(site) as server:
         async with Web() as web:
             await web.do("navigate", url=server.url + "/")
-            web.executor.recall("other", frozenset({"web.extract"}))
+            web.executor.recall("other", {"web.extract": 1})
             before = _chromiums()
         for _ in range(200):
             if not before & _chromiums():
@@ -218,7 +173,7 @@ def _chromiums() -> set[int]:
 def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for() -> None:
     tools = Web().tools
     asked = {name for name, tool in tools.items() if tool.human_approval}
-    assert asked == {"web.submit", "web.script"}
+    assert asked == {"web.submit_form", "web.execute_js"}
     assert {tool.backend for tool in tools.values()} == {"browser"}
     navigate = compile_schema(tools["web.navigate"].input_schema)
     assert navigate.problems({"url": "file:///etc/passwd"})
@@ -231,17 +186,34 @@ def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for()
     [
         ("[browser]\n" + SCOPE, "browser.commands: is missing"),
         ("[browser]\n" + SCOPE + "[browser.commands.fly]\n", "browser.commands.fly"),
-        ("[browser]\n[browser.commands.click]\n", "nothing could be reached"),
-        (
-            '[browser]\nconnect = "live"\n' + SCOPE + "[browser.commands.click]\n",
-            "browser.connect",
-        ),
+        ("[browser]\n[browser.commands.click]\n", "nothing can be reached"),
         (
             "[browser]\n[browser.commands.click]\n"
             '[browser.scope]\nallowed_domains = ["http://x/"]\n',
             "is no domain",
         ),
-        ("[browser]\n" + SCOPE + "[browser.commands.click]\n[browser.state]\n", "not supported"),
+        (
+            "[browser]\n" + SCOPE + '[browser.commands.click]\nargs.x = { type = "string" }\n',
+            "args.x: is no argument of this action; it has: selector",
+        ),
+        (
+            "[browser]\n" + SCOPE + '[browser.commands.click.args]\nselector = { type = "port" }\n',
+            "args.selector.type: must be a type whose values are: string",
+        ),
+        (
+            "[browser]\n" + SCOPE + '[browser.commands.click]\n[browser.state]\nfields = ["x"]\n',
+            "browser.state.fields",
+        ),
+        (
+            '[browser]\nextract_mode = "text"\n' + SCOPE + "[browser.commands.click]\n"
+            '[browser.defaults]\nextract_mode = "html"\n',
+            "is said twice",
+        ),
+        ("[browser]\n" + SCOPE + "[browser.commands.login]\n", "no auth_flows to log in with"),
+        (
+            '[browser]\n[browser.scope]\nallowed_domains = ["admin.*"]\n[browser.commands.click]\n',
+            "'admin.*' is no domain",
+        ),
     ],
 )
 def test_a_browser_that_could_not_be_used_as_written_is_refused(text: str, fault: str) -> None:

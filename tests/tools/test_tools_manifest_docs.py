@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
+from artificer.contracts.keys.browser import (
+    STATE_FIELDS,
+    Action,
+    AuthFlowKeys,
+    BrowserCommandKeys,
+    BrowserDefaultKeys,
+    BrowserKeys,
+    BrowserScopeKeys,
+    BrowserStateKeys,
+)
 from artificer.contracts.keys.manifest import (
     PLACES,
     CommandKeys,
@@ -15,6 +26,14 @@ from artificer.contracts.keys.manifest import (
     LimitKeys,
     OutputKeys,
     ToolKeys,
+)
+from artificer.contracts.keys.session import (
+    EVENT_TYPES,
+    ChildKeys,
+    EventKeys,
+    InteractionKeys,
+    SessionCommandKeys,
+    SessionKeys,
 )
 
 pytestmark = pytest.mark.req("manifest-docs")
@@ -24,9 +43,14 @@ TEXT = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
 
 
 def test_every_key_and_type_is_told() -> None:
-    models = (ToolKeys, LimitKeys, Argument, CommandKeys, OutputKeys, ExampleKeys)
+    models = (
+        *(ToolKeys, LimitKeys, Argument, CommandKeys, OutputKeys, ExampleKeys),
+        *(SessionKeys, InteractionKeys, SessionCommandKeys, ChildKeys, EventKeys),
+        *(BrowserKeys, BrowserScopeKeys, BrowserCommandKeys, BrowserDefaultKeys),
+        *(BrowserStateKeys, AuthFlowKeys),
+    )
     names = {field.alias or name for m in models for name, field in m.model_fields.items()}
-    for name in {*names, *ARGUMENT_TYPES, *PLACES}:
+    for name in {*names, *ARGUMENT_TYPES, *PLACES, *EVENT_TYPES, *STATE_FIELDS, *get_args(Action)}:
         assert re.search(rf"\b{name}\b", TEXT), name
 
 

@@ -80,7 +80,7 @@ def list_tools(settings: Settings, folder: Path, as_json: bool) -> int:
     Example:
       artificer tools list examples/tools
     """
-    definitions = [tool.definition for tool in load(settings, folder)]
+    definitions = [d for tool in load(settings, folder) for d in tool.manifest.definitions]
     if as_json:
         out_json([definition.model_dump(mode="json") for definition in definitions])
         return Exit.OK
@@ -101,8 +101,8 @@ def show(settings: Settings, folder: Path, tool: str) -> int:
     Example:
       artificer tools show examples/tools git_log
     """
-    found = find(load(settings, folder), tool)
-    definition, manifest = found.definition, found.manifest
+    found, definition = find(load(settings, folder), tool)
+    manifest = found.manifest
     out(f"{definition.name} {manifest.tool.version}", "strong")
     out(definition.description)
     out(f"file      {found.file}")
@@ -114,6 +114,8 @@ def show(settings: Settings, folder: Path, tool: str) -> int:
         kind = f"list of {argument.type}" if argument.list else argument.type
         need = "required" if argument.required else f"default {argument.default!r}"
         out(f"  {argument.name}: {kind}, {need}. {argument.description}")
+    if definition != manifest.definition:
+        out_json(definition.input_schema)
     return Exit.OK
 
 

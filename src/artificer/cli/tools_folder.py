@@ -9,6 +9,7 @@ from artificer.cli.drive import configuration
 from artificer.cli.settings import Settings
 
 if TYPE_CHECKING:
+    from artificer.contracts.definition import ToolDefinition
     from artificer.tools.command import CommandTool
 
 
@@ -20,12 +21,13 @@ def load(settings: Settings, folder: Path) -> tuple[CommandTool, ...]:
     return load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
 
 
-def find(tools: tuple[CommandTool, ...], name: str) -> CommandTool:
-    """The tool of that name. Raises NotFoundError."""
+def find(tools: tuple[CommandTool, ...], name: str) -> tuple[CommandTool, ToolDefinition]:
+    """The tool of that name, and its file's. Raises NotFoundError."""
     from artificer.errors import NotFoundError
 
-    for tool in tools:
-        if tool.definition.name == name:
-            return tool
-    known = ", ".join(tool.definition.name for tool in tools) or "none"
+    offered = [(tool, definition) for tool in tools for definition in tool.manifest.definitions]
+    for tool, definition in offered:
+        if definition.name == name:
+            return tool, definition
+    known = ", ".join(definition.name for _, definition in offered) or "none"
     raise NotFoundError(f"There is no tool {name!r}.", hint=f"The tools are: {known}.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from artificer.config import Config
     from artificer.contracts.http.request import BuiltRequest
     from artificer.core.gate import Verdict
-    from artificer.ports import Call, Receipt
+    from artificer.ports import Call, Executor, Receipt
     from artificer.wiring import ToolBox
 
 
@@ -64,9 +64,20 @@ def run(
     call = call_of(box, tool, verdict.arguments)
     if dry_run:
         return _show_plan(box, call)
-    receipt = drive(lambda: box.executors[tool].execute(call))
+    receipt = drive(lambda: perform(box.executors[tool], call))
     _print(receipt, content=content)
     return Exit.OK if receipt.status == "ok" else Exit.WRONG
+
+
+async def perform(executor: Executor, call: Call) -> Receipt:
+    """Perform a call that is a run of its own: what it started ends with it."""
+    from artificer.ports import Lasting
+
+    try:
+        return await executor.execute(call)
+    finally:
+        if isinstance(executor, Lasting):
+            await executor.release(call.run)
 
 
 def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Verdict:

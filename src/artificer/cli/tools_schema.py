@@ -14,6 +14,7 @@ from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.tools_folder import find, load
 
 if TYPE_CHECKING:
+    from artificer.contracts.definition import ToolDefinition
     from artificer.tools.command import CommandTool
 
 PROVIDERS = ("anthropic", "openai")
@@ -52,14 +53,14 @@ def schema(
         return _print_strict(settings, folder, tool, strict)
     if tool is None or strict is not None:
         raise click.UsageError("Name a TOOL, or a provider with --strict; --mcp goes alone.")
-    found = find(load(settings, folder), tool)
-    out_json(_mcp_form(found) if mcp else found.manifest.input_schema)
+    found, definition = find(load(settings, folder), tool)
+    out_json(_mcp_form(found, definition) if mcp else definition.input_schema)
     return Exit.OK
 
 
 def _print_strict(settings: Settings, folder: Path, tool: str | None, provider: str) -> int:
     """Print what a request to the provider would hold, of these tools alone."""
-    from artificer.contracts.strict_schema import ANTHROPIC_STRICT, OPENAI_STRICT
+    from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
     from artificer.providers.wire_tools import WireTools
     from artificer.wiring import build_tools, memory_storage
 
@@ -78,8 +79,7 @@ def _print_strict(settings: Settings, folder: Path, tool: str | None, provider: 
     return Exit.OK
 
 
-def _mcp_form(tool: CommandTool) -> dict[str, object]:
-    definition = tool.definition
+def _mcp_form(tool: CommandTool, definition: ToolDefinition) -> dict[str, object]:
     form: dict[str, object] = {
         "name": definition.name,
         "description": definition.description,

@@ -11,7 +11,7 @@ from artificer.cli.console import note, out
 from artificer.cli.drive import configuration, drive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
-from artificer.cli.tools_run import call_of, judge_by_hand
+from artificer.cli.tools_run import call_of, judge_by_hand, perform
 
 if TYPE_CHECKING:
     from artificer.config import Config
@@ -65,7 +65,7 @@ def _fault(box: ToolBox, config: Config, name: str, example: ExampleKeys) -> str
         plan = executor.plan(call)
         built = " ".join(plan.argv) or "; ".join(p.message for p in plan.problems)
         return None if plan.argv == example.argv else f"the command is {built}"
-    receipt = drive(lambda: executor.execute(call))
+    receipt = drive(lambda: perform(executor, call))
     if receipt.status != _STATUS.get(example.status, example.status):
         return f"is {receipt.status}, not {example.status}"
     return None if example.contains in receipt.content else f"does not hold {example.contains!r}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, JsonValue
 
@@ -20,6 +20,9 @@ idempotency key; ``once`` may not, and is ``ambiguous``.
 """
 
 Risk = Literal["info", "low", "medium", "high", "critical"]
+RISKS: tuple[Risk, ...] = get_args(Risk)
+"""From the least to the greatest."""
+
 Trust = Literal["trusted", "untrusted"]
 """Whether what a tool returns may be taken for what its author meant it to return."""
 

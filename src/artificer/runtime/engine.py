@@ -19,7 +19,7 @@ from artificer.runtime.load import Loaded, load
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
-from artificer.runtime.recovery import recover
+from artificer.runtime.recovery import calls_made, recover
 from artificer.values.release import RELEASE
 
 
@@ -62,7 +62,7 @@ class Engine:
                 f"The facts do not fit with what was changed: {error.message}",
                 hint="Fork at an earlier record, or change less of the limits.",
             ) from error
-        self._recall(run, ledger.state)
+        self.performer.recall(run, calls_made(ledger.state))
         return await self._drive(ledger, intents)
 
     async def resume(self, run: str) -> RunState:
@@ -98,7 +98,8 @@ class Engine:
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
         probed = await self._probe(ledger.run, before.open)
         receipts, again = recover(before.open, now, probed)
-        self._recall(ledger.run, before.state)
+        calls = calls_made(before.state, begun=before.open, again=again)
+        self.performer.recall(ledger.run, calls)
         following = await ledger.commit(resumed, *receipts)
         return (*again, *following)
 
@@ -130,11 +131,6 @@ class Engine:
         """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
         if run in self._drives:
             self._drives[run].cancel(reason)
-
-    def _recall(self, run: str, state: RunState) -> None:
-        """Say which tools were used before: what they shared is not in this process."""
-        used = {call.name for message in state.history for call in message.calls}
-        self.performer.recall(run, frozenset(used))
 
     async def _new_ledger(self, run: str) -> Ledger:
         if await self.journal.read(run, limit=1):  # acquiring it would fence whoever drives it

@@ -190,10 +190,10 @@ class Performer:
             key=idempotency_key(run, intent),
         )
 
-    def recall(self, run: str, tools: frozenset[str]) -> None:
-        """Tell the executors which tools the run has used in another process."""
+    def recall(self, run: str, calls: Mapping[str, int]) -> None:
+        """Tell the executors how often the run has called which tools in another process."""
         for executor in self._lasting():
-            executor.recall(run, tools)
+            executor.recall(run, calls)
 
     async def release(self, run: str) -> None:
         """End what the run's calls have left alive."""

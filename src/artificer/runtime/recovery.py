@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from artificer.core.events import CallProbed, ToolReturned
 from artificer.core.intents import CallTool, Intent
+from artificer.core.state import RunState
 from artificer.ports import Probed
+from artificer.values.blocks import ToolResultBlock
 from artificer.values.refusal import not_ok
 
 _AMBIGUOUS = (
@@ -50,3 +53,25 @@ def _receipt(intent: CallTool, at: int, found: Probed) -> ToolReturned:
         return ToolReturned(at=at, intent=intent.n, status="ok", content=content, duration_ms=0)
     content = not_ok("ambiguous", f"{intent.tool}: {_AMBIGUOUS} {found.reason}".rstrip())
     return ToolReturned(at=at, intent=intent.n, status="ambiguous", content=content, duration_ms=0)
+
+
+def calls_made(
+    state: RunState, *, begun: Sequence[Intent] = (), again: Sequence[Intent] = ()
+) -> Counter[str]:
+    """How often which tool was called, with the calls that were ``begun`` and have no receipt, but
+    for those that are performed ``again``. Calls that the gate did not let through are none.
+    """
+    blocks = (block for message in state.history for block in message.blocks)
+    results = {b.tool_use_id: b.status for b in blocks if isinstance(b, ToolResultBlock)}
+    results |= {call.id: call.status for call in state.calls if call.status is not None}
+    made = Counter(
+        call.name
+        for message in state.history
+        for call in message.calls
+        if results.get(call.id, "denied") not in _NOT_MADE
+    )
+    made.update(i.tool for i in begun if isinstance(i, CallTool) and i not in again)
+    return made
+
+
+_NOT_MADE = ("denied", "duplicate", "invalid", "unknown_tool")

@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlsplit
 
-from artificer.contracts.browser.model import host_refusal, is_named
+from artificer.contracts.browser.scope import host_refusal, is_named
 from artificer.contracts.keys.browser import BrowserScopeKeys
 from artificer.contracts.public_address import is_public
 from artificer.values.text import clip

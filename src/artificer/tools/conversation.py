@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from enum import Enum
 from pathlib import Path
 
-from artificer.contracts.evidence import MAX_EVIDENCE, Stream
+from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.contracts.keys.manifest import ToolKeys
 from artificer.contracts.keys.session import SessionKeys
-from artificer.contracts.session.envelope import SessionEnvelope, SessionOutcome
-from artificer.contracts.session.line import matches
-from artificer.contracts.session.terminal_text import last_line, plain, without_echo
+from artificer.contracts.session.envelope import SessionEnvelope
+from artificer.contracts.session.events import EventQueue
+from artificer.contracts.session.model import Contract, SessionCommand
+from artificer.contracts.session.prompts import Prompts, Seat
+from artificer.contracts.session.terminal_text import last_line, plain
 from artificer.ports import BlobStore, Receipt
-from artificer.tools.capture import Capture
+from artificer.tools.pause import Pause, next_pause
+from artificer.tools.receipts import Began, status_of
+from artificer.tools.said import Said, ending, spoken
 from artificer.tools.sandbox.confinement import Confinement
-from artificer.tools.terminal import SETTLE, Terminal
-from artificer.values.blocks import CallStatus
-from artificer.values.text import head_and_tail
+from artificer.tools.tenure import Tenure
+from artificer.tools.terminal import Terminal
 
 INTERRUPT = b"\x03"
 """What Ctrl-C sends: the terminal makes a SIGINT of it."""
@@ -33,7 +33,7 @@ INTERRUPT_GRACE = 1.0
 
 @dataclass(frozen=True)
 class Program:
-    """What is started, and the rules of the conversation with it."""
+    """What is started, and the rules of the conversation with it and with its child session."""
 
     tool: ToolKeys
     keys: SessionKeys
@@ -42,27 +42,14 @@ class Program:
     cwd: Path
     confine: Callable[[], Confinement]
     """What holds it. Raises OSError when there is no such program."""
+    child: Contract | None = None
 
-
-class _Pause(Enum):
-    """Why a program fell silent."""
-
-    READY = "at its prompt"
-    ASKING = "in an unfinished line that is not its prompt"
-    ENDED = "it has ended"
-
-
-@dataclass
-class _Said:
-    """What an interaction brought, on its way to an envelope."""
-
-    outcome: SessionOutcome = "success"
-    fault: str | None = None
-    line: str | None = None
-    output: Capture | None = None
-    before: str = ""
-    started: bool = False
-    ready: bool = False
+    def prompts(self) -> Prompts:
+        """The prompts to look for."""
+        detection = self.keys.child_detection
+        if self.child is None or detection is None:
+            return Prompts(self.keys.ready_pattern)
+        return Prompts(self.keys.ready_pattern, self.child.session.ready_pattern, detection.pattern)
 
 
 class Conversation:
@@ -73,96 +60,115 @@ class Conversation:
     """
 
     def __init__(self, program: Program, blobs: BlobStore | None) -> None:
+        self.tenure = Tenure("session", "from nothing", program.keys)
         self._program = program
         self._blobs = blobs
-        self._lock = asyncio.Lock()
+        self._prompts = program.prompts()
         self._terminal: Terminal | None = None
-        self._guard: asyncio.Task[None] | None = None
-        self._lost: str | None = None
-        self._count = 0
-        self._began: float | None = None
-        self._used = 0.0
+        self._guards: list[asyncio.Task[None]] = []
+        self._prompt = ""
+        self._events: EventQueue | None = None
+        if program.keys.events is not None and program.keys.events.enabled:
+            seen = [p for p in (self._prompts.own, self._prompts.child) if p]
+            self._events = EventQueue(program.keys.events, seen, self._prompts.opens)
 
-    def lose(self, reason: str) -> None:
-        """Say that the program is gone, and why: the next call will be told."""
-        self._lost = reason
-
-    async def say(self, tool: str, line: str) -> Receipt:
+    async def say(self, command: SessionCommand, line: str) -> Receipt:
         """Send one line, and wait until the program has answered it."""
-        began = time.monotonic()
-        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
-        async with self._lock:
-            said = _Said()
-            try:
-                await self._interact(line, said)
-            except BaseException:  # most of all a cancellation: what it will say is nobody's now
-                await self._end_program()
-                raise
-            finally:
-                self._used = time.monotonic()
-            count = self._count
-        envelope = await self._envelope(said, tool=tool, timestamp=timestamp, count=count)
-        duration = round((time.monotonic() - began) * 1000)
-        envelope = envelope.model_copy(update={"duration_ms": duration})
+        began, said, before = Began.now(), Said(), self._prompt
+        async with self.tenure.turn(self.end):
+            await self._interact(command, line, said)
+            count = self.tenure.count
+        envelope = SessionEnvelope(
+            status=said.outcome,
+            tool=command.definition.name,
+            program=self._program.argv,
+            timestamp=began.timestamp,
+            is_news=said.started or said.prompt != before,
+            interaction=count,
+        )
+        envelope = said.put_into(
+            envelope, self._prompts, self._program.keys.interaction.output_max_bytes
+        )
+        blob = await self._kept(envelope.output.text)
+        envelope = envelope.model_copy(update={"blob": blob, "duration_ms": began.duration_ms})
         return Receipt(
-            status=_STATUS[envelope.status],
+            status=status_of(envelope.status),
             content=envelope.to_content(),
             evidence=envelope.to_text(),
         )
 
     async def end(self) -> None:
         """End the program with all that it started."""
-        await self._end_program()
+        terminal, self._terminal = self._terminal, None
+        guards, self._guards = self._guards, []
+        mine = [guard for guard in guards if guard is not asyncio.current_task()]
+        for guard in mine:
+            guard.cancel()
+        if mine:
+            await asyncio.wait(mine)
+        if terminal is not None:
+            await terminal.end()
+
+    async def _kept(self, text: str) -> str | None:
+        """Keep output that is longer than an envelope holds, or all of it where that is wanted."""
+        capture = self._program.tool.evidence.capture and text
+        if self._blobs is None or not (capture or len(text) > MAX_EVIDENCE):
+            return None
+        return await asyncio.to_thread(self._blobs.put, text.encode("utf-8", "replace"))
 
     # --- one interaction ----------------------------------------------------------------------
 
-    async def _interact(self, line: str, said: _Said) -> None:
-        refusal = self._refusal()
+    async def _interact(self, command: SessionCommand, line: str, said: Said) -> None:
+        refusal = self.tenure.refusal()
+        if refusal is None and self._terminal is None and command.seat is Seat.CHILD:
+            refusal = self._wrong_seat()
         if refusal is not None:
             said.outcome, said.fault = "error", f"Not sent: {refusal}"
             return
-        self._count += 1
         if self._terminal is None and not await self._start(said):
+            self.tenure.count += 1
             return
         terminal = self._terminal
         if terminal is None:
             return
         if not said.started:
-            said.before = self._text(terminal.take_output())
+            self._hear_between(terminal, said)
+        if command.seat is not self._prompts.seat:
+            said.outcome, said.fault = "error", f"Not sent: {self._wrong_seat()}"
+            self._note_prompt(terminal, said, ready=True)
+            return
+        self.tenure.count += 1
+        await self._send(terminal, command, line, said)
+
+    async def _send(
+        self, terminal: Terminal, command: SessionCommand, line: str, said: Said
+    ) -> None:
         said.line = line
         try:
-            async with asyncio.timeout(self._program.tool.timeout_seconds):
+            async with asyncio.timeout(command.seconds):
                 await terminal.send(line.encode() + b"\n")
                 pause = await self._pause(terminal, asking=True)
         except TimeoutError:
-            pause = await self._interrupt(terminal, said)
+            pause = await self._interrupt(terminal, command.seconds, said)
         except OSError:
-            pause = _Pause.ENDED
-        said.ready = pause is _Pause.READY
-        if pause is _Pause.ASKING:
+            pause = Pause.ENDED
+        if pause is Pause.ASKING:
             said.fault = "It has not come back to its prompt: it may want more input."
-        if pause is _Pause.ENDED:
+        if pause is Pause.ENDED:
             await self._bury(terminal, said)
         else:
+            self._note_prompt(terminal, said, ready=pause is Pause.READY)
             said.output = terminal.take_output()
 
-    def _refusal(self) -> str | None:
-        """Why nothing can be sent now."""
-        keys = self._program.keys
-        if self._count >= keys.max_interactions:
-            return f"this run has used all {keys.max_interactions} interactions of the session."
-        seconds = keys.session_timeout_seconds
-        if self._began is not None and time.monotonic() - self._began >= seconds:
-            return f"the session's {seconds} s in this run are over."
-        if self._lost is not None:
-            reason, self._lost = self._lost, None
-            return f"the session is lost: {reason}. The next call starts a new one, from nothing."
-        return None
+    async def _pause(self, terminal: Terminal, *, asking: bool) -> Pause:
+        wait = self._program.keys.interaction.output_wait_ms / 1000
+        return await next_pause(terminal, self._prompts, wait, asking=asking)
 
-    async def _start(self, said: _Said) -> bool:
+    async def _start(self, said: Said) -> bool:
         """Start the program and wait for its prompt; False, with a fault, when that fails."""
         program = self._program
         said.started = True
+        self._prompts.restart()
         try:
             terminal = Terminal.start(
                 program.argv,
@@ -176,161 +182,104 @@ class Conversation:
             said.fault = f"{program.argv[0]} could not be started: {error.strerror or error}"
             return False
         self._terminal = terminal
-        self._began = self._began or time.monotonic()
+        self.tenure.begin()
         seconds = program.keys.startup_timeout_seconds
         try:
             async with asyncio.timeout(seconds):
                 pause = await self._pause(terminal, asking=False)
         except TimeoutError:
             said.outcome, said.fault = "timeout", f"Not sent: no prompt within {seconds} s."
-            await self._end_program()
+            await self.end()
             said.output = terminal.take_output()
             return False
-        if pause is _Pause.ENDED:
+        if pause is Pause.ENDED:
             await self._bury(terminal, said)
             said.outcome, said.fault = "error", f"Not sent: {said.fault}"
             return False
         terminal.take_output()  # a greeting
-        self._guard = asyncio.create_task(self._watch(terminal))
+        self._guards = [asyncio.create_task(self._watch(terminal))]
+        if self._events is not None:
+            self._guards.append(asyncio.create_task(self._listen(terminal, self._events)))
         return True
 
-    async def _pause(self, terminal: Terminal, *, asking: bool) -> _Pause:
-        """Wait until the program is silent, for a reason.
-
-        With ``asking``, an unfinished line that stands for a while is a reason too.
-        """
-        pattern = self._program.keys.ready_pattern
-        wait = self._program.keys.interaction.output_wait_ms / 1000
-        silence: float | None = SETTLE if pattern else wait
-        while not terminal.has_ended:
-            if not await terminal.is_silent(silence):
-                silence = SETTLE if pattern else wait
-                continue
-            last = last_line(plain(terminal.last))
-            if not pattern or matches(pattern, last):
-                return _Pause.READY
-            if last and asking and silence == wait:
-                return _Pause.ASKING
-            silence = wait if last and asking else None
-        await terminal.drain()
-        return _Pause.ENDED
-
-    async def _interrupt(self, terminal: Terminal, said: _Said) -> _Pause:
+    async def _interrupt(self, terminal: Terminal, seconds: int, said: Said) -> Pause:
         """Ask a program that takes too long to stop what it does; end it if it does not."""
-        seconds = self._program.tool.timeout_seconds
         said.outcome = "timeout"
         said.fault = f"Interrupted after {seconds} s; the session goes on."
         try:
             async with asyncio.timeout(INTERRUPT_GRACE):
                 await terminal.send(INTERRUPT)
-                pause = await self._pause(terminal, asking=False)
+                return await self._pause(terminal, asking=False)
         except (TimeoutError, OSError):
-            pause = _Pause.ENDED
             said.fault = f"No answer within {seconds} s, nor to an interrupt."
-        return pause
+            return Pause.ENDED
 
-    async def _bury(self, terminal: Terminal, said: _Said) -> None:
+    async def _bury(self, terminal: Terminal, said: Said) -> None:
         """Tell how the program ended, and end what is left of it."""
         ours = self._terminal is None  # the guard ended it: its time was up
-        await self._end_program()
+        await self.end()
         await terminal.end()
         said.output = terminal.take_output()
         code = terminal.exit_code
         if said.outcome == "timeout":
             said.fault = f"{said.fault} The program was ended; the next call starts it again."
         elif ours:
-            said.outcome, self._lost = "error", None
+            said.outcome, self.tenure.lost = "error", None
             said.fault = f"Ended: {self._program.keys.session_timeout_seconds} s are over."
         else:
             said.outcome = "success" if code == 0 else "error"
-            said.fault = f"The program has ended ({_told(code)}); the next call starts it again."
+            said.fault = f"The program has ended ({ending(code)}); the next call starts it again."
 
-    # --- its life -----------------------------------------------------------------------------
+    # --- whose turn it is ---------------------------------------------------------------------
+
+    def _note_prompt(self, terminal: Terminal, said: Said, *, ready: bool) -> None:
+        said.ready = ready
+        if ready and self._program.keys.ready_pattern:
+            last = last_line(plain(terminal.last))
+            said.prompt = self._prompt = last or self._prompt
+        detection = self._program.keys.child_detection
+        if detection is not None and self._prompts.seat is Seat.CHILD:
+            said.child = detection.type
+
+    def _wrong_seat(self) -> str:
+        """Why a line would be read by somebody else than it is for."""
+        name, detection = self._program.tool.name, self._program.keys.child_detection
+        kind = detection.type if detection else "child"
+        if self._prompts.seat is Seat.CHILD:
+            return f"the {kind} session is open: use {name}.child.*, or leave it with one of them."
+        return f"no {kind} session is open: one of {name}'s commands has to open it."
+
+    # --- between two calls --------------------------------------------------------------------
+
+    def _hear_between(self, terminal: Terminal, said: Said) -> None:
+        """Tell what the program said since the last answer."""
+        terminal.listen()
+        if self._events is None:
+            said.before = spoken(terminal.take_output(), self._prompts)
+            return
+        self._hear(terminal, self._events)
+        said.events, said.events_lost = self._events.drain(
+            now=time.monotonic(), timestamp=Began.now().timestamp
+        )
+
+    def _hear(self, terminal: Terminal, events: EventQueue) -> None:
+        last, text = terminal.last, terminal.take_output().stream().text
+        self._prompts.hear(plain(text.encode()))
+        self._prompts.take(last_line(plain(last)))
+        events.hear(text, now=time.monotonic(), timestamp=Began.now().timestamp)
+
+    async def _listen(self, terminal: Terminal, events: EventQueue) -> None:
+        """Hear, now and then, what a program says unasked."""
+        while not terminal.has_ended:
+            await asyncio.sleep(events.poll_seconds)
+            if not self.tenure.is_busy:
+                self._hear(terminal, events)
 
     async def _watch(self, terminal: Terminal) -> None:
         """End the program when it is not used, or its time is up; note when it has ended."""
-        keys = self._program.keys
-        over = (self._began or 0) + keys.session_timeout_seconds
-        while True:
-            now, busy = time.monotonic(), self._lock.locked()
-            idle = (
-                now + keys.idle_timeout_seconds if busy else self._used + keys.idle_timeout_seconds
-            )
-            if now >= min(over, idle):
-                break
-            await asyncio.wait([terminal.exit], timeout=min(over, idle) - now)
-            if terminal.exit.done():
-                if self._lock.locked():
-                    return  # the interaction under way will tell
-                self._lost = "it ended between two calls"
-                break
-        if self._lost is None:
-            self._lost = "it was ended, for nobody used it" if now < over else "its time was up"
+        why = await self.tenure.expired(terminal.exit)
+        if why is None and self.tenure.is_busy:
+            return  # the interaction under way will tell
+        self.tenure.lost = "it ended between two calls" if why is None else f"it was ended: {why}"
         self._terminal = None
         await terminal.end()
-
-    async def _end_program(self) -> None:
-        terminal, self._terminal = self._terminal, None
-        guard, self._guard = self._guard, None
-        if guard is not None:
-            guard.cancel()
-            await asyncio.wait([guard])
-        if terminal is not None:
-            await terminal.end()
-
-    # --- telling ------------------------------------------------------------------------------
-
-    def _text(self, capture: Capture) -> str:
-        """What a program wrote, without its prompt."""
-        text = plain(capture.stream().text.encode())
-        pattern = self._program.keys.ready_pattern
-        if pattern and matches(pattern, last_line(text)):
-            text = text[: len(text) - len(last_line(text))]
-        return text.strip("\n")
-
-    async def _envelope(
-        self, said: _Said, *, tool: str, timestamp: str, count: int
-    ) -> SessionEnvelope:
-        output, digest, blob = Stream(), None, None
-        if said.output is not None:
-            most = self._program.keys.interaction.output_max_bytes
-            text = without_echo(self._text(said.output), said.line or "")
-            kept = head_and_tail(text, most)
-            truncated = said.output.stream().truncated or len(text) > most
-            output = Stream(text=kept, size=said.output.size, truncated=truncated)
-            digest = said.output.digest
-            if self._blobs is not None and len(kept) > MAX_EVIDENCE:
-                blob = await asyncio.to_thread(self._blobs.put, kept.encode("utf-8", "replace"))
-        return SessionEnvelope(
-            status=said.outcome,
-            tool=tool,
-            program=self._program.argv,
-            line=said.line,
-            output=output,
-            output_hash=digest,
-            blob=blob,
-            before=head_and_tail(said.before, MAX_EVIDENCE),
-            started=said.started,
-            ready=said.ready,
-            interaction=count,
-            timestamp=timestamp,
-            fault=said.fault,
-        )
-
-
-def _told(code: int | None) -> str:
-    if code is None:
-        return "it let go of its terminal"
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"
-
-
-_STATUS: dict[SessionOutcome, CallStatus] = {
-    "success": "ok",
-    "error": "error",
-    "timeout": "timeout",
-}

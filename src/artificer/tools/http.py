@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -35,9 +33,9 @@ from artificer.tools.http_client import (
     resolve_by_system,
     send,
 )
+from artificer.tools.receipts import Began, status_of
 from artificer.tools.refusal import refuse
 from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
-from artificer.values.blocks import CallStatus
 from artificer.values.text import clip
 
 
@@ -115,8 +113,7 @@ class _Exchange:
         self._blobs = blobs
         self._received = Received()
         self._redactor = Redactor({})
-        self._timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._started = time.monotonic()
+        self._began = Began.now()
 
     async def run(self, environment: Mapping[str, str], resolve: Resolve) -> Receipt:
         """Send, read and judge."""
@@ -185,12 +182,12 @@ class _Exchange:
             body=Stream(text=text, size=len(received.body), truncated=cut_short),
             output_hash=received.digest if received.status else None,
             blob=blob,
-            duration_ms=round((time.monotonic() - self._started) * 1000),
-            timestamp=self._timestamp,
+            duration_ms=self._began.duration_ms,
+            timestamp=self._began.timestamp,
             fault=None if fault is None else self._redactor.clean(fault),
         )
         return Receipt(
-            status=_STATUS[outcome],
+            status=status_of(outcome),
             content=(
                 http_content(envelope, parsed)
                 if self._tool.output.envelope
@@ -198,12 +195,3 @@ class _Exchange:
             ),
             evidence=envelope.to_text(),
         )
-
-
-_STATUS: dict[HttpOutcome, CallStatus] = {
-    "success": "ok",
-    "client_error": "error",
-    "server_error": "error",
-    "error": "error",
-    "timeout": "timeout",
-}

@@ -10,6 +10,7 @@ from pathlib import Path
 from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
 from artificer.contracts.manifest.model import SUFFIX, Manifest, parse_manifest
 from artificer.errors import ManifestError
+from artificer.tools.children import with_children
 from artificer.tools.command import CommandTool
 from artificer.tools.regular_file import read_regular
 from artificer.tools.signing import Signers
@@ -53,6 +54,8 @@ def load_folder(
         except ManifestError as error:
             faults.append(error.message)
     faults += _clashes(tools)
+    tools, unlinked = with_children(tools)
+    faults += unlinked
     if faults:
         raise ManifestError("\n".join(faults), hint="Correct these manifests; none was loaded.")
     return tuple(tools)

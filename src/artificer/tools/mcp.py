@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
@@ -25,16 +23,14 @@ from artificer.contracts.scope import Scope
 from artificer.errors import ArtificerError, BugError, ConfigError, MissingExtraError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.mcp_link import LinkError, McpLink
+from artificer.tools.receipts import Began, status_of
 from artificer.tools.refusal import refuse
 from artificer.values.base import JsonObject
-from artificer.values.blocks import CallStatus
 from artificer.values.canon import canonical, digest_of
 from artificer.values.text import well_formed
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, ContentBlock
-
-_STATUS: dict[McpOutcome, CallStatus] = {"success": "ok", "error": "error", "timeout": "timeout"}
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ class McpExecutor:
         return await self._perform(call, tool.tool, arguments)
 
     async def _perform(self, call: Call, tool: RemoteTool, arguments: JsonObject) -> Receipt:
-        started, timestamp = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
+        began = Began.now()
         name, seconds = self._link.server.name, call.definition.timeout_ms / 1000
         status: McpOutcome = "error"
         outcome = _Outcome()
@@ -143,13 +139,13 @@ class McpExecutor:
             output=Stream(text=text, size=len(text.encode("utf-8", "replace"))),
             output_hash=digest_of(text.encode("utf-8", "replace")) if text else None,
             blobs=outcome.blobs,
-            duration_ms=round((time.monotonic() - started) * 1000),
-            timestamp=timestamp,
+            duration_ms=began.duration_ms,
+            timestamp=began.timestamp,
             fault=fault,
         )
         structured = outcome.structured if status == "success" else None
         return Receipt(
-            status=_STATUS[status],
+            status=status_of(status),
             content=mcp_content(envelope, structured),
             evidence=envelope.to_text(),
         )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.manifest.model import Manifest
-from artificer.contracts.session.model import SessionCommand, session_commands
+from artificer.contracts.session.model import Contract, SessionCommand, session_commands
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.command import child_environment
@@ -54,7 +54,7 @@ class SessionExecutor:
         found: list[tuple[Program, SessionCommand]] = []
         for manifest in manifests:
             program = self._program(manifest)
-            commands = session_commands(manifest.tool, program.keys, manifest.scope)
+            commands = session_commands(manifest.tool, program.keys, manifest.scope, program.child)
             found += [(program, command) for command in commands]
         self._definitions = toolset_of(tuple(c.definition for _, c in found)).tools
         self._commands = {command.definition.name: (program, command) for program, command in found}
@@ -77,13 +77,13 @@ class SessionExecutor:
         line = command.form.line(call.arguments)
         if line.problems:
             return refuse(call.definition.name, line.problems)
-        return await self._conversation(call.run, program).say(call.definition.name, line.text)
+        return await self._conversation(call.run, program).say(command, line.text)
 
-    def recall(self, run: str, tools: frozenset[str]) -> None:
-        """Say that tools were used in the run by a process that is gone, and their programs too."""
-        for name in tools & set(self._commands):
+    def recall(self, run: str, calls: Mapping[str, int]) -> None:
+        """Take up what the run did in a process that is gone, and its programs with it."""
+        for name in calls.keys() & self._commands.keys():
             program, _ = self._commands[name]
-            self._conversation(run, program).lose("it ended when the run was interrupted")
+            self._conversation(run, program).tenure.recall(calls[name])
 
     async def release(self, run: str) -> None:
         """End the run's programs, with all that they started."""
@@ -109,4 +109,11 @@ class SessionExecutor:
             env=self._env,
             cwd=self._cwd,
             confine=partial(self._sandbox.confine, manifest.tool, argv[0], self._env),
+            child=_contract(manifest.child),
         )
+
+
+def _contract(child: Manifest | None) -> Contract | None:
+    if child is None or child.session is None:
+        return None
+    return Contract(child.tool, child.session)

@@ -113,6 +113,15 @@ class Terminal:
         """The last bytes it wrote."""
         return self._last
 
+    @property
+    def written(self) -> str:
+        """What it wrote since its output was last taken."""
+        return self._output.stream().text
+
+    def listen(self) -> None:
+        """Take what it has written by now: the event loop may not have come to it yet."""
+        self._reader.read_ready()
+
     def take_output(self) -> Capture:
         """What it wrote since this was last called."""
         taken, self._output, self._last = self._output, Capture(), b""

@@ -16,9 +16,11 @@ BrowserOutcome = Literal["success", "error", "timeout"]
 class BrowserEnvelope(Value):
     """What an action did.
 
-    ``url`` and ``title`` are the page's afterwards. ``results`` is what was read of it, ``blob``
-    where all of that, or the picture, is kept. ``refused`` are the hosts out of scope that the
-    page asked for, with the reason. ``started`` says that the browser was started for this call.
+    ``url`` and ``title`` are the page's afterwards, ``state`` what else its manifest wants to know
+    of it. ``results`` is what was read of it, ``blob`` where all of that, or the picture, is kept;
+    ``picture`` shows the page where evidence is to have screenshots. ``refused`` are the hosts out
+    of scope that the page asked for, with the reason. ``started`` says that the browser was
+    started for this call.
     """
 
     status: BrowserOutcome
@@ -27,6 +29,8 @@ class BrowserEnvelope(Value):
     title: Text = ""
     results: Text | None = None
     blob: Digest | None = None
+    picture: Digest | None = None
+    state: dict[str, JsonValue] = Field(default_factory=dict)
     refused: dict[str, str] = Field(default_factory=dict)
     started: bool = False
     interaction: int = 0
@@ -50,6 +54,7 @@ class BrowserEnvelope(Value):
             "fault": self.fault,
             "started": self.started,
             "refused": dict(self.refused),
+            "state": self.state,
             "blob": self.blob,
         }
         facts |= {key: value for key, value in optional.items() if value}

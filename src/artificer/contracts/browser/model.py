@@ -3,77 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from artificer.contracts.addresses import ip_of, is_host
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.definition import EffectClass, ToolDefinition, open_object, trust_of
-from artificer.contracts.keys.browser import Action, BrowserKeys, BrowserScopeKeys
+from artificer.contracts.arguments.types import Argument, schema_of
+from artificer.contracts.browser.actions import ACTIONS, argument_faults_of, arguments_of
+from artificer.contracts.browser.flows import flow_faults, usable_flows
+from artificer.contracts.browser.scope import domain_fault
+from artificer.contracts.definition import ToolDefinition, trust_of
+from artificer.contracts.keys.browser import Action, BrowserCommandKeys, BrowserKeys
 from artificer.contracts.keys.manifest import ManifestKeys, ToolKeys
-from artificer.contracts.scope import host_matches
-from artificer.values.base import JsonObject
+from artificer.contracts.offers import offer_faults
 
 ENDING_SECONDS = 5
 """What a call may take beyond its time, to end the browser."""
 
-_SELECTOR: JsonObject = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 1_000,
-    "description": "A CSS selector, or a role and a name: role=button[name='Send'].",
-}
-_TEXT: JsonObject = {"type": "string", "maxLength": 20_000}
-_MODES: JsonObject = {"type": "string", "enum": ["accessibility_tree", "text", "html"]}
 
-_ACTIONS: dict[Action, tuple[str, EffectClass, JsonObject]] = {
-    "navigate": (
-        "Open an address.",
-        "idempotent",
-        open_object(url={"type": "string", "pattern": "^https?://", "maxLength": 8_000}),
-    ),
-    "click": (
-        "Click an element; submit sends forms.",
-        "once",
-        open_object(selector=_SELECTOR),
-    ),
-    "type": (
-        "Put text into a field, in place of what is there.",
-        "idempotent",
-        open_object(selector=_SELECTOR, text=_TEXT),
-    ),
-    "submit": (
-        "Send the form that an element is, or belongs to.",
-        "once",
-        open_object(selector=_SELECTOR),
-    ),
-    "extract": ("Read the page, or an element of it.", "pure", {}),
-    "screenshot": ("Keep a picture of the page.", "pure", open_object()),
-    "script": (
-        "Run JavaScript in the page.",
-        "once",
-        open_object(code=_TEXT),
-    ),
-}
-_ASKED: tuple[Action, ...] = ("submit", "script")
+@dataclass(frozen=True)
+class BrowserCommand:
+    """One action of a browser: the tool, and the arguments that its calls are bound to."""
+
+    action: Action
+    definition: ToolDefinition
+    arguments: tuple[Argument, ...]
 
 
-def browser_definitions(tool: ToolKeys, browser: BrowserKeys) -> dict[Action, ToolDefinition]:
-    """The tools of a browser that has no faults, in the manifest's order."""
-    return {action: _definition(tool, browser, action) for action in browser.commands}
+def browser_commands(tool: ToolKeys, browser: BrowserKeys) -> tuple[BrowserCommand, ...]:
+    """The actions of a browser that has no faults, in the manifest's order.
+
+    Logins are offered wherever there are any, because the format lists no command for them.
+    """
+    commands = dict(browser.commands)
+    if usable_flows(browser):
+        commands.setdefault("login", BrowserCommandKeys())
+    else:
+        commands.pop("login", None)
+    browser = browser.model_copy(update={"commands": commands})
+    return tuple(_command(tool, browser, action) for action in commands)
 
 
-def _definition(tool: ToolKeys, browser: BrowserKeys, action: Action) -> ToolDefinition:
-    keys = browser.commands[action]
-    told, effect, schema = _ACTIONS[action]
-    if action == "extract":
-        mode = {**_MODES, "default": browser.extract_mode}
-        schema = {**open_object(mode=mode, selector=_SELECTOR), "required": []}
-    asked = action in _ASKED if keys.human_approval is None else keys.human_approval
+def _command(tool: ToolKeys, browser: BrowserKeys, action: Action) -> BrowserCommand:
+    keys, form = browser.commands[action], ACTIONS[action]
+    arguments = arguments_of(browser, action)
+    asked = form.asks if keys.human_approval is None else keys.human_approval
     seconds = browser.startup_timeout_seconds + tool.timeout_seconds + ENDING_SECONDS
-    return ToolDefinition(
+    definition = ToolDefinition(
         name=f"{tool.name}.{action}",
-        description=f"{keys.description or told} (In the browser {tool.name}: {tool.description})",
-        input_schema=schema,
-        effect=keys.effect or effect,
+        description=(
+            f"{keys.description or form.told} (In the browser {tool.name}: {tool.description})"
+        ),
+        input_schema={
+            "type": "object",
+            "properties": {a.name: schema_of(a) for a in arguments},
+            "required": [a.name for a in arguments if a.required],
+            "additionalProperties": False,
+        },
+        effect=keys.effect or form.effect,
         risk=keys.risk_tier or tool.risk_tier,
         human_approval=asked or tool.human_approval,
         timeout_ms=seconds * 1000,
@@ -82,6 +67,7 @@ def _definition(tool: ToolKeys, browser: BrowserKeys, action: Action) -> ToolDef
         sensitive=tool.sensitive,
         cedar=tool.cedar,
     )
+    return BrowserCommand(action, definition, arguments)
 
 
 def browser_faults(keys: ManifestKeys) -> Iterator[Fault]:
@@ -100,23 +86,18 @@ def browser_faults(keys: ManifestKeys) -> Iterator[Fault]:
     where = ("browser", "scope")
     scope = browser.scope
     if not scope.allowed_domains and not scope.allow_external:
-        yield Fault((*where, "allowed_domains"), "is missing: nothing could be reached")
-    for key in ("allowed_domains", "blocked_domains"):
-        for domain in getattr(scope, key):
-            if not (ip_of(domain) or is_host(domain.removeprefix("*."))):
-                yield Fault((*where, key), f"{domain!r} is no domain, '*.domain' or address")
-
-
-def host_refusal(scope: BrowserScopeKeys, host: str) -> str | None:
-    """Why a host may not be reached, or None."""
-    if any(host_matches(host, pattern) for pattern in scope.blocked_domains):
-        return "is blocked"
-    if scope.allow_external or any(host_matches(host, p) for p in scope.allowed_domains):
-        return None
-    return "is not an allowed domain"
-
-
-def is_named(scope: BrowserScopeKeys, host: str) -> bool:
-    """Whether a host is allowed by its very name: then it may also be one of a private network."""
-    plain = (domain for domain in scope.allowed_domains if not domain.startswith("*"))
-    return any(host_matches(host, domain) for domain in plain)
+        yield Fault((*where, "allowed_domains"), "is missing: nothing can be reached", lenient=True)
+    yield from offer_faults(keys, "browser", browser.commands)
+    for domains, key in (
+        (scope.allowed_domains, "allowed_domains"),
+        (scope.blocked_domains, "blocked_domains"),
+    ):
+        for domain in domains:
+            if reason := domain_fault(domain, blocks=key == "blocked_domains"):
+                yield Fault((*where, key), reason)
+    given = browser.model_fields_set
+    if browser.defaults.extract_mode and "extract_mode" in given:
+        yield Fault(("browser", "defaults", "extract_mode"), "is said twice: in [browser] too")
+    for action in browser.commands:
+        yield from argument_faults_of(browser, action)
+    yield from flow_faults(browser)

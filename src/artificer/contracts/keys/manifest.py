@@ -26,12 +26,6 @@ BACKENDS = ("command", "http", "mcp", "session", "browser")
 In the order in which the reference prefers them when there are several, the last first.
 """
 
-LATER: dict[str, tuple[str, ...]] = {
-    "browser": ("auth_flows", "defaults", "state"),
-    "session": ("child_detection", "events"),
-}
-"""Keys of the format that this release does not read, by section: refused, never ignored."""
-
 PLACES = ("_scan_id", "_evidence_dir", "_output_file")
 """Placeholders whose values are made for each call: its id, its folder, a file in that folder."""
 

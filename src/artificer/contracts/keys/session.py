@@ -48,19 +48,51 @@ class SessionCommandKeys(Value):
     effect: EffectClass | None = None
 
 
+class ChildKeys(Value):
+    """``[session.child_detection]``: a program within the program, such as a debugger's console.
+
+    It is open from when the output matches ``pattern``. ``manifest`` is the file, beside this one,
+    whose ``[session]`` says what it may be told; ``type`` is what it is called.
+    """
+
+    pattern: Annotated[str, Field(min_length=1)]
+    manifest: Annotated[str, Field(min_length=1)]
+    type: str = "child"
+
+
+EventType = Literal["log_line", "session_opened", "alert", "error"]
+EVENT_TYPES: tuple[EventType, ...] = ("log_line", "session_opened", "alert", "error")
+
+
+class EventKeys(Value):
+    """``[session.events]``: what the program writes between two calls, as a queue of lines.
+
+    The next answer hands them over: those of ``event_types``, the newest ``max_queue_depth``, none
+    older than ``ttl_seconds``. The program is listened to every ``poll_interval_ms``.
+    """
+
+    enabled: bool = True
+    max_queue_depth: Annotated[int, Field(gt=0, le=10_000)] = 100
+    poll_interval_ms: Annotated[int, Field(ge=50, le=60_000)] = 500
+    event_types: tuple[EventType, ...] = EVENT_TYPES
+    ttl_seconds: Seconds = 300
+
+
 class SessionKeys(Value):
     """``[session]``: a program that is started once for a run, and spoken to line by line.
 
     It is ready for a line when its last, unfinished line matches ``ready_pattern``; with an empty
     pattern, when it is silent. ``session_timeout_seconds`` and ``max_interactions`` hold for the
-    whole run.
+    whole run. Only a session that another one opens has no ``startup_command``.
     """
 
-    startup_command: Annotated[str, Field(min_length=1)]
+    startup_command: str = ""
     ready_pattern: str
     startup_timeout_seconds: Seconds = 30
     idle_timeout_seconds: Seconds = 300
     session_timeout_seconds: Seconds = 1800
     max_interactions: Annotated[int, Field(gt=0, le=100_000)] = 100
     interaction: InteractionKeys = InteractionKeys()
-    commands: Annotated[dict[CommandName, SessionCommandKeys], Field(min_length=1)]
+    child_detection: ChildKeys | None = None
+    events: EventKeys | None = None
+    commands: dict[CommandName, SessionCommandKeys] = Field(default_factory=dict)

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from artificer.contracts.arguments.bind import Bound, bind
 from artificer.contracts.arguments.check import Fault, argument_faults
 from artificer.contracts.arguments.types import Argument, schema_of
-from artificer.contracts.browser.model import browser_faults
+from artificer.contracts.browser.model import browser_commands, browser_faults
 from artificer.contracts.command.argv import Built, Group, build_argv, names_of
 from artificer.contracts.command.envelope import output_schema
 from artificer.contracts.command.output import format_of
@@ -46,7 +46,7 @@ from artificer.contracts.manifest.toml_lines import key_lines, line_of
 from artificer.contracts.manifest.toml_text import read_toml
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
-from artificer.contracts.session.model import session_faults
+from artificer.contracts.session.model import Contract, session_commands, session_faults
 from artificer.errors import AuthorError, ManifestError
 from artificer.values.base import JsonObject
 
@@ -59,7 +59,8 @@ class Manifest:
     """A tool as its file declares it. Arguments stand in the order of their positions.
 
     ``groups`` are the command, unless an ``executor``, a request (``http``) or another server's
-    tool (``mcp``) performs it. ``warnings`` say what ``compat`` let pass.
+    tool (``mcp``) performs it. ``child`` is the manifest of a session that this one opens.
+    ``warnings`` say what ``compat`` let pass.
     """
 
     tool: ToolKeys
@@ -69,6 +70,7 @@ class Manifest:
     http: HttpTemplate | None = None
     mcp: McpKeys | None = None
     session: SessionKeys | None = None
+    child: Manifest | None = None
     browser: BrowserKeys | None = None
     constants: dict[str, JsonValue]
     success_exit: tuple[int, ...] = (0,)
@@ -114,6 +116,19 @@ class Manifest:
             cedar=self.tool.cedar,
             origin="" if self.mcp is None else f"mcp:{self.mcp.server}",
         )
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """The tools that a run is offered: of a session or a browser, one for each command."""
+        if self.session is not None:
+            child = (
+                self.child and self.child.session and Contract(self.child.tool, self.child.session)
+            )
+            commands = session_commands(self.tool, self.session, self.scope, child or None)
+            return tuple(command.definition for command in commands)
+        if self.browser is not None:
+            return tuple(c.definition for c in browser_commands(self.tool, self.browser))
+        return (self.definition,)
 
     @property
     def backend(self) -> Backend:

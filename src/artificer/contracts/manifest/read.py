@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
 
 from artificer.contracts.arguments.check import Fault
 from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
-from artificer.contracts.keys.manifest import BACKENDS, LATER, ManifestKeys
+from artificer.contracts.keys.manifest import BACKENDS, ManifestKeys
 from artificer.contracts.manifest.custom_types import CustomType, with_custom_type
 from artificer.contracts.manifest.toml_lines import Path
 
@@ -35,7 +35,6 @@ def read_keys(
 
     ``types`` are the folder's own argument types, ``stem`` is the file's name without its ending.
     """
-    faults += _take_out_later(data)
     faults += _prepare_arguments(data, types)
     if compat:
         faults += _fill_in(data, stem)
@@ -59,32 +58,6 @@ def _json(data: dict[str, Any]) -> bytes:
         return json.dumps(data, default=str).encode()
 
 
-class _Section(NamedTuple):
-    path: Path
-    table: dict[str, Any]
-    later: tuple[str, ...]
-
-
-def _sections(data: dict[str, Any]) -> Iterator[_Section]:
-    for name, keys in LATER.items():
-        path = (name,) if name else ()
-        table = data.get(name) if name else data
-        if isinstance(table, dict):
-            yield _Section(path, table, keys)
-
-
-def _take_out_later(data: dict[str, Any]) -> list[Fault]:
-    """Remove the keys of the format that this release does not read, with a fault for each."""
-    faults = []
-    for section in _sections(data):
-        for key in section.later:
-            if key in section.table:
-                del section.table[key]
-                message = "is part of the format, but not supported by this release yet"
-                faults.append(Fault((*section.path, key), message))
-    return faults
-
-
 def _prepare_arguments(data: dict[str, Any], types: Mapping[str, CustomType]) -> list[Fault]:
     """Give each argument its name, and its custom type's base and limits."""
     faults = []
@@ -102,14 +75,15 @@ def _prepare_arguments(data: dict[str, Any], types: Mapping[str, CustomType]) ->
 
 
 def _argument_tables(data: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """``[args]``, and the args of each command of a session."""
+    """``[args]``, and the args of each command of a session or a browser."""
     if isinstance(data.get("args"), dict):
         yield ("args",), data["args"]
-    session = data.get("session")
-    commands = session.get("commands") if isinstance(session, dict) else None
-    for name, command in commands.items() if isinstance(commands, dict) else ():
-        if isinstance(command, dict) and isinstance(command.get("args"), dict):
-            yield ("session", "commands", name, "args"), command["args"]
+    for section in ("session", "browser"):
+        table = data.get(section)
+        commands = table.get("commands") if isinstance(table, dict) else None
+        for name, command in commands.items() if isinstance(commands, dict) else ():
+            if isinstance(command, dict) and isinstance(command.get("args"), dict):
+                yield (section, "commands", name, "args"), command["args"]
 
 
 # --- compat -----------------------------------------------------------------------------------
@@ -120,10 +94,32 @@ def _fill_in(data: dict[str, Any], stem: str) -> Iterator[Fault]:
     tool = data.setdefault("tool", {})
     if not isinstance(tool, dict):
         return
+    if isinstance(data.get("session"), dict):
+        yield from _fill_in_session(data["session"])
     for key, value in (("name", stem), ("version", "0"), ("description", tool.get("name", stem))):
         if tool.get(key) in (None, ""):
             tool[key] = value
             yield Fault(("tool", key), f"is missing: taken to be {value!r}", lenient=True)
+
+
+def _fill_in_session(session: dict[str, Any]) -> Iterator[Fault]:
+    if "ready_pattern" not in session:
+        session["ready_pattern"] = ""
+        message = "is missing: the program is ready when it is silent"
+        yield Fault(("session", "ready_pattern"), message, lenient=True)
+    commands = session.get("commands")
+    for name, command in commands.items() if isinstance(commands, dict) else ():
+        if not isinstance(command, dict):
+            continue
+        path = ("session", "commands", name)
+        if not command.get("description"):
+            command["description"] = name
+            message = f"is missing: taken to be {name!r}"
+            yield Fault((*path, "description"), message, lenient=True)
+        if command.get("args") and "pattern" in command and "template" not in command:
+            del command["args"]
+            message = "without a template, a line that matches the pattern is taken instead"
+            yield Fault((*path, "args"), message, lenient=True)
 
 
 def _forgive(data: dict[str, Any], detail: Any) -> bool:

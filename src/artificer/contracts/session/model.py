@@ -1,4 +1,8 @@
-"""The tools that a ``[session]`` declares: one for each command, named ``tool.command``."""
+"""The tools that a ``[session]`` declares: one for each command, named ``tool.command``.
+
+Those of a child session are ``tool.child.command``. They are there from the beginning, because a
+run's tools are; before the child is open their calls are answered with that.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,13 @@ from dataclasses import dataclass
 
 from artificer.contracts.arguments.check import Fault, argument_faults
 from artificer.contracts.arguments.types import Argument, schema_of
-from artificer.contracts.definition import ToolDefinition, trust_of
+from artificer.contracts.definition import RISKS, ToolDefinition, trust_of
 from artificer.contracts.keys.manifest import ManifestKeys, ToolKeys
 from artificer.contracts.keys.session import SessionCommandKeys, SessionKeys
+from artificer.contracts.offers import offer_faults
 from artificer.contracts.scope import Scope
 from artificer.contracts.session.line import MAX_LINE_BYTES, LineForm, matches, placeholders
+from artificer.contracts.session.prompts import Seat
 from artificer.errors import AuthorError
 
 ENDING_SECONDS = 5
@@ -27,20 +33,66 @@ _ONE_WORD = (
 
 @dataclass(frozen=True)
 class SessionCommand:
-    """One command of a session: the tool, and how it makes its line."""
+    """One command of a session: the tool, how it makes its line, who must be there to read it."""
 
     definition: ToolDefinition
     form: LineForm
+    seconds: int
+    seat: Seat = Seat.OWN
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A session's two sections."""
+
+    tool: ToolKeys
+    session: SessionKeys
 
 
 def session_commands(
-    tool: ToolKeys, session: SessionKeys, scope: Scope | None
+    tool: ToolKeys, session: SessionKeys, scope: Scope | None, child: Contract | None = None
 ) -> tuple[SessionCommand, ...]:
-    """The commands of a session that has no faults, in the manifest's order."""
-    return tuple(
-        SessionCommand(_definition(tool, session, name, command), _form(session, command, scope))
+    """The commands of a session that has no faults, and of its child, in the manifests' order."""
+    own = [
+        SessionCommand(
+            _definition(tool, session, name, command),
+            _form(session, command, scope),
+            tool.timeout_seconds,
+        )
         for name, command in session.commands.items()
+    ]
+    return (*own, *(_of_child(tool, session, child, scope) if child else ()))
+
+
+def _of_child(
+    tool: ToolKeys, session: SessionKeys, child: Contract, scope: Scope | None
+) -> Iterator[SessionCommand]:
+    """A child is never less restricted than what opens it: the stricter of the two holds."""
+    named = child.tool.model_copy(
+        update={
+            "name": f"{tool.name}.child",
+            "human_approval": tool.human_approval or child.tool.human_approval,
+        }
     )
+    for name, command in child.session.commands.items():
+        risk = max(command.risk_tier or named.risk_tier, tool.risk_tier, key=RISKS.index)
+        held = command.model_copy(update={"risk_tier": risk})
+        # The program may first have to be started, in the time that it is given for that.
+        seconds = {"startup_timeout_seconds": session.startup_timeout_seconds}
+        definition = _definition(named, child.session.model_copy(update=seconds), name, held)
+        form = _form(child.session, command, scope)
+        yield SessionCommand(definition, form, named.timeout_seconds, Seat.CHILD)
+
+
+def child_faults(tool: ToolKeys, child: Contract) -> Iterator[str]:
+    """Why a session cannot be the child of another one."""
+    if child.session.child_detection is not None:
+        yield "has a child session of its own: one level is all there is"
+    if not child.session.ready_pattern:
+        yield "has no ready_pattern, so nothing tells its prompt from its parent's"
+    for name in child.session.commands:
+        if len(f"{tool.name}.child.{name}") > 64:
+            yield f"has a command, {name}, whose whole name has more than 64 characters"
 
 
 def session_faults(keys: ManifestKeys) -> Iterator[Fault]:
@@ -53,17 +105,25 @@ def session_faults(keys: ManifestKeys) -> Iterator[Fault]:
         yield Fault(("tool", "mode"), f"is {keys.tool.mode!r}, but there is a [session]")
     if keys.args:
         yield Fault(("args",), "means nothing here: commands have args of their own")
+    yield from offer_faults(keys, "session", keys.session.commands)
     yield from _session_faults(keys.tool, keys.session)
 
 
 def _session_faults(tool: ToolKeys, session: SessionKeys) -> Iterator[Fault]:
     where = ("session",)
     try:
-        if not shlex.split(session.startup_command):
+        if session.startup_command and not shlex.split(session.startup_command):
             yield Fault((*where, "startup_command"), "names no program")
     except ValueError as error:
         yield Fault((*where, "startup_command"), f"cannot be split into words: {error}")
     yield from _pattern_faults((*where, "ready_pattern"), session.ready_pattern)
+    if session.child_detection is not None:
+        yield from _pattern_faults(
+            (*where, "child_detection", "pattern"), session.child_detection.pattern
+        )
+        if not session.ready_pattern:
+            message = "is empty, so nothing tells its prompt from its child's"
+            yield Fault((*where, "ready_pattern"), message)
     for name, command in session.commands.items():
         path = (*where, "commands", name)
         if len(f"{tool.name}.{name}") > 64:

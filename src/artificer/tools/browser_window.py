@@ -1,0 +1,89 @@
+"""Getting an empty page behind the proxy: of a Chromium that is started, or of a running one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from artificer.contracts.browser.scope import host_refusal, takes_cookie
+from artificer.contracts.keys.browser import BrowserKeys, BrowserScopeKeys
+from artificer.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Playwright
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+_FLAGS = (
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--no-first-run",
+)
+
+_NO_WEBRTC = "delete window.RTCPeerConnection; delete window.webkitRTCPeerConnection;"
+"""It would go past the proxy, and a running browser cannot be told otherwise."""
+
+_STORED = "() => Object.entries(localStorage).map(([name, value]) => ({name, value}))"
+
+
+async def launch(
+    playwright: Playwright, keys: BrowserKeys, env: Mapping[str, str], proxy: str
+) -> tuple[Browser, BrowserContext]:
+    """Start a browser. Raises NotFoundError where there is none, and Playwright's Error."""
+    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    if program is None:
+        raise NotFoundError("There is no Chromium here.", hint="apt install chromium")
+    browser = await playwright.chromium.launch(
+        executable_path=program,
+        headless=keys.headless,
+        env=dict(env),
+        proxy={"server": proxy, "bypass": "<-loopback>"},
+        args=[*_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])],
+    )
+    context = await browser.new_context(service_workers="block", accept_downloads=False)
+    return browser, context
+
+
+async def attach(
+    playwright: Playwright, keys: BrowserKeys, address: str, proxy: str
+) -> tuple[Browser, BrowserContext]:
+    """Get a context of one's own in a running browser, with what its user is logged in with at the
+    hosts of the scope. Its user's own pages are neither changed nor shown.
+
+    Raises Playwright's Error, when there is no browser at the address most of all.
+    """
+    browser = await playwright.chromium.connect_over_cdp(address, no_defaults=True)
+    held: Any = await _held(browser, keys.scope)
+    context = await browser.new_context(
+        proxy={"server": proxy, "bypass": "<-loopback>"},
+        storage_state=held,
+        service_workers="block",
+        accept_downloads=False,
+    )
+    await context.add_init_script(_NO_WEBRTC)
+    return browser, context
+
+
+async def _held(browser: Browser, scope: BrowserScopeKeys) -> dict[str, Any]:
+    """The user's cookies of hosts in scope, and what open pages of such hosts have stored."""
+    cookies: list[Any] = []
+    origins: dict[str, list[Any]] = {}
+    named = scope.model_copy(update={"allow_external": False})
+    for context in browser.contexts:
+        cookies += [c for c in await context.cookies() if takes_cookie(scope, c["domain"])]
+        for page in context.pages:
+            parts = urlsplit(page.url)
+            if parts.scheme in ("http", "https") and not host_refusal(named, parts.hostname or ""):
+                stored = await page.evaluate(_STORED)
+                origins[f"{parts.scheme}://{parts.netloc}"] = stored
+    listed = [{"origin": origin, "localStorage": stored} for origin, stored in origins.items()]
+    return {"cookies": cookies, "origins": listed}

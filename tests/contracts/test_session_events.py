@@ -1,0 +1,54 @@
+"""What a program says unasked, as a queue."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from artificer.contracts.keys.session import EventKeys
+from artificer.contracts.session.events import MAX_EVENT, EventQueue
+
+pytestmark = pytest.mark.req("session-events")
+
+
+def told(queue: EventQueue, now: float = 0.0) -> tuple[list[tuple[str, str]], int]:
+    """The types and contents of the events, and how many were lost."""
+    events, lost = queue.drain(now=now, timestamp="t")
+    return [(event.event_type, event.content) for event in events], lost
+
+
+def test_lines_are_typed_and_a_prompt_is_none() -> None:
+    queue = EventQueue(EventKeys(), ["^> $"], r"session \d+ opened")
+    queue.hear("all well\nlook!\a\nsession 3 opened\n", now=0, timestamp="t")
+    queue.hear("disk fail", now=0, timestamp="t")
+    queue.hear("ure\n\n\x1b[31mred\x1b[0m\n> ", now=0, timestamp="t")
+    assert told(queue) == (
+        [
+            ("log_line", "all well"),
+            ("alert", "look!"),
+            ("session_opened", "session 3 opened"),
+            ("error", "disk failure"),
+            ("log_line", "red"),
+        ],
+        0,
+    )
+    assert told(queue) == ([], 0)
+
+
+def test_only_the_wanted_types_the_newest_and_the_fresh_are_kept() -> None:
+    keys = EventKeys(event_types=("error",), max_queue_depth=2, ttl_seconds=10)
+    queue = EventQueue(keys, [], None)
+    for second in range(4):
+        queue.hear(f"error {second}\nnoise\n", now=second, timestamp="t")
+    assert told(queue, now=12.5) == ([("error", "error 3")], 3)
+
+
+@given(st.lists(st.text(max_size=30), max_size=30), st.integers(1, 5))
+def test_whatever_is_heard_stays_within_bounds(pieces: list[str], depth: int) -> None:
+    queue = EventQueue(EventKeys(max_queue_depth=depth), ["^> $"], "opened")
+    for piece in (*pieces, "x" * 5_000 + "\n"):
+        queue.hear(piece, now=0, timestamp="t")
+    events, lost = queue.drain(now=0, timestamp="t")
+    assert len(events) <= depth + 1 and lost >= 0
+    assert all(event.content and len(event.content) <= MAX_EVENT for event in events)
