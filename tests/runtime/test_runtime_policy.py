@@ -9,6 +9,7 @@ import pytest
 from artificer.core import events as ev
 from artificer.core.conditions import Condition
 from artificer.core.gate import Verdict
+from artificer.core.letters import FollowUp
 from artificer.core.policy import Policy, Rule
 from artificer.core.state import RunState
 from artificer.core.taint import Taint
@@ -110,6 +111,12 @@ class TestFlow:
         await rig.resume([reply(call("send")), say(".")])
         assert "'call_1_0'" in asked(rig)[0].reason
         assert (await rig.replay()).identical
+
+    async def test_a_follow_up_belongs_to_the_same_conversation(self, rig: Rig) -> None:
+        await rig.run([reply(call("fetch")), say("Read it.")])
+        await rig.mailbox.post("run", FollowUp(text="Now send it.").canonical())
+        await rig.resume([reply(call("send")), say("Sent.")])
+        assert [q.tool for q in asked(rig)] == ["send"]
 
 
 @pytest.mark.req("policy-rules", "policy-conditions")

@@ -23,6 +23,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from pytest_genai_semconv.assertions import assert_genai_span_compliant
 
 from artificer.core import events as ev
+from artificer.core.letters import FollowUp
 from artificer.core.policy import Policy, Rule
 from artificer.ports import Answer, Call, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -267,6 +268,15 @@ class TestStructure:
         assert facts(first)["gen_ai.conversation.id"] == facts(second)["gen_ai.conversation.id"]
         resumed = next(e for e in await bench.rig.events() if isinstance(e, ev.RunResumed))
         assert second.start_time == resumed.at * 10**6
+
+    async def test_a_finished_run_that_goes_on_has_another_span(self, bench: Bench) -> None:
+        await bench.run(say("First."))
+        await bench.rig.mailbox.post("run", FollowUp(text="And?").canonical())
+        bench.rig.observer = bench.telemetry()
+        await bench.rig.resume([say("Second.")])
+        names = ["chat m", "invoke_agent artificer.chat"]
+        assert [s.name for s in bench.spans()] == names * 2
+        assert {facts(s)["artificer.run.status"] for s in bench.spans()[1::2]} == {"completed"}
 
     async def test_a_fork_tells_only_what_is_its_own(self, bench: Bench) -> None:
         await bench.run(reply(call("work")), say("Read."))
