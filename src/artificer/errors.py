@@ -9,6 +9,7 @@
     │   ├── ConfigError            a setting, flag or file is wrong
     │   ├── MissingExtraError      an optional dependency is not installed
     │   ├── NotFoundError          no such run, blob, model or file
+    │   ├── GitError               git could not do what a build needs of it
     │   ├── Fenced                 another process took this run over
     │   └── TamperedError          stored bytes are not what was written
     ├── ModelError             the model's answer cannot be used, and no turn is left to tell it
@@ -97,6 +98,12 @@ class NotFoundError(OperatorError):
     """No such run, blob, model or file."""
 
     code = "not_found"
+
+
+class GitError(OperatorError):
+    """git could not do what a build needs of it."""
+
+    code = "git"
 
 
 class Fenced(OperatorError):

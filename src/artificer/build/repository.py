@@ -1,0 +1,344 @@
+"""The repository of a build: a person's own is read once, and written only when they promote.
+
+It is a bare clone, in a folder of ours, that shares no file with the original that could change.
+A worktree is a folder with a tree's files. Its index is kept outside it, and so is the repository;
+the ``.git`` inside is a throw-away for programs that look for one, and nothing of ours reads it.
+
+Every step can be done again: the same name finds the same worktree, the same inputs make the same
+commit, and a branch moves by compare and swap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import tempfile
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from artificer.build.git import Git, must_be_new_enough
+from artificer.build.scope import Sorted, present, sort_changes
+from artificer.errors import ConfigError, GitError, NotFoundError
+from artificer.loops.wishes import Tip
+from artificer.values.text import clip, well_formed
+
+INTEGRATION = "refs/build/integration"
+BASE = "refs/build/base"
+ATTEMPTS = "refs/build/attempts"
+MAX_ARGUMENTS = 200
+"""Paths that are given to one git command."""
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,118}[a-z0-9])?")
+_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = {bare}\n\tfilemode = true\n"
+_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """A folder with the files of a commit, and what became of them."""
+
+    name: str
+    path: Path
+    commit: str
+    index: Path
+
+
+@dataclass(frozen=True)
+class Committed:
+    """What came of committing a worktree's changes. ``unchanged`` if there was nothing to."""
+
+    commit: str
+    files: Sorted
+    unchanged: bool
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two commits that cannot be merged: in which files, and in git's own words."""
+
+    paths: tuple[str, ...]
+    report: str
+    tip: Tip | None = None
+
+
+@dataclass
+class BuildRepository:
+    """The repository in ``folder/repo.git`` and the worktrees in ``folder/work``."""
+
+    folder: Path
+    base: str
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @classmethod
+    async def open(cls, folder: Path, project: Path) -> BuildRepository:
+        """Open a build's repository, or make it from the commit that the project is at.
+
+        Raises:
+            NotFoundError: the project is in no git repository, or has no commit.
+            ConfigError: git is missing or too old, or the project is only a part of a repository.
+            GitError: git failed.
+        """
+        await must_be_new_enough()
+        repository = cls(folder, "")
+        if not (folder / "repo.git").is_dir():
+            await repository._clone(project)
+        base = await repository.git.commit_of(BASE)
+        if base is None:
+            raise GitError(f"{folder} holds no build.", hint="Remove the folder and begin again.")
+        repository.base = base
+        return repository
+
+    @property
+    def git(self) -> Git:
+        """git on this repository, without files."""
+        return Git(self.folder, {"GIT_DIR": str(self._git_dir)})
+
+    @property
+    def _git_dir(self) -> Path:
+        return self.folder / "repo.git"
+
+    async def _clone(self, project: Path) -> None:
+        """Clone into a folder beside, which becomes the repository when it is whole."""
+        theirs = Git(project, trusting=True)
+        head = await _head_of(theirs, project)
+        top = await theirs.run("rev-parse", "--show-toplevel")
+        if await theirs.run("rev-parse", "--show-prefix"):
+            raise ConfigError(
+                f"{project} is a part of the repository {top}.", hint=f"Begin the build in {top}."
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix="cloning-", dir=self.folder))
+        await theirs.run(
+            "clone",
+            "--quiet",
+            "--bare",
+            "--local",
+            "--template=",
+            "--",
+            top,
+            str(made / "repo.git"),
+        )
+        ours = Git(self.folder, {"GIT_DIR": str(made / "repo.git")})
+        version = await ours.run("rev-parse", "--show-object-format")
+        (made / "repo.git" / "config").write_text(_config(version, bare=True), encoding="utf-8")
+        for ref in (BASE, INTEGRATION):
+            await ours.run("update-ref", ref, head)
+        _put(made / "repo.git", self._git_dir)
+        shutil.rmtree(made)
+
+    def provide(self, links: Sequence[tuple[str, str]]) -> None:
+        """Put links to folders of the project above all worktrees, where programs look for them."""
+        for name, target in links:
+            with suppress(FileExistsError):
+                (self.folder / name).symlink_to(target)
+
+    # --- worktrees ------------------------------------------------------------------------------
+
+    async def worktree(self, name: str, commit: str) -> Worktree:
+        """The worktree of this name: as it was left, or made anew with the files of a commit.
+
+        Raises:
+            GitError: there is one of that name for another commit, or git failed.
+        """
+        if not _NAME.fullmatch(name):
+            raise GitError(f"{name!r} is no name for a worktree.")
+        made = Worktree(name, self.folder / "work" / name, commit, self._index(name))
+        mark = made.index.with_suffix(".commit")
+        if made.path.is_dir() and mark.is_file():
+            if mark.read_text() != commit:
+                raise GitError(f"The worktree {name} is at another commit.")
+            return made
+        await self.discard(name)
+        await self._check_out(made)
+        mark.write_text(commit)
+        return made
+
+    async def _check_out(self, worktree: Worktree) -> None:
+        worktree.path.parent.mkdir(parents=True, exist_ok=True)
+        worktree.index.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix="tmp-", dir=worktree.path.parent))
+        git = self._with_files(fresh, worktree.index)
+        await git.run("read-tree", "--reset", worktree.commit)
+        await git.run("checkout-index", "--all", "--force", "--quiet")
+        await git.ask("update-index", "-q", "--refresh")
+        await self._throw_away_repository(fresh, worktree)
+        _put(fresh, worktree.path)
+
+    async def _throw_away_repository(self, folder: Path, worktree: Worktree) -> None:
+        """A ``.git`` for programs that ask git which files there are, or for a description."""
+        own = folder / ".git"
+        for part in ("objects/info", "refs/heads", "refs/tags"):
+            (own / part).mkdir(parents=True)
+        version = await self.git.run("rev-parse", "--show-object-format")
+        (own / "config").write_text(_config(version, bare=False), encoding="utf-8")
+        (own / "HEAD").write_text(f"{worktree.commit}\n")
+        (own / "objects/info/alternates").write_text(f"{self._git_dir / 'objects'}\n")
+        packed = self._git_dir / "packed-refs"
+        tags = [line for line in _lines(packed) if line.partition(" ")[2].startswith("refs/tags/")]
+        (own / "packed-refs").write_text("".join(f"{tag}\n" for tag in tags))
+        shutil.copyfile(worktree.index, own / "index")
+
+    def _with_files(self, work_tree: Path, index: Path) -> Git:
+        env = {
+            "GIT_DIR": str(self._git_dir),
+            "GIT_WORK_TREE": str(work_tree),
+            "GIT_INDEX_FILE": str(index),
+        }
+        return Git(work_tree, env)
+
+    def _index(self, name: str) -> Path:
+        return self.folder / "index" / name
+
+    async def discard(self, name: str) -> None:
+        """Remove a worktree, or what is left of it. Its commits stay."""
+        index = self._index(name)
+        index.with_suffix(".commit").unlink(missing_ok=True)
+        await asyncio.to_thread(shutil.rmtree, self.folder / "work" / name, True)
+        for file in (index, index.with_suffix(".adding"), Path(f"{index}.lock")):
+            file.unlink(missing_ok=True)
+
+    async def clean_up(self, keep: Collection[str] = ()) -> list[str]:
+        """Remove every worktree but those of these names, and what a crash left half made."""
+        for file in self.folder.glob("cloning-*"):
+            await asyncio.to_thread(shutil.rmtree, file, True)
+        work = self.folder / "work"
+        names = sorted(path.name for path in work.iterdir()) if work.is_dir() else []
+        gone = [name for name in names if name not in keep]
+        for name in gone:
+            await self.discard(name)
+        return gone
+
+    # --- commits --------------------------------------------------------------------------------
+
+    async def changes(self, worktree: Worktree, scope: Sequence[str] = ()) -> list[str]:
+        """Every path that is not as in the commit, but for those that git is told to ignore.
+
+        What a scope names one by one is looked at even if it is ignored. A folder that is a
+        repository of its own ends in a slash.
+        """
+        git = self._with_files(worktree.path, worktree.index)
+        await git.ask("update-index", "-q", "--refresh")
+        changed = await git.paths(
+            "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all"
+        )
+        others = await git.paths("ls-files", "-z", "--others", "--exclude-standard")
+        known = set(await git.paths("ls-files", "-z", "--cached"))
+        hidden = [p for p in present(worktree.path, scope) if p not in known]
+        return sorted({*changed, *others, *hidden})
+
+    async def commit(
+        self, worktree: Worktree, scope: Sequence[str], message: str, at: int
+    ) -> Committed:
+        """Commit the changes in scope on top of the worktree's commit, and leave it as it is.
+
+        ``at`` is in seconds. The same changes at the same time make the same commit.
+        """
+        files = sort_changes(worktree.path, await self.changes(worktree, scope), scope)
+        adding = worktree.index.with_suffix(".adding")
+        shutil.copyfile(worktree.index, adding)
+        git = self._with_files(worktree.path, adding)
+        for start in range(0, len(files.inside), MAX_ARGUMENTS):
+            some = files.inside[start : start + MAX_ARGUMENTS]
+            await git.run("update-index", "--add", "--remove", "--", *some)
+        tree = await git.run("write-tree")
+        adding.unlink()
+        if tree == await self.git.run("rev-parse", f"{worktree.commit}^{{tree}}"):
+            return Committed(worktree.commit, files, unchanged=True)
+        commit = await self.git.run(
+            "commit-tree", tree, "-p", worktree.commit, "-m", _message(message), at=at
+        )
+        await self.git.run("update-ref", f"{ATTEMPTS}/{worktree.name}", commit)
+        return Committed(commit, files, unchanged=False)
+
+    # --- merges ---------------------------------------------------------------------------------
+
+    async def merge(self, ours: str, theirs: str, message: str) -> str | Conflict:
+        """Merge two commits without any worktree; return the commit, or in what they conflict."""
+        if await self.git.is_ancestor(theirs, ours):
+            return ours
+        if await self.git.is_ancestor(ours, theirs):
+            return theirs
+        answer = await self.git.ask("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
+        if answer.exit_code not in (0, 1):
+            raise GitError(f"git merge-tree failed: {clip(answer.err, 300)}.")
+        head, _, said = answer.out.partition("\0\0")
+        tree, *paths = head.split("\0")
+        if answer.exit_code == 1:
+            return Conflict(tuple(map(well_formed, paths)), _told(said))
+        times = [int(await self.git.run("show", "-s", "--format=%ct", c)) for c in (ours, theirs)]
+        parents = ("-p", ours, "-p", theirs)
+        return await self.git.run(
+            "commit-tree", tree.rstrip("\0"), *parents, "-m", _message(message), at=max(times)
+        )
+
+    async def fold(self, base: str, tips: Sequence[Tip]) -> str | Conflict:
+        """Merge tips onto a base, one after the other."""
+        commit = base
+        for tip in tips:
+            merged = await self.merge(commit, tip.commit, f"Merge {tip.spec}")
+            if isinstance(merged, Conflict):
+                return Conflict(merged.paths, merged.report, tip)
+            commit = merged
+        return commit
+
+    async def integration(self) -> str:
+        """Where the integration branch stands."""
+        return await self.git.run("rev-parse", INTEGRATION)
+
+    async def move_integration(self, commit: str, onto: str | None = None) -> bool:
+        """Let the integration branch stand at a commit; with ``onto``, only if it stands there."""
+        if onto is not None and await self.integration() == commit:
+            return True  # it was done before a crash
+        old = () if onto is None else (onto,)
+        answer = await self.git.ask("update-ref", INTEGRATION, commit, *old)
+        return answer.exit_code == 0
+
+
+async def _head_of(git: Git, project: Path) -> str:
+    inside = await git.ask("rev-parse", "--is-inside-work-tree")
+    if inside.exit_code != 0 or inside.out.strip() != "true":
+        raise NotFoundError(
+            f"{project} is in no git repository.", hint="`git init`, and commit what is there."
+        )
+    head = await git.commit_of("HEAD")
+    if head is None:
+        raise NotFoundError(
+            f"The repository of {project} has no commit.", hint="Commit what is there first."
+        )
+    return head
+
+
+def _put(made: Path, place: Path) -> None:
+    """Give what is whole its name: before, there is nothing of that name."""
+    made.rename(place)
+
+
+def _config(object_format: str, *, bare: bool) -> str:
+    other = object_format == "sha256"
+    text = _CONFIG.format(version=1 if other else 0, bare=str(bare).lower())
+    return text + (_SHA256 if other else "")
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+
+
+def _message(text: str) -> str:
+    """A commit message: no control characters, a short first line."""
+    lines = ["".join(c for c in line if c >= " ") for line in well_formed(text).splitlines()]
+    first = clip(lines[0].strip() if lines else "", 100) or "Work"
+    return "\n".join([first, *lines[1:]])[:4_000]
+
+
+def _told(messages: str) -> str:
+    """What git says of conflicts: each message is a count of paths, the paths, a kind, a text."""
+    fields = messages.split("\0")
+    lines: list[str] = []
+    while len(fields) > 2 and fields[0].lstrip("\n").isdigit():
+        count = int(fields[0])
+        lines += [line for line in fields[count + 2 : count + 3] if "CONFLICT" in line]
+        fields = fields[count + 3 :]
+    return well_formed("".join(lines)).strip()

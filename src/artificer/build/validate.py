@@ -1,0 +1,72 @@
+"""Running a validation command: its exit code decides; what it said goes to the next attempt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from artificer.artifacts.command_line import is_allowed, split_command
+from artificer.build.detect import Project
+from artificer.tools.command import child_environment
+from artificer.tools.process import Finished, run_process
+from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
+from artificer.values.text import head_and_tail
+
+MAX_OUTPUT = 2_500
+"""Characters of a stream that a report shows."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a validation came to."""
+
+    passed: bool
+    report: str
+
+
+@dataclass(frozen=True)
+class Validator:
+    """Runs validation commands as the project's own are run, and within the same bounds."""
+
+    project: Project
+    seconds: float = 900
+    confinement: Confinement = UNCONFINED
+
+    async def all(self, lines: Sequence[str], worktree: Path) -> Validation:
+        """Run commands in turn, up to the first that fails."""
+        for line in lines:
+            validation = await self.one(line, worktree)
+            if not validation.passed:
+                return validation
+        return Validation(True, "")
+
+    async def one(self, line: str, worktree: Path) -> Validation:
+        """Run one command in a worktree."""
+        argv = split_command(line)
+        if isinstance(argv, str):
+            return Validation(False, f"$ {line}\nThis is no command: it {argv}.")
+        if not is_allowed(argv, self.project.allowed):
+            allowed = ", ".join(self.project.allowed)
+            return Validation(False, f"$ {line}\nOnly these commands are run: {allowed}.")
+        env = self.project.environment(child_environment(os.environ), worktree)
+        try:
+            done = await run_process(
+                argv, env=env, cwd=worktree, seconds=self.seconds, confinement=self.confinement
+            )
+        except OSError as error:
+            said = error.strerror or str(error)
+            return Validation(False, f"$ {line}\n{argv[0]} could not be started: {said}.")
+        return Validation(done.exit_code == 0, _report(line, done, self.seconds))
+
+
+def _report(line: str, done: Finished, seconds: float) -> str:
+    ended = f"exit code {done.exit_code}"
+    if done.exit_code is None:
+        ended = f"did not end within {seconds:g} s"
+    parts = [f"$ {line}", ended]
+    for name, stream in (("output", done.stdout), ("errors", done.stderr)):
+        if text := stream.text.strip():
+            parts.append(f"--- {name}\n{head_and_tail(text, MAX_OUTPUT)}")
+    return "\n".join(parts)
