@@ -33,6 +33,7 @@ PUBLIC = {
     "Grant",
     "FollowUp",
     "Interrupt",
+    "Host",
     "Journal",
     "Limits",
     "ModelError",

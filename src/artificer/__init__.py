@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from artificer.blocking import resume, run
     from artificer.config import Config, load_config
     from artificer.contracts.definition import ToolDefinition
-    from artificer.contracts.facilities import Facilities
+    from artificer.contracts.facilities import Facilities, Host
     from artificer.contracts.workspace.grant import Grant
     from artificer.core.conditions import Condition
     from artificer.core.letters import (
@@ -83,6 +83,7 @@ _HOMES = {
     "Grant": "contracts.workspace.grant",
     "FollowUp": "core.letters",
     "Interrupt": "core.letters",
+    "Host": "contracts.facilities",
     "Journal": "ports",
     "Limits": "core.spec",
     "ModelError": "errors",
@@ -122,6 +123,7 @@ __all__ = [
     "Limits",
     "Facilities",
     "Grant",
+    "Host",
     "ToolChoice",
     "ToolDefinition",
     "Condition",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.config import FILE_NAME, Config, McpServerConfig, ProviderConfig
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
-from artificer.contracts.facilities import Facilities
+from artificer.contracts.facilities import Facilities, Host
 from artificer.core.policy import Policy
 from artificer.core.spec import RunKind
 from artificer.errors import ConfigError, NotFoundError
@@ -141,6 +141,7 @@ def build_tools(
         ManifestError: a manifest of a folder cannot be used.
         ToolDefinitionError: two tools share a name.
     """
+    facilities = facilities or Facilities()
     functions: list[FunctionTool[..., Any]] = []
     executors: list[Executor] = []
     folders: list[str] = []
@@ -152,14 +153,14 @@ def build_tools(
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))
-                made = _manifests(folder, storage, config, servers)
+                made = _manifests(folder, storage, config, servers, facilities.host)
                 origins.update(dict.fromkeys(map(id, made), str(folder)))
                 executors += made
         else:
             executors.append(item)
     if functions:
         executors.append(FunctionExecutor(functions))
-    executors += _facilities(facilities or Facilities(), storage)
+    executors += _facilities(facilities, storage)
     if KINDS[kind].makes_artifacts:
         executors.append(ArtifactExecutor(storage.blobs))
     definitions = toolset(
@@ -179,8 +180,21 @@ def _from(tool: ToolDefinition, folder: str | None) -> ToolDefinition:
     return tool.model_copy(update={"origin": origin})
 
 
+def located(facilities: Facilities) -> Facilities:
+    """The same, with a folder that is found from everywhere."""
+    host = facilities.host
+    if host is None:
+        return facilities
+    folder = str(Path(host.folder).expanduser().absolute())
+    return facilities.model_copy(update={"host": host.model_copy(update={"folder": folder})})
+
+
 def _facilities(facilities: Facilities, storage: Storage) -> Iterable[Executor]:
     """The executors of what a run is given beside manifests and functions."""
+    if facilities.host is not None:
+        from artificer.tools.host.executor import HostExecutor
+
+        yield HostExecutor(facilities.host, blobs=storage.blobs, evidence=storage.evidence)
     if facilities.workspaces:
         from artificer.tools.workspace.executor import WorkspaceExecutor
 
@@ -230,9 +244,16 @@ def _offer(name: str, server: McpServerConfig) -> Offer:
 
 
 def _manifests(
-    folder: Path, storage: Storage, config: Config, servers: McpServers | None
+    folder: Path,
+    storage: Storage,
+    config: Config,
+    servers: McpServers | None,
+    host: Host | None,
 ) -> list[Executor]:
-    """The executors of a folder: one for its commands, one for its requests, one a server."""
+    """The executors of a folder: one for its commands, one for its requests, one a server.
+
+    Programs run in the folder that the run is given, if it is given one.
+    """
     from artificer.tools.command import CommandExecutor
     from artificer.tools.loader import load_folder
 
@@ -242,9 +263,13 @@ def _manifests(
     by_backend: defaultdict[str, list[CommandTool]] = defaultdict(list)
     for tool in tools:
         by_backend[tool.manifest.backend].append(tool)
-    grants = _grants(config)
+    grants, cwd = _grants(config), Path(host.folder) if host else None
     commands = CommandExecutor(
-        by_backend["command"], blobs=storage.blobs, evidence=storage.evidence, grants=grants
+        by_backend["command"],
+        cwd=cwd,
+        blobs=storage.blobs,
+        evidence=storage.evidence,
+        grants=grants,
     )
     executors: list[Executor] = [commands]
     if by_backend["http"]:
@@ -256,7 +281,7 @@ def _manifests(
         from artificer.tools.session import SessionExecutor
 
         sessions = [tool.manifest for tool in by_backend["session"]]
-        executors.append(SessionExecutor(sessions, blobs=storage.blobs, grants=grants))
+        executors.append(SessionExecutor(sessions, cwd=cwd, blobs=storage.blobs, grants=grants))
     if by_backend["browser"]:
         from artificer.tools.browser import BrowserExecutor
 

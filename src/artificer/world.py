@@ -39,6 +39,7 @@ from artificer.wiring import (
     build_provider,
     build_servers,
     build_tools,
+    located,
     split_model,
     system_prompt,
     wire_of,
@@ -80,7 +81,7 @@ class World(Archive):
             MissingExtraError: the provider's SDK is not installed.
         """
         tools = _checked(tools, kind)
-        facilities = self.config.facilities if facilities is None else facilities
+        facilities = located(self.config.facilities if facilities is None else facilities)
         provider, name = self._provider(model)
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(

@@ -12,7 +12,7 @@ from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, UNATTENDED, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
-from artificer.contracts.facilities import Facilities
+from artificer.contracts.facilities import Facilities, Host
 from artificer.contracts.workspace.grant import Grant
 from artificer.contracts.workspace.names import name_fault
 from artificer.core.spec import Limits, RunKind
@@ -22,6 +22,7 @@ from artificer.runs import Run
 from artificer.values.model import ToolChoice
 from artificer.world import World
 
+EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 
 
@@ -38,6 +39,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 @click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
 @click.option("--offer", metavar="TOOL", multiple=True, help="Offer only this tool; repeatable.")
 @click.option("--allow", metavar="GLOB", multiple=True, help="Deny all other tools; repeatable.")
+@click.option("--folder", type=EXISTING, help="Let the run read and change files in here.")
 @click.option(
     "--workspace",
     "workspaces",
@@ -45,6 +47,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
     multiple=True,
     help="Let the run read and change this workspace; repeatable.",
 )
+@click.option("--introspect", is_flag=True, help="Let the run look at itself.")
 @click.option("--system", metavar="TEXT", help="Instructions in place of the built-in ones.")
 @click.option(
     "--choice",
@@ -69,7 +72,9 @@ def command(
     tools: tuple[Path, ...],
     offer: tuple[str, ...],
     allow: tuple[str, ...],
+    folder: Path | None,
     workspaces: tuple[str, ...],
+    introspect: bool,
     system: str | None,
     choices: tuple[str, ...],
     out: Path | None,
@@ -103,7 +108,7 @@ def command(
             tools=tools,
             offer=offer or None,
             policy=world.config.policy.narrowed(allow) if allow else None,
-            facilities=_facilities(world.config.facilities, workspaces),
+            facilities=_facilities(world.config.facilities, folder, workspaces, introspect),
             system=system,
             choices=tuple(_choice(word) for word in choices),
             limits=_limits(max_turns, max_cost),
@@ -116,14 +121,22 @@ def command(
     )
 
 
-def _facilities(configured: Facilities, workspaces: tuple[str, ...]) -> Facilities:
+def _facilities(
+    configured: Facilities, folder: Path | None, workspaces: tuple[str, ...], introspect: bool
+) -> Facilities:
     """What is configured, with what the command line says in its place."""
+    said: dict[str, object] = {}
+    if folder is not None:
+        host = configured.host or Host(folder=".")
+        said["host"] = host.model_copy(update={"folder": str(folder)})
     for name in workspaces:
         if fault := name_fault(name):
             raise click.UsageError(f"The workspace's name {name!r} {fault}.")
-    if not workspaces:
-        return configured
-    return configured.model_copy(update={"workspaces": (Grant(names=workspaces),)})
+    if workspaces:
+        said["workspaces"] = (Grant(names=workspaces),)
+    if introspect:
+        said["introspect"] = True
+    return configured.model_copy(update=said)
 
 
 def _limits(max_turns: int | None, max_cost: float | None) -> Limits | None:

@@ -29,15 +29,20 @@ class Refusal(Exception):
         self.problems = tuple(problems)
 
 
-def receipt_of(tool: str, work: Callable[[], JsonObject]) -> Receipt:
-    """Do the work and tell what came of it."""
+def receipt_of(tool: str, work: Callable[[], JsonObject | str]) -> Receipt:
+    """Do the work and tell what came of it: an object as JSON, text as it is."""
     try:
         answer = work()
     except Refusal as refusal:
-        detail = f"{tool}: {refusal.detail}"
-        content = not_ok(refusal.status, detail, refusal.problems)
-        return Receipt(status=refusal.status, content=content)
-    return Receipt(status="ok", content=canonical(answer).decode())
+        return refused(tool, refusal)
+    content = answer if isinstance(answer, str) else canonical(answer).decode()
+    return Receipt(status="ok", content=content)
+
+
+def refused(tool: str, refusal: Refusal) -> Receipt:
+    """What the model is told of a refusal."""
+    content = not_ok(refusal.status, f"{tool}: {refusal.detail}", refusal.problems)
+    return Receipt(status=refusal.status, content=content)
 
 
 def page(

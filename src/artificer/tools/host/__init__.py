@@ -1,0 +1,1 @@
+"""Host tools: one folder of this machine, and no way out of it."""
