@@ -16,7 +16,8 @@ from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core import events as ev
 from artificer.core.gate import Verdict, call_digest, judge
 from artificer.core.policy import Policy
-from artificer.core.record import INLINE_LIMIT, EventLine, decode, encode
+from artificer.core.record import EventLine, decode, encode
+from artificer.core.spill import INLINE_LIMIT
 from artificer.errors import TamperedError
 from artificer.ports import Call
 from artificer.store.memory import MemoryStore

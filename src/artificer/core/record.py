@@ -15,12 +15,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from artificer.core.events import Event
 from artificer.core.intents import Intent
+from artificer.core.outputs import OutputRefs
+from artificer.core.spill import INLINE_LIMIT, spilled
 from artificer.errors import TamperedError
 from artificer.values.base import Digest, Value
-from artificer.values.canon import canonical_typed, digest_of
-
-INLINE_LIMIT = 4096
-"""Longest string, in UTF-8 bytes, that stays in a record."""
+from artificer.values.canon import canonical_typed
 
 FORMAT: Literal[1] = 1
 """Version of the record format. It changes only when older records would be read differently."""
@@ -34,20 +33,25 @@ class _Line(Value):
 
 
 class EventLine(_Line):
-    """An event, and the digest of the state after it."""
+    """An event, the digest of the state after it, and the blobs that it brought."""
 
     kind: Literal["event"] = "event"
     event: Event
     state: Digest
+    outputs: OutputRefs | None = None
 
 
 class IntentLine(_Line):
-    """An intent and its digest. ``request`` is the digest of the payload that Generate sends."""
+    """An intent and its digest. ``request`` is the digest of the payload that Generate sends.
+
+    ``tools`` names the blob of the tools in it, as the provider is given them.
+    """
 
     kind: Literal["intent"] = "intent"
     intent: Intent
     digest: Digest
     request: Digest | None = None
+    tools: tuple[Digest, ...] = ()
 
 
 Line = Annotated[EventLine | IntentLine, Field(discriminator="kind")]
@@ -61,7 +65,7 @@ def encode(line: EventLine | IntentLine) -> tuple[bytes, list[bytes]]:
     if len(body) <= INLINE_LIMIT:
         return body, []
     blobs: list[bytes] = []
-    return canonical_typed(_spill(line.model_dump(mode="json"), blobs)), blobs
+    return canonical_typed(spilled(line.model_dump(mode="json"), blobs)), blobs
 
 
 def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine:
@@ -87,22 +91,6 @@ def _reason(error: Exception) -> str:
         return type(error).__name__
     first = error.errors(include_input=False)[0]
     return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
-
-
-def _spill(value: Any, blobs: list[bytes]) -> Any:
-    if isinstance(value, str):
-        if len(value) * 4 <= INLINE_LIMIT:
-            return value
-        data = value.encode()
-        if len(data) <= INLINE_LIMIT:
-            return value
-        blobs.append(data)
-        return {"$blob": digest_of(data)}
-    if isinstance(value, dict):
-        return {name: _spill(member, blobs) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_spill(item, blobs) for item in value]
-    return value
 
 
 def _filler(fetch: Callable[[str], bytes]) -> Callable[[dict[str, Any]], Any]:

@@ -15,12 +15,14 @@ from typing import Any
 from artificer.core.events import Event
 from artificer.core.facts import establish
 from artificer.core.intents import CheckReply, Finish, Generate, Intent, JudgeCalls
+from artificer.core.outputs import outputs_of, tools_blob
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.ports import BlobStore, Head, Joined, Journal, Lease, Memo, Payload, Provider, Record
 from artificer.runtime.observe import Observer
+from artificer.values.base import JsonObject
 from artificer.values.canon import ListDigest, digest_of
 
 INLINE = (JudgeCalls, CheckReply, Finish)
@@ -35,6 +37,7 @@ class Requests:
         self._digests = ListDigest()
         self._asked: tuple[int, str] | None = None
         self._answer: tuple[Payload, str] | None = None
+        self._tools: tuple[JsonObject, bytes | None] | None = None
 
     def prepare(self, state: RunState) -> tuple[Payload, str]:
         """Return the payload that the pending Generate sends, and its digest.
@@ -47,6 +50,14 @@ class Requests:
             digest = self._digests.digest(payload.rest, payload.key, payload.items)
             self._asked, self._answer = asked, (payload, digest)
         return self._answer
+
+    def tools(self, state: RunState, payload: Payload) -> bytes | None:
+        """Return the blob of a request's tools; the same one as long as they are the same."""
+        if self._tools is None or self._tools[0] is not payload.rest:
+            spec = state.given
+            blob = tools_blob(spec.wire or spec.provider, payload.rest)
+            self._tools = (payload.rest, blob)
+        return self._tools[1]
 
 
 class _Batch:
@@ -65,18 +76,31 @@ class _Batch:
 
     def reduce(self, event: Event) -> list[Intent]:
         """Record an event and the intents that follow; return those to be done at once."""
+        outputs, blobs = outputs_of(self.state, event)
+        self.blobs.extend(blobs)
         self.state, intents = reduce(self.state, event)
-        seq, prev = self.head.seq + 1, self.head.hash
-        self._add(EventLine(run=self.run, seq=seq, prev=prev, event=event, state=self.state.digest))
+        self._add(
+            EventLine(
+                run=self.run,
+                seq=self.head.seq + 1,
+                prev=self.head.hash,
+                event=event,
+                state=self.state.digest,
+                outputs=outputs,
+            )
+        )
         for intent in intents:
             self._intend(intent)
         self.external.extend(i for i in intents if not isinstance(i, INLINE))
         return [i for i in intents if isinstance(i, INLINE)]
 
     def _intend(self, intent: Intent) -> None:
-        request = None
+        request, tools = None, None
         if isinstance(intent, Generate):
-            _, request = self._requests.prepare(self.state)
+            payload, request = self._requests.prepare(self.state)
+            tools = self._requests.tools(self.state, payload)
+        if tools is not None:
+            self.blobs.append(tools)
         self._add(
             IntentLine(
                 run=self.run,
@@ -85,6 +109,7 @@ class _Batch:
                 intent=intent,
                 digest=intent.digest,
                 request=request,
+                tools=() if tools is None else (digest_of(tools),),
             )
         )
 

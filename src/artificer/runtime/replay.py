@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
 from artificer.core.facts import establish
 from artificer.core.intents import Generate, Intent
+from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import Phase, RunState
@@ -16,6 +17,7 @@ from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
 from artificer.runtime.ledger import INLINE, Requests
 from artificer.runtime.load import read_chain, read_records
+from artificer.values.canon import digest_of
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,9 @@ class _Machine:
             missing = self._expected[0]
             raise _Diverged(line.seq, f"intent {missing.n}", missing.type, line.event.type)
         self._compare_fact(line.event)
+        outputs, _ = outputs_of(self.state, line.event)
+        if line.outputs is not None and line.outputs != outputs:
+            raise _Diverged(line.seq, "outputs", str(line.outputs), str(outputs))
         before = self.state.phase
         self.state, intents = reduce(self.state, line.event)
         actual = self.state.digest
@@ -146,10 +151,14 @@ class _Machine:
         if self._requests is None:
             self.report.requests_unchecked += 1
             return
-        _, actual = self._requests.prepare(self.state)
+        payload, actual = self._requests.prepare(self.state)
         if actual != line.request:
             what = f"request of intent {line.intent.n}"
             raise _Diverged(line.seq, what, str(line.request), actual)
+        tools = self._requests.tools(self.state, payload)
+        if line.tools and (tools is None or digest_of(tools) not in line.tools):
+            what = f"tools of intent {line.intent.n}"
+            raise _Diverged(line.seq, what, line.tools[0], digest_of(tools or b""))
         self.report.requests += 1
 
     def _compare_fact(self, event: Event) -> None:

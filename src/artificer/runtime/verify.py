@@ -93,7 +93,12 @@ def _check_blobs(blobs: BlobStore, result: Verification) -> None:
 def cited(line: Line) -> Iterator[str]:
     """The blobs that a record cites besides those that hold its own strings."""
     if not isinstance(line, EventLine):
+        yield from line.tools
         return
+    if line.outputs is not None:
+        yield line.outputs.items
+        yield from line.outputs.calls
+        yield from filter(None, (line.outputs.text,))
     match line.event:
         case ev.ModelResponded(raw=str(digest)) | ev.ModelFailed(raw=str(digest)):
             yield digest

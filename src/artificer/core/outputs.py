@@ -1,0 +1,89 @@
+"""What a model's reply, a tool's result and a run's tools are as blobs of their own (seed 004).
+
+Every call is one, ``{"id", "name", "arguments_json"}`` with the raw text that the model wrote; so
+are the text of a reply, the list of its output items, a tool's result, and the tools as the
+provider is given them. A string longer than a record holds stands there as ``{"$blob": digest}``,
+as it does in records. All follow from what is recorded, so they can be made again, and a replay
+does so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from artificer.core.events import Event, ModelResponded, ToolReturned
+from artificer.core.spill import spilled
+from artificer.core.state import RunState
+from artificer.values.base import Digest, JsonObject, JsonValue, Value
+from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
+from artificer.values.canon import canonical, canonical_typed, digest_of
+
+
+class OutputRefs(Value):
+    """The blobs that an event has brought.
+
+    ``items`` is the list of output items (message, tool call, reasoning) of a reply, or a tool's
+    one output item; ``text`` is all that a reply says; ``calls`` are its tool calls, in order.
+    """
+
+    items: Digest
+    text: Digest | None = None
+    calls: tuple[Digest, ...] = ()
+
+
+def outputs_of(state: RunState, event: Event) -> tuple[OutputRefs | None, list[bytes]]:
+    """Return what an event has brought, and its blobs. ``state`` is the one before it."""
+    match event:
+        case ModelResponded(blocks=blocks):
+            return _reply(blocks)
+        case ToolReturned(intent=intent, content=content):
+            call = next((p.call_id for p in state.pending if p.n == intent), "")
+            blobs: list[bytes] = []
+            item = _blob({"type": "tool_output", "id": call, "content": content}, blobs)
+            return OutputRefs(items=item), blobs
+        case _:
+            return None, []
+
+
+def tools_blob(provider: str, rest: JsonObject) -> bytes | None:
+    """The tools as a provider is given them, or None when it is given none.
+
+    ``rest`` is what a request says besides the conversation.
+    """
+    if not rest.get("tools"):
+        return None
+    choice = rest.get("tool_choice")
+    return canonical({"provider": provider, "tools": rest["tools"], "tool_choice": choice})
+
+
+def _reply(blocks: Sequence[Block]) -> tuple[OutputRefs, list[bytes]]:
+    said = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock)).encode()
+    blobs = [said] if said else []
+    calls = [_blob(_call(b), blobs) for b in blocks if isinstance(b, ToolUseBlock)]
+    items = _blob([item for block in blocks if (item := _item(block)) is not None], blobs)
+    text = digest_of(said) if said else None
+    return OutputRefs(items=items, text=text, calls=tuple(calls)), blobs
+
+
+def _blob(value: JsonValue, blobs: list[bytes]) -> str:
+    """Add a value's bytes, and those of its long strings, to ``blobs``; return its digest."""
+    body = canonical_typed(spilled(value, blobs))
+    blobs.append(body)
+    return digest_of(body)
+
+
+def _call(block: ToolUseBlock) -> JsonObject:
+    return {"id": block.id, "name": block.name, "arguments_json": block.arguments}
+
+
+def _item(block: Block) -> JsonObject | None:
+    match block:
+        case TextBlock(text=text):
+            part: JsonValue = {"type": "text", "text": text}
+            return {"type": "message", "role": "assistant", "content": [part]}
+        case ToolUseBlock():
+            return {"type": "tool_call", **_call(block)}
+        case ReasoningBlock(summary=summary):
+            return {"type": "reasoning", "summary": [summary] if summary else []}
+        case _:
+            return None
