@@ -106,6 +106,14 @@ class Provider(Protocol):
         """Release connections and child processes. May be called more than once."""
 
 
+@runtime_checkable
+class Requiring(Protocol):
+    """A provider that needs something here: an SDK, a model's file."""
+
+    def require(self) -> None:
+        """Raise MissingExtraError or NotFoundError when that is not here, before a run begins."""
+
+
 # --- tools ------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,15 @@ from artificer.journal.memory import MemoryJournal
 from artificer.journal.sqlite import SqliteJournal
 from artificer.loops.kinds import KINDS
 from artificer.policies.engine import consult_here
-from artificer.ports import Approver, BlobStore, Executor, Journal, Provider, Versions
+from artificer.ports import (
+    Approver,
+    BlobStore,
+    Executor,
+    Journal,
+    Provider,
+    Requiring,
+    Versions,
+)
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
@@ -417,9 +425,12 @@ def build_engine(
     """Put a runtime together. ``policy`` is that of the run to be driven.
 
     Raises:
-        MissingExtraError: it has Cedar policies and there is no engine for them, or telemetry is
-            wanted and there is none.
+        MissingExtraError: it has Cedar policies and there is no engine for them, telemetry is
+            wanted and there is none, or the provider's SDK is not installed.
+        NotFoundError: the provider's model is not here.
     """
+    if isinstance(provider, Requiring):  # an open run that cannot go on would be left otherwise
+        provider.require()
     performer = Performer(
         provider=provider,
         executors=tools.executors,

@@ -36,7 +36,7 @@ class _StatusError(Exception):
         super().__init__(message)
         self.status_code = status
         self.response = self
-        self.body = None
+        self.body: object = None
         self.headers = {} if retry_after is None else {"retry-after": retry_after}
 
 
@@ -166,6 +166,28 @@ def test_a_failure_holds_no_key() -> None:
     assert "gpt-4o-2024-08-06" in failure("not_found", "no model gpt-4o-2024-08-06").message
     wrapped = broken_by(_StatusError(401, f"bad key {key}"), started=False, secret=key)
     assert key not in wrapped.outcome.message
+
+
+@pytest.mark.req("provider-raw-failure")
+async def test_what_the_server_answered_is_kept_whole_without_the_key() -> None:
+    key = "very-private-key-of-mine"
+    refused = _StatusError(400, "no")
+    refused.body = {"message": f"Key {key}: {'long ' * 200}", "type": "invalid_request_error"}
+    wrapped = broken_by(refused, started=False, secret=key).outcome
+    assert wrapped.raw is not None and json.loads(wrapped.raw)["message"].count("long") == 200
+    streamed = await generate_with_attempts(
+        streams([{"error": {"message": f"invalid_request: {key}", "param": "tools.3"}}]),
+        lambda: ChatStream(ChatDialect("x"), ()),
+        lambda _: None,
+        QUICK,
+        secret=key,
+    )
+    assert isinstance(streamed, ModelFailure) and streamed.raw is not None
+    assert json.loads(streamed.raw)["error"]["param"] == "tools.3"
+    for failed in (wrapped, streamed):
+        assert key not in failed.message and key.encode() not in (failed.raw or b"")
+    silent = broken_by(ConnectionResetError("gone"), started=False).outcome
+    assert silent.raw is None
 
 
 @pytest.mark.req("provider-classified-failures")

@@ -39,3 +39,33 @@ def test_prepare_imports_no_sdk_and_generate_says_which_extra_is_missing() -> No
     )
     assert run.stderr == ""
     assert run.stdout.split() == ["anthropic", "openai", "openai"]
+
+
+BEGIN = """
+import asyncio, sys
+from artificer.config import Config
+from artificer.errors import MissingExtraError, NotFoundError
+from artificer.world import World
+
+async def begin(model):
+    async with World.in_memory(Config(local_model="/nowhere.gguf")) as world:
+        try:
+            await world.run("Hi.", model=model)
+        except (MissingExtraError, NotFoundError) as error:
+            print(error.code, len(await world.runs()))
+
+sys.modules["anthropic"] = sys.modules["openai"] = None
+for model in ("anthropic/m", "openai/m", "openai-chat/m", "local/m"):
+    asyncio.run(begin(model))
+"""
+
+
+@pytest.mark.req("provider-checked-first")
+def test_what_a_provider_needs_is_missed_before_a_run_begins() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", BEGIN], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.stderr == ""
+    first, *others, local = run.stdout.splitlines()
+    assert {first, *others} == {"missing_extra 0"} and len(others) == 2
+    assert local in ("not_found 0", "missing_extra 0")

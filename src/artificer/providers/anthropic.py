@@ -7,7 +7,6 @@ from typing import Any
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT
-from artificer.errors import MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, to_payload
 from artificer.providers.sdk import SdkProvider
@@ -19,6 +18,7 @@ class Anthropic(SdkProvider[MessagesDialect]):
 
     vendor = "ANTHROPIC"
     own_name = "anthropic"
+    sdk = "anthropic"
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
@@ -28,10 +28,8 @@ class Anthropic(SdkProvider[MessagesDialect]):
         return MessagesDialect(name, strict=ANTHROPIC_STRICT if own else None)
 
     def _new_client(self, key: str) -> Any:
-        try:
-            from anthropic import AsyncAnthropic
-        except ImportError as error:
-            raise MissingExtraError("anthropic", needed_for="A model of Anthropic's") from error
+        from anthropic import AsyncAnthropic
+
         base_url, timeout = self._endpoint.base_url, self._limits.request
         return AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
 

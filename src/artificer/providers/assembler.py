@@ -52,7 +52,7 @@ class ReplyStream(ABC):
             return []
         if (error := error_in(event)) is not None:
             status, message = error
-            self._fail(classify(status, message), message)
+            self._fail(classify(status, message), message, body=event)
             return []
         if not isinstance(event, dict):
             self._fail("malformed_response", "An event of the stream is no JSON object.")
@@ -75,8 +75,8 @@ class ReplyStream(ABC):
     def _reply(self) -> ModelReply | ModelFailure:
         """Return the reply of a complete stream. Never raises."""
 
-    def _fail(self, code: FailureCode, message: str) -> None:
-        self._fault = failure(code, message)
+    def _fail(self, code: FailureCode, message: str, *, body: object = None) -> None:
+        self._fault = failure(code, message, body=body)
 
     def _counted(self, text: str) -> str:
         """Return the text, or nothing once the reply has become too long."""

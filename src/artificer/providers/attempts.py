@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
-from artificer.providers.failures import classify, error_in, failure
+from artificer.providers.failures import classify, error_in, failure, keyless
 from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply
 
 RETRYABLE: frozenset[FailureCode] = frozenset(
@@ -111,7 +111,8 @@ async def generate_with_attempts(
             outcome, broken = error.outcome, error
         delay = _delay(outcome, attempt, broken, limits)
         if delay is None:
-            return outcome.model_copy(update={"attempts": attempt})
+            outcome = outcome.model_copy(update={"attempts": attempt})
+            return keyless(outcome, secret) if isinstance(outcome, ModelFailure) else outcome
         await asyncio.sleep(delay)
         attempt += 1
 
@@ -194,7 +195,8 @@ def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
     if getattr(error, "status_code", None) or getattr(error, "body", None):
         status, message = _said(error)
         headers = getattr(getattr(error, "response", None), "headers", {})
-        outcome = failure(classify(status, message), message, secret=secret)
+        body = getattr(error, "body", None)
+        outcome = failure(classify(status, message), message, secret=secret, body=body)
         return Broken(outcome, retry_after=_retry_after(headers))
     if isinstance(error, TimeoutError) or "Timeout" in kind:
         return Broken(failure("timeout", f"The server said nothing in time ({words})."))

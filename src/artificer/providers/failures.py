@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from artificer.values.model import FailureCode, ModelFailure
@@ -9,6 +10,9 @@ from artificer.values.text import clip
 
 MAX_MESSAGE = 500
 """Characters of a provider's message that are kept."""
+
+MAX_RAW = 65_536
+"""Characters of a provider's error body that are kept."""
 
 _CONTEXT_OVERFLOW = re.compile(
     r"exceed_context_size_error|context_length_exceeded|context[ _]window|prompt is too long"
@@ -24,7 +28,6 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], FailureCode], ...] = (
 )
 _SHORTEST_SECRET = 8
 _SECRETS = re.compile(r"(?i)\b(bearer\s+|sk-)[\w*.-]{8,}")
-_OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
 _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
 _BY_STATUS: dict[int, FailureCode] = {
     401: "auth",
@@ -56,13 +59,32 @@ def classify(status: int | None, message: str) -> FailureCode:
     return next((code for words, code in _BY_WORDS if words.search(message)), "unavailable")
 
 
-def failure(code: FailureCode, message: str, *, secret: str = "") -> ModelFailure:
-    """Build a failure whose message is short and holds no key."""
-    text = message.encode("utf-8", "replace").decode()
+def failure(
+    code: FailureCode, message: str, *, secret: str = "", body: object = None
+) -> ModelFailure:
+    """Build a failure whose message is short and holds no key.
+
+    ``body`` is what the server answered with, text or parsed JSON: it is kept whole, without keys.
+    """
+    text = _keyless(message, secret)
+    raw = None
+    if body:
+        said = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, default=str)
+        raw = clip(_keyless(said, secret), MAX_RAW).encode()
+    return ModelFailure(code=code, message=clip(" ".join(text.split()), MAX_MESSAGE), raw=raw)
+
+
+def keyless(failed: ModelFailure, secret: str) -> ModelFailure:
+    """The failure without a key that the server repeated inside its stream."""
+    raw = None if failed.raw is None else _keyless(failed.raw.decode(), secret).encode()
+    return failed.model_copy(update={"message": _keyless(failed.message, secret), "raw": raw})
+
+
+def _keyless(text: str, secret: str) -> str:
+    text = text.encode("utf-8", "replace").decode()
     if len(secret) >= _SHORTEST_SECRET:
         text = text.replace(secret, "[key]")
-    text = _SECRETS.sub(r"\1[key]", text)
-    return ModelFailure(code=code, message=clip(" ".join(text.split()), MAX_MESSAGE))
+    return _SECRETS.sub(r"\1[key]", text)
 
 
 def error_in(value: object) -> tuple[int | None, str] | None:

@@ -176,4 +176,5 @@ def _refuses(item: JsonValue) -> bool:
 def _failed(error: JsonValue) -> ModelFailure:
     detail = error if isinstance(error, dict) else {}
     words = ": ".join(t for t in (text_of(detail.get("code")), text_of(detail.get("message"))) if t)
-    return failure(classify(None, words), words or "The server reported a failed response.")
+    words = words or "The server reported a failed response."
+    return failure(classify(None, words), words, body=error)

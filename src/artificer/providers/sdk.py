@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, TypeVar
 
 from artificer.contracts.definition import ModelRequest
@@ -91,6 +92,9 @@ class SdkProvider(ABC, Generic[D]):
     own_name: ClassVar[str]
     """The provider's name where none is given."""
 
+    sdk: ClassVar[str]
+    """The SDK's module, which is also the extra that installs it."""
+
     def __init__(
         self,
         name: str | None = None,
@@ -121,10 +125,16 @@ class SdkProvider(ABC, Generic[D]):
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
 
+    def require(self) -> None:
+        """Check that the SDK is installed, without importing it. Raises MissingExtraError."""
+        if find_spec(self.sdk) is None:
+            raise MissingExtraError(self.sdk, needed_for=f"A model of the provider {self._name!r}")
+
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Ask the model. Raises MissingExtraError when the SDK is not installed."""
+        self.require()
         key = self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key
@@ -147,7 +157,7 @@ class SdkProvider(ABC, Generic[D]):
 
     @abstractmethod
     def _new_client(self, key: str) -> Any:
-        """The SDK's client, without its own retries. Raises MissingExtraError."""
+        """The SDK's client, without its own retries."""
 
     @abstractmethod
     def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
@@ -162,12 +172,11 @@ class OpenAISdkProvider(SdkProvider[D]):
     """A provider over OpenAI's SDK, which speaks two protocols."""
 
     vendor = "OPENAI"
+    sdk = "openai"
 
     def _new_client(self, key: str) -> Any:
-        try:
-            from openai import AsyncOpenAI
-        except ImportError as error:
-            raise MissingExtraError("openai", needed_for="A model of OpenAI's protocols") from error
+        from openai import AsyncOpenAI
+
         base_url, timeout = self._endpoint.base_url, self._limits.request
         return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
 
