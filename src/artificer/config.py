@@ -25,6 +25,7 @@ from artificer.core.price import Price
 from artificer.errors import ConfigError
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
+from artificer.values.canon import canonical, digest_of
 
 FILE_NAME = "artificer.toml"
 
@@ -150,6 +151,14 @@ class Config(_Section):
     def facilities(self) -> Facilities:
         """What every run of the project is given, unless it is told otherwise."""
         return Facilities(host=self.host, workspaces=self.workspaces, introspect=self.introspect)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the settings, without what servers are told: secrets may stand there."""
+        body = self.model_dump(mode="json")
+        for server in body["mcp"]["servers"].values():
+            server["env"] = server["headers"] = None
+        return digest_of(canonical(body))
 
     @property
     def project_folder(self) -> Path:

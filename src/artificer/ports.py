@@ -12,6 +12,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import RunState
 from artificer.values.base import JsonObject, Text, Value
 from artificer.values.blocks import CallStatus, Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
@@ -341,6 +343,29 @@ class Versions(Protocol):
 
     def names(self, run: str = "") -> list[str]:
         """Every workspace's name, or of those a run has a draft of, in order."""
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run as it was at a height of its journal: the number of its last record, and its hash."""
+
+    height: int
+    hash: str
+    state: RunState
+    lines: tuple[EventLine | IntentLine, ...]
+    release: str
+
+
+class RunReader(Protocol):
+    """Shows a run as its journal tells it."""
+
+    async def view(self, run: str, height: int | None = None) -> RunView:
+        """The run at a height, or as high as it is when it is lower, or without one.
+
+        Raises:
+            NotFoundError: no such run.
+            TamperedError: its journal is not what was written.
+        """
 
 
 # --- people and time --------------------------------------------------------------------------

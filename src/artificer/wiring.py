@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from artificer.tools.sandbox.sandbox import Grants
     from artificer.tools.workspace.service import Workspaces
 
+PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+"""Where the SDKs look for their keys."""
+
 BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
 """Providers that need no ``[providers.NAME]`` section."""
 
@@ -168,7 +171,7 @@ def build_tools(
             executors.append(item)
     if functions:
         executors.append(FunctionExecutor(functions))
-    executors += _facilities(facilities, storage)
+    executors += _facilities(facilities, storage, config)
     if KINDS[kind].makes_artifacts:
         executors.append(ArtifactExecutor(storage.blobs))
     definitions = toolset(
@@ -197,16 +200,32 @@ def located(facilities: Facilities) -> Facilities:
     return facilities.model_copy(update={"host": host.model_copy(update={"folder": folder})})
 
 
-def _facilities(facilities: Facilities, storage: Storage) -> Iterable[Executor]:
+def _facilities(facilities: Facilities, storage: Storage, config: Config) -> Iterable[Executor]:
     """The executors of what a run is given beside manifests and functions."""
     if facilities.host is not None:
         from artificer.tools.host.executor import HostExecutor
 
         yield HostExecutor(facilities.host, blobs=storage.blobs, evidence=storage.evidence)
+    if facilities.introspect:
+        yield _introspection(storage, config)
     if facilities.workspaces:
         from artificer.tools.workspace.executor import WorkspaceExecutor
 
         yield WorkspaceExecutor(build_workspaces(storage), facilities.workspaces)
+
+
+def _introspection(storage: Storage, config: Config) -> Executor:
+    from artificer.runtime.view import JournalReader
+    from artificer.tools.introspect.executor import IntrospectExecutor
+    from artificer.tools.introspect.module import Module
+    from artificer.tools.secrets import Redactor, all_secrets
+
+    keys = [name for own in config.providers.values() if (name := own.api_key_env)]
+    return IntrospectExecutor(
+        JournalReader(storage.journal, storage.blobs),
+        Module(config.digest),
+        Redactor(all_secrets(os.environ, [*PROVIDER_KEYS, *keys])),
+    )
 
 
 def build_workspaces(storage: Storage) -> Workspaces:

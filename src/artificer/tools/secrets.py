@@ -26,6 +26,18 @@ def find_secrets(
     return found, tuple(missing)
 
 
+MIN_HIDDEN = 4
+"""Characters of the shortest value that is hidden wherever it stands: a shorter one would be found
+in any text."""
+
+
+def all_secrets(environment: Mapping[str, str], also: Iterable[str]) -> dict[str, str]:
+    """Every secret of the environment, by its variable, and the variables that are named."""
+    names = {name for name in environment if name.startswith(PREFIXES)} | set(also)
+    found = {name: environment.get(name, "") for name in sorted(names)}
+    return {name: value for name, value in found.items() if len(value) >= MIN_HIDDEN}
+
+
 class Redactor:
     """Takes secrets out of texts, in each form in which a request may have carried them."""
 

@@ -1,0 +1,1 @@
+"""Introspect tools: what a run may know of itself."""
