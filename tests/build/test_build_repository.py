@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from git_project import AT, content, files_of, git, project, write
 
-from artificer.build.repository import BuildRepository, Committed, Conflict, Worktree
+from artificer.build.merging import Conflict, fold, merge
+from artificer.build.repository import BuildRepository, Committed, Worktree
 from artificer.build.scope import MAX_FILE
 from artificer.errors import ConfigError, GitError, NotFoundError
 from artificer.loops.wishes import Tip
@@ -225,7 +226,7 @@ async def every_step(repository: BuildRepository, worktree: Worktree) -> None:
     await repository.changes(worktree)
     made = await repository.commit(worktree, ["a.txt", ".gitattributes", "b.txt"], "Title", AT)
     other = await committed(repository, "other", repository.base, {"a.txt": "other\n"})
-    assert isinstance(await repository.merge(made.commit, other.commit, "M"), Conflict)
+    assert isinstance(await merge(repository.git, made.commit, other.commit, "M"), Conflict)
     await repository.worktree("again", made.commit)
     await repository.move_integration(made.commit)
 
@@ -298,12 +299,12 @@ async def test_changes_of_different_files_merge_and_the_same_merge_is_the_same_c
     base = repository.base
     a = await committed(repository, "a", base, {"a.py": "1\n"})
     b = await committed(repository, "b", base, {"b.py": "2\n"})
-    merged = await repository.merge(a.commit, b.commit, "Merge b")
+    merged = await merge(repository.git, a.commit, b.commit, "Merge b")
     assert isinstance(merged, str)
     assert files_of(bare(repository), merged) == ["README.md", "a.py", "b.py"]
-    assert await repository.merge(a.commit, b.commit, "Merge b") == merged
-    assert await repository.merge(merged, a.commit, "x") == merged, "it is in there"
-    assert await repository.merge(base, a.commit, "x") == a.commit, "it is all of it"
+    assert await merge(repository.git, a.commit, b.commit, "Merge b") == merged
+    assert await merge(repository.git, merged, a.commit, "x") == merged, "it is in there"
+    assert await merge(repository.git, base, a.commit, "x") == a.commit, "it is all of it"
 
 
 @pytest.mark.req("build-merge")
@@ -311,8 +312,10 @@ async def test_a_conflict_is_reported_with_its_files_and_changes_nothing(tmp_pat
     repository = await opened(tmp_path, {"x.py": "1\n", "y.py": "1\n"})
     a = await committed(repository, "a", repository.base, {"x.py": "a\n", "y.py": "a\n"})
     b = await committed(repository, "b", repository.base, {"x.py": "b\n"})
-    found = await repository.fold(
-        repository.base, [Tip(spec="a", commit=a.commit), Tip(spec="b", commit=b.commit)]
+    found = await fold(
+        repository.git,
+        repository.base,
+        [Tip(spec="a", commit=a.commit), Tip(spec="b", commit=b.commit)],
     )
     assert isinstance(found, Conflict)
     assert found.paths == ("x.py",) and found.tip and found.tip.spec == "b"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from artificer.build.repository import BuildRepository, Committed, Conflict, Worktree
+from artificer.build.merging import Conflict, fold
+from artificer.build.repository import BuildRepository, Committed, Worktree
 from artificer.build.validate import Validator
 from artificer.loops import facts as f
 from artificer.loops.build import BuildState
@@ -40,9 +41,19 @@ class TreePerformer:
         name = worktree_name(run.step, run.attempt, run.key)
         return await self.repository.worktree(name, run.commit)
 
+    async def perform(self, wish: PrepareBase | MergeSpec | RebuildIntegration) -> f.Fact:
+        """Perform a wish that needs nothing but the tree."""
+        match wish:
+            case PrepareBase():
+                return await self.prepare(wish)
+            case MergeSpec():
+                return await self.merge(wish)
+            case RebuildIntegration():
+                return await self.rebuild(wish)
+
     async def prepare(self, wish: PrepareBase) -> f.BasePrepared | f.BaseRefused:
         """Make the tree that a spec begins from."""
-        made = await self.repository.fold(wish.base, wish.tips)
+        made = await fold(self.repository.git, wish.base, wish.tips)
         if isinstance(made, Conflict):
             return f.BaseRefused(key=wish.key, report=_conflict(made))
         return f.BasePrepared(key=wish.key, commit=made)
@@ -73,7 +84,7 @@ class TreePerformer:
     async def merge(self, wish: MergeSpec) -> f.SpecMerged | f.MergeRefused:
         """Merge a spec into the integration branch, if the merged tree passes."""
         async with self.repository.lock:
-            merged = await self.repository.fold(wish.onto, [wish.tip])
+            merged = await fold(self.repository.git, wish.onto, [wish.tip])
             if isinstance(merged, Conflict):
                 return f.MergeRefused(key=wish.key, cause="conflict", report=_conflict(merged))
             name = f"merge-{wish.tip.spec}-{wish.key[-8:]}"
@@ -88,7 +99,7 @@ class TreePerformer:
     async def rebuild(self, wish: RebuildIntegration) -> f.IntegrationRebuilt | f.RebuildRefused:
         """Let the integration branch hold exactly these specs."""
         async with self.repository.lock:
-            made = await self.repository.fold(wish.base, wish.tips)
+            made = await fold(self.repository.git, wish.base, wish.tips)
             if isinstance(made, Conflict):
                 spec = made.tip.spec if made.tip else ""
                 return f.RebuildRefused(key=wish.key, spec=spec, report=_conflict(made))

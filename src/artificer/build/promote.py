@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from artificer.build.git import Git
-from artificer.build.repository import INTEGRATION, BuildRepository, Conflict
+from artificer.build.merging import Conflict, merge
+from artificer.build.repository import INTEGRATION, BuildRepository
 from artificer.build.validate import Validator
 from artificer.errors import ConfigError, GitError
 from artificer.values.text import clip
@@ -63,7 +64,7 @@ async def promote(
     if await theirs.is_ancestor(built, before):
         return Promotion("already", branch, before)
     await repository.git.run(*_FETCH, str(project), f"+refs/heads/{into}:{_TARGET}")
-    merged = await repository.merge(before, built, f"Merge {branch}")
+    merged = await merge(repository.git, before, built, f"Merge {branch}")
     if isinstance(merged, Conflict):
         said = f"Conflicts in {', '.join(merged.paths)}.\n{merged.report}"
         return Promotion("conflict", branch, built, said)

@@ -20,10 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.build.git import Git, must_be_new_enough
+from artificer.build.merging import message_of
 from artificer.build.scope import Sorted, present, sort_changes
 from artificer.errors import ConfigError, GitError, NotFoundError
-from artificer.loops.wishes import Tip
-from artificer.values.text import clip, well_formed
 
 INTEGRATION = "refs/build/integration"
 BASE = "refs/build/base"
@@ -53,15 +52,6 @@ class Committed:
     commit: str
     files: Sorted
     unchanged: bool
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """Two commits that cannot be merged: in which files, and in git's own words."""
-
-    paths: tuple[str, ...]
-    report: str
-    tip: Tip | None = None
 
 
 @dataclass
@@ -248,41 +238,12 @@ class BuildRepository:
         if tree == await self.git.run("rev-parse", f"{worktree.commit}^{{tree}}"):
             return Committed(worktree.commit, files, unchanged=True)
         commit = await self.git.run(
-            "commit-tree", tree, "-p", worktree.commit, "-m", _message(message), at=at
+            "commit-tree", tree, "-p", worktree.commit, "-m", message_of(message), at=at
         )
         await self.git.run("update-ref", f"{ATTEMPTS}/{worktree.name}", commit)
         return Committed(commit, files, unchanged=False)
 
-    # --- merges ---------------------------------------------------------------------------------
-
-    async def merge(self, ours: str, theirs: str, message: str) -> str | Conflict:
-        """Merge two commits without any worktree; return the commit, or in what they conflict."""
-        if await self.git.is_ancestor(theirs, ours):
-            return ours
-        if await self.git.is_ancestor(ours, theirs):
-            return theirs
-        answer = await self.git.ask("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
-        if answer.exit_code not in (0, 1):
-            raise GitError(f"git merge-tree failed: {clip(answer.err, 300)}.")
-        head, _, said = answer.out.partition("\0\0")
-        tree, *paths = head.split("\0")
-        if answer.exit_code == 1:
-            return Conflict(tuple(map(well_formed, paths)), _told(said))
-        times = [int(await self.git.run("show", "-s", "--format=%ct", c)) for c in (ours, theirs)]
-        parents = ("-p", ours, "-p", theirs)
-        return await self.git.run(
-            "commit-tree", tree.rstrip("\0"), *parents, "-m", _message(message), at=max(times)
-        )
-
-    async def fold(self, base: str, tips: Sequence[Tip]) -> str | Conflict:
-        """Merge tips onto a base, one after the other."""
-        commit = base
-        for tip in tips:
-            merged = await self.merge(commit, tip.commit, f"Merge {tip.spec}")
-            if isinstance(merged, Conflict):
-                return Conflict(merged.paths, merged.report, tip)
-            commit = merged
-        return commit
+    # --- the integration branch ------------------------------------------------------------------
 
     async def integration(self) -> str:
         """Where the integration branch stands."""
@@ -324,21 +285,3 @@ def _config(object_format: str, *, bare: bool) -> str:
 
 def _lines(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-
-
-def _message(text: str) -> str:
-    """A commit message: no control characters, a short first line."""
-    lines = ["".join(c for c in line if c >= " ") for line in well_formed(text).splitlines()]
-    first = clip(lines[0].strip() if lines else "", 100) or "Work"
-    return "\n".join([first, *lines[1:]])[:4_000]
-
-
-def _told(messages: str) -> str:
-    """What git says of conflicts: each message is a count of paths, the paths, a kind, a text."""
-    fields = messages.split("\0")
-    lines: list[str] = []
-    while len(fields) > 2 and fields[0].lstrip("\n").isdigit():
-        count = int(fields[0])
-        lines += [line for line in fields[count + 2 : count + 3] if "CONFLICT" in line]
-        fields = fields[count + 3 :]
-    return well_formed("".join(lines)).strip()

@@ -17,7 +17,8 @@ from artificer.artifacts.plan import Plan
 from artificer.core.budget import BYTES_A_TOKEN, tokens_of
 from artificer.errors import ConfigError
 from artificer.loops.build import BuildState, PhaseState, SpecState, phase_ref
-from artificer.loops.table import LOOPS, LoopKind
+from artificer.loops.judge import CRITERIA
+from artificer.loops.table import LOOPS
 from artificer.loops.wishes import Check, StartRun, StepId
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.text import head_and_tail
@@ -31,25 +32,6 @@ FILES: tuple[str, ...] = (
     "final.md",
 )
 """The files that instructions are in; a user or a project may put others in their place."""
-
-CRITERIA: dict[LoopKind, tuple[str, ...]] = {
-    "plan": (
-        "The specs together bring about everything that was requested, and nothing else.",
-        "Each spec can be built and tested once those it depends on are done.",
-        "Whatever several specs must write the same is a constant.",
-    ),
-    "spec": (
-        "The phases together bring about what the plan says of this spec, and nothing else.",
-        "No phase needs what only a later one makes.",
-        "Each phase can be validated by a command when it is done.",
-        "The constants are used exactly as they are.",
-    ),
-    "phase": (
-        "The tasks bring about what the spec says of this phase, and nothing else.",
-        "The validation command fails before the tasks are done and succeeds after.",
-    ),
-}
-"""What a judge is asked of an artifact. Code is validated by its command, never judged."""
 
 _LEAST_REPORT = 400
 """Characters below which a shortened report says nothing."""
