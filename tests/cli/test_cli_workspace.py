@@ -8,6 +8,7 @@ import pytest
 from cli_kit import Shell
 
 from artificer.cli.exits import Exit
+from artificer.testing.strict_server import Calls, Says, StrictServer
 
 pytestmark = pytest.mark.req("workspace-cli")
 
@@ -60,3 +61,22 @@ async def test_what_is_not_there_is_told_with_a_hint(shell: Shell) -> None:
 async def test_a_run_is_given_a_workspace_by_name(shell: Shell) -> None:
     done = await shell.run("run", "Go.", "--model", "local/x", "--workspace", "a/b")
     assert (done.code, "workspace's name 'a/b'" in done.err) == (Exit.USAGE, True)
+
+
+async def test_what_the_command_line_gives_a_run_it_can_use(shell: Shell, notes: Path) -> None:
+    await shell.run("workspace", "commit", "plans", "notes")
+    calls = Calls(
+        ("host_write", '{"path": "new.md", "text": "new", "expect": "absent"}'),
+        ("workspace_read", '{"workspace": "plans", "path": "plan.md"}'),
+        ("introspect_journal_head", "{}"),
+    )
+    async with StrictServer(calls, Says("Done.")) as server:
+        shell.configure(server.url)
+        given = ("--folder", "notes", "--workspace", "plans", "--introspect")
+        done = await shell.run("run", "--kind", "chat", "Go.", *given)
+        assert server.refused == []
+        answers = [m["content"] for m in server.seen[1].body["messages"] if m["role"] == "tool"]
+    assert (done.code, done.out) == (Exit.OK, "Done.\n")
+    assert (notes / "new.md").read_text() == "new"
+    assert '"text":"one\\n"' in answers[1] and '"height":' in answers[2]
+    assert (await shell.run("replay", "last")).code == Exit.OK
