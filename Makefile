@@ -27,6 +27,7 @@ docs: $(VENV)/.dev  ## write the generated parts of docs/
 bench: $(VENV)/.bench  ## measure against the peers, in one run
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/turns.py
+	@$(BIN)/python bench/replay.py
 	@$(BIN)/python bench/tools.py
 
 $(VENV)/bin/python:

@@ -15,6 +15,7 @@ from artificer.ports import Provider, RunHead
 from artificer.runs import History, Run
 from artificer.runtime.compare import Comparison, compare
 from artificer.runtime.explain import Explanation, explain
+from artificer.runtime.keeping import GRACE_S, Check, Sweep, check_world, collect
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.summary import Summary, summarise
@@ -183,6 +184,25 @@ class Archive:
     def workspaces(self) -> Workspaces:
         """The world's workspaces. What is asked of them blocks."""
         return build_workspaces(self._storage)
+
+    async def fsck(self, *, repair: bool = False) -> Check:
+        """Verify the world, and find what nothing refers to and what was never finished."""
+        storage = self._storage
+        return await check_world(
+            storage.journal, storage.blobs, storage.versions, storage.files, repair=repair
+        )
+
+    async def gc(self, *, older_than_s: float = GRACE_S, dry_run: bool = False) -> Sweep:
+        """Remove the blobs that nothing refers to. Raises TamperedError before it guesses."""
+        storage = self._storage
+        return await collect(
+            storage.journal,
+            storage.blobs,
+            storage.versions,
+            storage.files,
+            older_than_s=older_than_s,
+            dry_run=dry_run,
+        )
 
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""

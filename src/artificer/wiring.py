@@ -28,6 +28,7 @@ from artificer.ports import (
     Journal,
     Provider,
     Requiring,
+    Snapshots,
     Versions,
 )
 from artificer.runtime.engine import Engine
@@ -37,6 +38,7 @@ from artificer.runtime.post import Post
 from artificer.store.disk import DiskStore
 from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
+from artificer.store.snapshots import MemorySnapshots, SqliteSnapshots
 from artificer.store.versions import MemoryVersions, SqliteVersions
 from artificer.system import SystemClock
 from artificer.telemetry.wanted import telling
@@ -71,6 +73,9 @@ class Storage:
     evidence: Path | None = None
     """Where the calls of tools that need a folder get it; None for a temporary one."""
     versions: Versions = field(default_factory=MemoryVersions)
+    files: DiskStore | None = None
+    """The store of blobs that are files."""
+    snapshots: Snapshots = field(default_factory=MemorySnapshots)
 
 
 async def open_storage(config: Config) -> Storage:
@@ -79,14 +84,19 @@ async def open_storage(config: Config) -> Storage:
     folder.mkdir(parents=True, exist_ok=True)
     journal = SqliteJournal(folder / "journal.db", config.durability)
     await journal.open()
-    blobs = JoinedStore(journal.small, DiskStore(folder / "blobs", config.durability))
+    files = DiskStore(folder / "blobs", config.durability)
+    blobs = JoinedStore(journal.small, files)
     versions = SqliteVersions(folder / "workspaces.db", config.durability)
+
+    snapshots = SqliteSnapshots(folder / "snapshots.db")
 
     async def close() -> None:
         versions.close()
+        snapshots.close()
         await journal.aclose()
 
-    return Storage(journal, blobs, Post(journal.mailbox), close, folder / "evidence", versions)
+    post = Post(journal.mailbox)
+    return Storage(journal, blobs, post, close, folder / "evidence", versions, files, snapshots)
 
 
 def memory_storage() -> Storage:
@@ -460,7 +470,8 @@ def build_engine(
     watching = telling(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content
     )
-    return Engine(storage.journal, performer, storage.post, watching, consult_here(policy))
+    consult = consult_here(policy)
+    return Engine(storage.journal, performer, storage.post, watching, consult, storage.snapshots)
 
 
 @lru_cache

@@ -21,14 +21,17 @@ from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.core.spec import Limits, RunKind, RunSpec
 from artificer.core.state import Phase
-from artificer.errors import AuthorError, ConfigError
+from artificer.errors import AuthorError, ConfigError, OperatorError
 from artificer.loops.kinds import KINDS
 from artificer.ports import Approver, Provider
 from artificer.runs import Run
 from artificer.runtime.engine import Engine
 from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.keeping import Prunable, remove_views
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
+from artificer.runtime.snapshot import restore
+from artificer.runtime.verify import cited
 from artificer.system import SystemClock
 from artificer.tools.function import FunctionTool
 from artificer.values.model import ToolChoice
@@ -142,8 +145,9 @@ class World(Archive):
             NotFoundError: no such run.
             ConfigError: a tool of the run is not here, or is no longer the same.
         """
-        before = await load(self._storage.journal, self._storage.blobs, run_id)
-        letters = await self._storage.post.mailbox.letters(run_id, before.state.letters)
+        storage = self._storage
+        before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
+        letters = await storage.post.mailbox.letters(run_id, before.state.letters)
         if before.state.phase is Phase.FINISHED and not letters:
             return self._run(run_id, before.state)
         spec = before.state.given
@@ -254,6 +258,29 @@ class World(Archive):
         nobody = build_provider("scripted", self.config)  # cancelling asks no model anything
         engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
         return self._run(run_id, await engine.cancel(run_id, reason))
+
+    async def prune(self, run_id: str, *, by: str = "", reason: str = "") -> None:
+        """Remove what a finished run's records, letters and views say, for good.
+
+        A tombstone takes their place, and their hashes stay, so that :meth:`verify` still tells
+        the truth. Blobs that nothing else refers to go with the next :meth:`gc`.
+
+        Raises:
+            OperatorError: the run is not finished.
+            NotFoundError: no such run, or it was pruned before.
+        """
+        journal, files = self._storage.journal, self._storage.files
+        if not isinstance(journal, Prunable):
+            raise OperatorError("This journal cannot be pruned.")
+        nobody = build_provider("scripted", self.config)
+        engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
+        lines = (await load(journal, self._storage.blobs, run_id)).lines
+        epoch, records = await engine.entomb(run_id, by, reason)
+        if files is not None:  # a fork may be citing them at this moment
+            files.touch(digest for line in lines for digest in cited(line))
+        await journal.erase(run_id, epoch, records)
+        self._storage.snapshots.drop(run_id)
+        remove_views(self.config.project_folder, run_id)
 
     def _provider(self, model: str | Provider | None) -> tuple[Provider, str]:
         if model is None:

@@ -280,6 +280,33 @@ async def test_a_run_is_exported_imported_and_tested(shell: Shell, world: World)
     assert (await shell.run("test", str(shell.home))).code == 2
 
 
+@pytest.mark.req("cli-keeping")
+async def test_a_project_is_kept_in_order(shell: Shell, world: World) -> None:
+    done, waiting = await finished(world), await stalled(world)
+    said = await shell.run("fsck")
+    assert (said.code, said.out) == (0, "")
+    assert said.err.startswith("0 problems, 0 orphans, 0 leftovers in 2 runs")
+    loose = world._storage.blobs.put(b"nobody's")
+    assert (await shell.run("gc", "--older-than", "0", "--dry-run", "--json")).json()["files"] == 1
+    assert "removed 1 blob, 8 bytes" in (await shell.run("gc", "--older-than", "0")).err
+    assert not world._storage.blobs.has(loose)
+
+    assert (await shell.run("prune")).code == 2
+    assert "would prune 1 run; --forever does it" in (await shell.run("prune", done)).err
+    assert (await shell.run("replay", done)).code == 0
+    assert (await shell.run("prune", waiting, "--forever")).code == 3
+    pruned = await shell.run("prune", done, "--forever", "--reason", "old")
+    assert (pruned.code, "pruned 1 run" in pruned.err) == (0, True)
+    assert [run["status"] for run in (await shell.run("runs", "--json")).json()] == [
+        "pruned",
+        "stalled",
+    ]
+    assert "removed by `artificer prune`" in (await shell.run("show", done)).err
+    assert (await shell.run("verify")).code == 0
+    assert "removed" in (await shell.run("gc", "--older-than", "0")).err
+    assert (await shell.run("fsck", "--json")).json()["sound"] is True
+
+
 @pytest.mark.req("cli-pipe")
 async def test_a_reader_that_goes_away_is_no_error(shell: Shell, world: World) -> None:
     run = await finished(world)

@@ -42,6 +42,7 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.ReplyChecked(at=2, intent=2, narrative=""),
     ev.RunResumed(at=2, epoch=2),
     ev.CancelRequested(at=2, reason="", content=""),
+    ev.RunPruned(at=2, records=1),
     ev.RunForked(at=2, origin=ev.Origin(run="r", seq=1, hash=DIGEST)),
     ev.InterruptRequested(at=2, letter=1, by="", reason="", content=""),
     ev.PauseRequested(at=2, letter=1, by="", reason=""),

@@ -268,6 +268,12 @@ async def letters(run: Rig) -> None:
     await run.resume([])
 
 
+async def entombed(run: Rig) -> None:
+    """Marked to be removed, by a process that died before it did."""
+    await run.run([reply(call("echo", x=1)), say("Done.")])
+    await run.engine(ScriptedProvider([])).entomb("run", "alice", "It is old.")
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -300,6 +306,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "cancelled": cancelled,
     "forked": forked,
     "letters": letters,
+    "entombed": entombed,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

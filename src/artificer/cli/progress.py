@@ -8,6 +8,7 @@ from artificer.cli.words import FAILURES, count, duration, joined
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import RunState
 from artificer.runtime.observe import Observer
 from artificer.values.model import ArgumentsDelta, Delta
 
@@ -28,7 +29,7 @@ class Progress(Observer):
         """The record at which a fork was asked for."""
         self._screen = screen
         self._turn = 0
-        self._calls: dict[int, CallTool | AskApproval] = {}
+        self._calls: dict[int, tuple[str, str]] = {}
         self._forming = ""
         self._label = ""
 
@@ -37,22 +38,35 @@ class Progress(Observer):
         if isinstance(line, EventLine):
             self._event(run, line.event)
             return
-        self.recall(line)
+        self._intended(line)
         match line.intent:
             case Generate():
                 self._show(f"turn {self._turn}: waiting for the model")
             case CallTool(tool=tool) | AskApproval(tool=tool):
                 self._show(f"turn {self._turn}: {tool}")
 
-    def recall(self, line: EventLine | IntentLine) -> None:
-        """Take note of an earlier record, whose outcome may be told later, without a word."""
-        if isinstance(line, EventLine):
-            return
+    def taken_up(self, run: str, state: RunState) -> None:
+        """Take note of what is under way, whose outcome may be told later."""
+        self._turn = state.turn
+        waiting = {pending.call_id: pending.n for pending in state.pending}
+        for call in state.calls:
+            if call.verdict and call.id in waiting:
+                told = (call.verdict.tool, call.verdict.arguments or "")
+                self._calls[waiting[call.id]] = told
+
+    def adopted(self, run: str, line: EventLine | IntentLine) -> None:
+        """Take note of what a fork begins with, without a word: its origin has told it."""
+        if isinstance(line, IntentLine):
+            self._intended(line)
+
+    def _intended(self, line: IntentLine) -> None:
         match line.intent:
             case Generate(turn=turn):
                 self._turn = turn
-            case CallTool() | AskApproval() as call:
-                self._calls[call.n] = call
+            case CallTool(n=n, tool=tool, arguments=arguments):
+                self._calls[n] = (tool, arguments)
+            case AskApproval(n=n, tool=tool, arguments=arguments):
+                self._calls[n] = (tool, arguments)
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Show the end of what is forming."""
@@ -85,7 +99,7 @@ class Progress(Observer):
             case ev.CallsJudged():
                 self._judged(event)
             case ev.ApprovalAnswered(approved=False, intent=intent, reason=reason):
-                tool = self._calls[intent].tool if intent in self._calls else "the call"
+                tool, _ = self._calls.get(intent, ("the call", ""))
                 self._screen.line(f"  {tool}  not approved. {reason}", "bad")
             case ev.ToolReturned():
                 self._returned(event)
@@ -132,8 +146,7 @@ class Progress(Observer):
             self._screen.line(f"  {verdict.tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
 
     def _returned(self, event: ev.ToolReturned) -> None:
-        call = self._calls.get(event.intent)
-        tool, arguments = (call.tool, call.arguments) if call else ("call", "")
+        tool, arguments = self._calls.get(event.intent, ("call", ""))
         style = None if event.status == "ok" else "bad"
         shown = one_line(arguments, ARGUMENTS)
         took = duration(event.duration_ms)

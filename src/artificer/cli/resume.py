@@ -47,8 +47,6 @@ def command(
 
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
         run_id = await world.find(run)
-        for line in (await world.get(run_id)).lines:
-            progress.recall(line)
         return await world.resume(run_id, tools=tools, approver=approver, observer=progress)
 
     return attend(

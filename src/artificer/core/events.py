@@ -225,6 +225,15 @@ class RunForked(_Event):
     steer: Text = ""
 
 
+class RunPruned(_Event):
+    """The tombstone of a run: what its records 1 to ``records`` said has been removed."""
+
+    type: Literal["RunPruned"] = "RunPruned"
+    records: int
+    by: Text = ""
+    reason: Text = ""
+
+
 class RunFinished(_Event):
     """The run is over. ``deliverable`` is the blob of what it delivered."""
 
@@ -245,6 +254,7 @@ Event = Annotated[
     | RunResumed
     | CancelRequested
     | RunForked
+    | RunPruned
     | InterruptRequested
     | PauseRequested
     | Steered

@@ -71,6 +71,11 @@ def run_finished(state: RunState, event: ev.RunFinished) -> Step:
     return _follow_up(state) if state.follow_ups else (state, ())
 
 
+def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
+    """What was said is removed; that it was said stays."""
+    return state, ()
+
+
 # --- letters from people ----------------------------------------------------------------------
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from artificer.core.intents import Intent
+from artificer.core.intents import AskApproval, CallTool, Intent
 from artificer.core.state import CallState, Pending, RunState
 from artificer.errors import InvariantError
 from artificer.values.blocks import CallStatus
+
+OF_A_CALL = (AskApproval, CallTool)
 
 Step = tuple[RunState, tuple[Intent, ...]]
 """The state after an event, and what should now be done."""
@@ -13,7 +15,10 @@ Step = tuple[RunState, tuple[Intent, ...]]
 
 def emit(state: RunState, *intents: Intent, **changes: object) -> Step:
     """Add intents to the pending ones, with whatever else changes in the state."""
-    pending = tuple(Pending(n=i.n, type=i.type, call_id=getattr(i, "call_id", "")) for i in intents)
+    pending = tuple(
+        Pending(n=i.n, type=i.type, call_id=i.call_id if isinstance(i, OF_A_CALL) else "")
+        for i in intents
+    )
     state = state.model_copy(
         update={
             **changes,

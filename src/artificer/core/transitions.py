@@ -58,6 +58,7 @@ TABLE: dict[tuple[Phase, type[Any]], Row] = {
     (P.GENERATING, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
     (P.STALLED, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
     (P.FINISHED, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
+    (P.FINISHED, ev.RunPruned): _row(lifecycle.run_pruned, P.FINISHED),
     # Cancelling ends whatever can still be ended; holding lets it come to its end.
     (P.GENERATING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.WORKING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from artificer.journal.chain import next_world, place_named, run_seal
+from artificer.journal.chain import erased_by, next_world, place_named, run_seal
 from artificer.ports import Head
 from artificer.values.canon import digest_of
 
@@ -72,6 +72,8 @@ def _problems(
     start: str, runs: Iterable[StoredRun], records: Iterable[StoredRecord], tip: Tip
 ) -> Iterator[str]:
     ends: dict[str, Head] = {}
+    erased: dict[str, int] = {}
+    tombstones: dict[str, int] = {}
     last = Tip(0, start)
     for record in records:
         name = f"Record {record.seq} of run {record.run}"
@@ -80,6 +82,10 @@ def _problems(
         if record.world != next_world(last.world, record.hash):
             yield f"{name} does not continue the world chain: something before it was changed."
         before = ends.get(record.run, Head())
+        if record.body == b"":
+            erased[record.run] = record.seq
+        elif record.run in erased:
+            tombstones[record.run] = erased_by(record.body)
         yield from (f"{name} {what}." for what in _record_faults(record, before))
         ends[record.run] = Head(seq=record.seq, hash=record.hash)
         last = Tip(record.position, record.world)
@@ -88,12 +94,17 @@ def _problems(
             f"The world chain ends at position {last.position}, but the journal says that it ends "
             f"at {tip.position}: records are missing, or one of the two was changed."
         )
+    for run, upto in erased.items():
+        if tombstones.get(run) != upto:
+            yield f"What record {upto} of run {run} said is gone, and no tombstone says so."
     yield from _run_faults(runs, ends)
 
 
 def _record_faults(record: StoredRecord, before: Head) -> Iterator[str]:
     if record.seq != before.seq + 1:
         yield f"follows record {before.seq}: there is a gap"
+    if record.body == b"":
+        return  # its hash stands in the chains; a tombstone has to account for it
     if record.hash != digest_of(record.body):
         yield "has a body that does not match its hash"
     elif (named := place_named(record.body)) != (record.run, record.seq, before.hash):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from artificer.errors import Fenced, InvariantError, OperatorError
+from artificer.errors import Fenced, InvariantError, NotFoundError, OperatorError
 from artificer.ports import MAX_LETTERS, Head, Record, RunHead
 from artificer.values.canon import canonical, digest, digest_of
 
@@ -78,6 +78,15 @@ def place_named(body: bytes) -> tuple[str, int, str] | None:
     return run, seq, prev
 
 
+def erased_by(body: bytes) -> int:
+    """How many records a body is the tombstone of; 0 when it is none."""
+    try:
+        event = orjson.loads(body)["event"]
+        return int(event["records"]) if event["type"] == "RunPruned" else 0
+    except (ValueError, KeyError, TypeError):
+        return 0
+
+
 def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
     """Return the error for an append at ``epoch`` and ``head`` to a run ``found`` elsewhere."""
     if found is None:
@@ -89,6 +98,14 @@ def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
     return Fenced(
         f"Run {run} took no record from this writer: {reason}.",
         hint="Another process has taken the run over. Look at it there, or resume it here.",
+    )
+
+
+def pruned(run: str) -> NotFoundError:
+    """Return the error for reading what a tombstone stands for."""
+    return NotFoundError(
+        f"What the records of run {run} said was removed by `artificer prune`.",
+        hint="Its hashes are kept; `artificer verify` still checks them.",
     )
 
 

@@ -36,6 +36,10 @@ class MemoryMailbox:
         now = len(self._posted)
         return now, frozenset(self._posted[now if position is None else position :])
 
+    def empty(self, run: str) -> None:
+        """Remove what a run's letters say; their numbers stay."""
+        self._letters[run] = [b""] * len(self._letters.get(run, []))
+
 
 class SqliteMailbox:
     """The mailbox in a journal's file: any process of the machine can post."""

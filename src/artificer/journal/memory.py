@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from artificer.journal.audit import StoredRecord, StoredRun, Tip, find_problems
@@ -12,6 +12,7 @@ from artificer.journal.chain import (
     fenced,
     genesis,
     next_world,
+    pruned,
     run_seal,
     verify_link,
 )
@@ -75,7 +76,33 @@ class MemoryJournal:
         """Return the first ``limit`` records with ``seq > after``; empty for an unknown run."""
         check_name(run)
         start = max(0, after)
-        return self._by_run.get(run, [])[start : None if limit is None else start + limit]
+        found = self._by_run.get(run, [])[start : None if limit is None else start + limit]
+        if found and not found[0].body:
+            raise pruned(run)
+        return found
+
+    async def position(self) -> int:
+        """How many records the world has."""
+        return self._tip.position
+
+    async def erase(self, run: str, epoch: int, upto: int) -> None:
+        """Remove what a run's first records and its letters say. Raises Fenced."""
+        known = self._runs[run]
+        if known.epoch != epoch:
+            raise fenced(run, epoch, Head(), _run_head(known))
+        self._records = [
+            replace(r, body=b"") if r.run == run and r.seq <= upto else r for r in self._records
+        ]
+        self._by_run[run] = [
+            replace(r, body=b"") if r.seq <= upto else r for r in self._by_run[run]
+        ]
+        self.mailbox.empty(run)
+
+    async def forget(self, digests: Iterable[str], at: int) -> bool:
+        """Remove blobs if the world has still so many records; return whether it has."""
+        if self._tip.position == at:
+            self.small.drop(digests)
+        return self._tip.position == at
 
     async def runs(self) -> list[RunHead]:
         """Return every run, oldest first."""

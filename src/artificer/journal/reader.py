@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from artificer.errors import AuthorError, TamperedError
 from artificer.journal.audit import StoredRecord, StoredRun, Tip, find_problems, limited
-from artificer.journal.chain import genesis
+from artificer.journal.chain import genesis, pruned
 from artificer.journal.database import FAULTS, TABLES, designed
 from artificer.ports import Head, Record, RunHead
 from artificer.values.canon import digest_of
@@ -64,6 +64,8 @@ def read_records(
     for expected, (_, seq, hash_, body) in enumerate(rows, start=max(0, after) + 1):
         if seq != expected:
             raise _tampered(f"Record {expected} of run {run} is missing")
+        if body == b"":
+            raise pruned(run)
         if not isinstance(body, bytes) or hash_ != digest_of(body):
             raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
     return [Record(*row) for row in rows]

@@ -27,6 +27,11 @@ class MemorySmall:
         """Keep blobs: part of an append."""
         self._blobs.update((digest_of(blob), blob) for blob in blobs)
 
+    def drop(self, digests: Iterable[str]) -> None:
+        """Remove blobs."""
+        for digest in digests:
+            self._blobs.pop(digest, None)
+
     def find(self, digest: str) -> bytes | None:
         """The bytes, or None when they are not here."""
         return self._blobs.get(digest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -136,6 +136,23 @@ class SqliteJournal:
         """
         check_name(run)
         return await self._opened(self._reader).ask(lambda db: read_records(db, run, after, limit))
+
+    async def position(self) -> int:
+        """How many records the world has: what comes later has a higher position."""
+        return await self._opened(self._writer).perform(lambda work: work.position)
+
+    async def erase(self, run: str, epoch: int, upto: int) -> None:
+        """Remove what a run's first records and its letters say; their hashes stay in the chains.
+
+        Raises:
+            Fenced: somebody else acquired the run.
+        """
+        await self._opened(self._writer).perform(lambda work: work.erase(run, epoch, upto))
+
+    async def forget(self, digests: Iterable[str], at: int) -> bool:
+        """Remove blobs if the world has still so many records; return whether it has."""
+        wanted = list(digests)
+        return await self._opened(self._writer).perform(lambda work: work.forget(wanted, at))
 
     async def runs(self) -> list[RunHead]:
         """Return every run, oldest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,26 @@ class Transaction:
             raise mailbox_full(run)
         self._db.execute("INSERT INTO letters (run, n, body) VALUES (?, ?, ?)", (run, n, body))
         return int(n)
+
+    def erase(self, run: str, epoch: int, upto: int) -> None:
+        """Empty the bodies of a run's first records, and its letters; their hashes stay."""
+        (found,) = self._db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()
+        if found != epoch:
+            raise self._fenced(run, epoch, Head())
+        self._db.execute("UPDATE records SET body = x'' WHERE run = ? AND seq <= ?", (run, upto))
+        self._db.execute("UPDATE letters SET body = x'' WHERE run = ?", (run,))
+
+    def forget(self, digests: Iterable[str], at: int) -> bool:
+        """Delete blobs if no record has come since a position; return whether none has."""
+        if self._tip.position != at:
+            return False
+        self._db.executemany("DELETE FROM blobs WHERE digest = ?", [(d,) for d in digests])
+        return True
+
+    @property
+    def position(self) -> int:
+        """How many records the world has."""
+        return self._tip.position
 
     def finish(self) -> None:
         """Write down where the world chain ends now."""

@@ -9,10 +9,11 @@ from artificer.core import events as ev
 from artificer.core.intents import CallTool, Intent
 from artificer.core.letters import cancelled, opened, read_letter
 from artificer.core.policy import Consult
+from artificer.core.record import EventLine
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import Fenced, InvariantError, OperatorError, TransitionError
-from artificer.ports import Head, Journal, Probed
+from artificer.ports import Head, Journal, Probed, Snapshots
 from artificer.runtime.drive import AT_REST, Drive
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
@@ -20,6 +21,7 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
 from artificer.runtime.recovery import calls_made, recover
+from artificer.runtime.snapshot import Taker, restore
 from artificer.values.release import RELEASE
 
 
@@ -36,6 +38,7 @@ class Engine:
     post: Post
     observer: Observer = field(default_factory=Observer)
     consult: Consult | None = None
+    snapshots: Snapshots | None = None
     _drives: dict[str, Drive] = field(default_factory=dict)
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
@@ -75,7 +78,7 @@ class Engine:
             TamperedError: its journal is not what was written.
             Fenced: another process took it up at the same time.
         """
-        before = await load(self.journal, self.performer.blobs, run)
+        before = await restore(self.journal, self.performer.blobs, self.snapshots, run)
         letters = await self.post.mailbox.letters(run, before.state.letters)
         if before.state.phase is Phase.FINISHED and not letters:
             return before.state
@@ -118,14 +121,38 @@ class Engine:
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
         """
-        before = await load(self.journal, self.performer.blobs, run)
+        before = await restore(self.journal, self.performer.blobs, self.snapshots, run)
         if before.state.phase is Phase.FINISHED:
             return before.state
         ledger = await self._ledger(run, before)
         now = self.performer.clock.now()
         receipts, _ = recover(before.open, now)  # what may have happened is not `cancelled`
         await ledger.commit(*receipts, cancelled(now, reason))
+        await ledger.finish()
         return ledger.state
+
+    async def entomb(self, run: str, by: str, reason: str) -> tuple[int, int]:
+        """Record the tombstone of a finished run; return its epoch, and how many records it means.
+
+        Raises:
+            OperatorError: the run is not finished.
+            NotFoundError: no such run, or it was pruned before.
+        """
+        before = await load(self.journal, self.performer.blobs, run)
+        if before.state.phase is not Phase.FINISHED:
+            raise OperatorError(
+                f"Run {run} is not finished: it cannot be pruned.",
+                hint=f"End it first: artificer cancel {run}",
+            )
+        ledger = await self._ledger(run, before)
+        last = before.lines[-1]
+        if isinstance(last, EventLine) and isinstance(last.event, ev.RunPruned):
+            return ledger.epoch, last.event.records  # marked before, and not yet removed
+        records = before.head.seq
+        now = self.performer.clock.now()
+        await ledger.commit(ev.RunPruned(at=now, records=records, by=by, reason=reason))
+        await ledger.finish()
+        return ledger.epoch, records
 
     def stop(self, run: str, reason: str) -> None:
         """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
@@ -147,7 +174,7 @@ class Engine:
             )
         if before is not None:
             self.observer.taken_up(run, before.state)
-        return Ledger(
+        ledger = Ledger(
             run,
             lease,
             before.state if before else RunState(),
@@ -157,6 +184,16 @@ class Engine:
             observer=self.observer,
             consult=self.consult,
         )
+        ledger.taker = self._taker(run, before)
+        return ledger
+
+    def _taker(self, run: str, before: Loaded | None) -> Taker | None:
+        if self.snapshots is None:
+            return None
+        if before is None or not before.kept:
+            return Taker(self.snapshots, run, seq=0, messages=0)
+        seq = before.head.seq - len(before.lines)
+        return Taker(self.snapshots, run, seq=seq, messages=before.kept)
 
     async def _drive(self, ledger: Ledger, intents: Sequence[Intent]) -> RunState:
         drive = Drive(ledger, self.performer, self.observer, self.post)
@@ -165,4 +202,5 @@ class Engine:
             return await drive.to_rest(intents)
         finally:
             self._drives.pop(ledger.run, None)
+            await ledger.finish()
             self.observer.rested(ledger.run)

@@ -154,9 +154,11 @@ def _origin(lines: Sequence[Line]) -> ev.Origin | None:
 
 def _next(loaded: Loaded) -> Iterator[str]:
     run, state = loaded.run, loaded.state
+    for doubt in state.doubts:
+        yield f"artificer resolve {run} {doubt.call_id}"
     if state.phase is not Phase.FINISHED:
         if any(isinstance(intent, AskApproval) for intent in loaded.open):
-            yield f"artificer approve {run}"
+            yield f"artificer approve {run} --list"
         yield f"artificer resume {run}"
         yield f"artificer cancel {run}"
         return

@@ -22,6 +22,7 @@ from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.ports import BlobStore, Head, Joined, Journal, Lease, Memo, Payload, Provider, Record
 from artificer.runtime.observe import Observer
+from artificer.runtime.snapshot import Taker
 from artificer.values.base import JsonObject
 from artificer.values.canon import ListDigest, digest_of
 
@@ -146,6 +147,7 @@ class Ledger:
         self._blobs = blobs
         self._observer = observer
         self._consult = consult
+        self.taker: Taker | None = None
 
     @property
     def epoch(self) -> int:
@@ -203,6 +205,13 @@ class Ledger:
         for number, line in enumerate(batch.lines):
             tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
             tell(self.run, line)
+        if self.taker is not None:
+            self.taker.offer(self._head, self.state)
+
+    async def finish(self) -> None:
+        """Wait for what is written besides the journal."""
+        if self.taker is not None:
+            await self.taker.finish()
 
     def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """The blobs that share the records' commit, and those that do not."""

@@ -20,22 +20,29 @@ Line = EventLine | IntentLine
 
 @dataclass(frozen=True)
 class Loaded:
-    """A run as its journal tells it. ``open`` are the intents without a receipt, by number."""
+    """A run as its journal tells it. ``open`` are the intents without a receipt, by number.
+
+    ``lines`` are all its records; those after a snapshot where it was restored from one, of which
+    ``kept`` messages are in store.
+    """
 
     run: str
     state: RunState
     head: Head
     open: tuple[Intent, ...]
     lines: tuple[Line, ...]
+    kept: int = 0
 
 
-def read_chain(run: str, records: Sequence[Record], blobs: BlobStore) -> Iterator[Line]:
-    """Decode records one by one, each verified to follow the one before it.
+def read_chain(
+    run: str, records: Sequence[Record], blobs: BlobStore, start: Head | None = None
+) -> Iterator[Line]:
+    """Decode records one by one, each verified to follow the one before it, from ``start`` on.
 
     Raises:
         TamperedError: a record was changed, removed, added or moved, or its blob is gone.
     """
-    head = Head()
+    head = start or Head()
     for record in records:
         where = f"Run {run}, record {head.seq + 1}"
         if record.seq != head.seq + 1:
@@ -56,8 +63,13 @@ async def read_records(journal: Journal, run: str) -> list[Record]:
     """Return the run's records. Raises NotFoundError when there are none."""
     records = await journal.read(run)
     if not records:
-        raise NotFoundError(f"There is no run {run!r}.", hint="`artificer runs` lists them.")
+        raise no_run(run)
     return records
+
+
+def no_run(run: str) -> NotFoundError:
+    """The error for a run that the journal does not know."""
+    return NotFoundError(f"There is no run {run!r}.", hint="`artificer runs` lists them.")
 
 
 async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
@@ -68,8 +80,23 @@ async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
         TamperedError: a record is not what was written, or reduces to another state.
     """
     records = await read_records(journal, run)
-    lines = tuple(read_chain(run, records, blobs))
-    state, intents = RunState(), dict[int, Intent]()
+    return follow(run, RunState(), {}, Head(), records, blobs)
+
+
+def follow(
+    run: str,
+    state: RunState,
+    intents: dict[int, Intent],
+    start: Head,
+    records: Sequence[Record],
+    blobs: BlobStore,
+) -> Loaded:
+    """Reduce what follows a state, whose pending ``intents`` are given by number.
+
+    Raises:
+        TamperedError: a record is not what was written, or reduces to another state.
+    """
+    lines = tuple(read_chain(run, records, blobs, start))
     for line in lines:
         if isinstance(line, IntentLine):
             intents[line.intent.n] = line.intent
@@ -80,7 +107,7 @@ async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
                 f"Run {run}, record {line.seq} reduces to another state than was recorded.",
                 hint=f"`artificer replay {run}` names the first divergence.",
             )
-    head = Head(seq=records[-1].seq, hash=records[-1].hash)
+    head = Head(seq=records[-1].seq, hash=records[-1].hash) if records else start
     if any(pending.n not in intents for pending in state.pending):
         raise TamperedError(f"Run {run} ends within a commit: record {head.seq + 1} is missing.")
     return Loaded(run, state, head, tuple(intents[p.n] for p in state.pending), lines)
@@ -88,7 +115,9 @@ async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
 
 async def first_spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec | None:
     """What a run was asked to do, or None when its first record does not say."""
-    records = await read_records(journal, run)
+    records = await journal.read(run, limit=1)
+    if not records:
+        raise no_run(run)
     try:
         line = decode(records[0].body, blobs.get)
     except ArtificerError:

@@ -141,7 +141,7 @@ class _Machine:
         if not self._expected:
             raise _Diverged(line.seq, "intent", "no intent", line.intent.type)
         expected = self._expected.popleft()
-        if not expected.digest == line.intent.digest == line.digest:
+        if expected != line.intent or expected.digest != line.digest:
             raise _Diverged(line.seq, f"intent {expected.n}", line.digest, expected.digest)
         if isinstance(expected, Generate):
             self._request(line)

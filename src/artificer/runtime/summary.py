@@ -9,6 +9,7 @@ from artificer.core.record import EventLine, IntentLine, decode
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, RunHead
 from artificer.runtime.load import load
+from artificer.runtime.verify import tombstone
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,10 @@ async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> Summar
     """Summarise a run that has records. One that cannot be read is a summary too."""
     run, seq = head.run, head.head.seq
     try:
-        (first,) = await journal.read(run, 0, limit=1)
         (last,) = await journal.read(run, seq - 1, limit=1)
+        if tombstone(last.body):
+            return Summary(run, seq, "pruned")
+        (first,) = await journal.read(run, 0, limit=1)
         begun, newest = decode(first.body, blobs.get), decode(last.body, blobs.get)
         status = await _status(journal, blobs, run, newest)
     except (ArtificerError, ValueError):

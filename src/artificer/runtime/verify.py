@@ -6,13 +6,14 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine
-from artificer.errors import ArtificerError
-from artificer.ports import BlobStore, Journal, RunHead
+from artificer.errors import ArtificerError, NotFoundError
+from artificer.ports import BlobStore, Head, Journal, Record, RunHead
 from artificer.runtime.load import Line, read_chain
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
@@ -65,8 +66,8 @@ async def _check_run(
     result.runs += 1
     result.heads[head.run] = head.head.hash
     try:
-        records = await journal.read(head.run)
-        for line in read_chain(head.run, records, blobs):
+        start, records = await _kept(journal, head)
+        for line in read_chain(head.run, records, blobs, start):
             result.records += 1
             for digest in cited(line):
                 if not blobs.has(digest):
@@ -79,6 +80,29 @@ async def _check_run(
             result.problems.append(f"Run {head.run} does not end where the journal says.")
     except ArtificerError as error:
         result.problems.append(error.message)
+
+
+async def _kept(journal: Journal, head: RunHead) -> tuple[Head, list[Record]]:
+    """The records that say something, and where they begin: a pruned run has its tombstone."""
+    last = head.head.seq
+    tail = await journal.read(head.run, last - 1, 1) if last else []
+    upto = tombstone(tail[0].body) if tail else 0
+    if not upto:
+        return Head(), await journal.read(head.run)
+    try:
+        return Head(), await journal.read(head.run)  # marked, and not yet removed
+    except NotFoundError:
+        return Head(seq=upto, hash=json.loads(tail[0].body)["prev"]), tail
+
+
+def tombstone(body: bytes) -> int:
+    """How many records a body is the tombstone of; 0 when it is none."""
+    if b'"RunPruned"' not in body:
+        return 0
+    with suppress(ValueError, KeyError, TypeError):
+        event = json.loads(body)["event"]
+        return int(event["records"]) if event["type"] == "RunPruned" else 0
+    return 0
 
 
 def _check_blobs(blobs: BlobStore, result: Verification) -> None:

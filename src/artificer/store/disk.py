@@ -1,6 +1,7 @@
 """The blob store on disk: one file per blob, named by its digest, to be looked at with any tool.
 
 root/sha256/ab/cdef…    the bytes; the name is the digest, two digits of it the directory
+root/quarantine/…       blobs that nothing referred to, put aside
 root/tmp/…              files on their way; what a crash left here is swept when it is old
 """
 
@@ -10,7 +11,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -63,13 +64,13 @@ class DiskStore:
         """
         digest = digest_of(data)
         path = self._path(digest)
-        if digest in self._sure and path.exists():
+        if digest in self._sure and _touched(path):
             return digest
         with self._designed_errors():
             # A file that is there already is no promise: it may be of a store that did not sync,
             # of a writer that died before it did, or cut short by a loss of power. So it is
             # compared and synced, once per process, and replaced when it is not the blob.
-            if not _holds(path, data):
+            if not (_holds(path, data) and _touched(path)):
                 self._write(path, data)
             elif self._sync:
                 _sync_file(path)
@@ -118,6 +119,47 @@ class DiskStore:
                     if re.fullmatch("[0-9a-f]{62}", file.name):
                         yield f"sha256:{directory.name}{file.name}"
 
+    def put_before(self, moment: float) -> Iterator[str]:
+        """The blobs that were put before a moment (seconds since 1970), and not again since."""
+        for digest in self.digests():
+            with suppress(FileNotFoundError):
+                if self._path(digest).stat().st_mtime < moment:
+                    yield digest
+
+    def set_aside(self, digest: str, moment: float) -> Path | None:
+        """Move a blob into ``quarantine``, unless it was put after a moment; return where it is.
+
+        A writer that puts it meanwhile either finds its file gone, and writes it anew, or has
+        touched it, and it is moved back.
+        """
+        path = self._path(digest)
+        aside = self._root / "quarantine" / digest.removeprefix("sha256:")
+        with self._designed_errors():
+            aside.parent.mkdir(mode=0o700, exist_ok=True)
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                return None
+            self._sure.discard(digest)
+            if aside.stat().st_mtime >= moment:
+                aside.rename(path)
+                return None
+        return aside
+
+    def touch(self, digests: Iterable[str]) -> None:
+        """Treat blobs as put now: for what refers to them from elsewhere in a moment."""
+        for digest in digests:
+            _touched(self._path(digest))
+
+    def leftovers(self) -> list[Path]:
+        """Temporary files that no living writer can be at, and files that are no blobs."""
+        limit = time.time() - STALE_SECONDS
+        names = {self._path(digest) for digest in self.digests()}
+        odd = [p for p in self._blobs.rglob("*") if p.is_file() and p not in names]
+        with suppress(FileNotFoundError):
+            odd += [p for p in self._tmp.iterdir() if p.stat().st_mtime < limit]
+        return sorted(odd)
+
     def _path(self, digest: str) -> Path:
         name = digest.removeprefix("sha256:")
         return self._blobs / name[:2] / name[2:]
@@ -158,6 +200,15 @@ def _holds(path: Path, data: bytes) -> bool:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except FileNotFoundError:
         return False
+
+
+def _touched(path: Path) -> bool:
+    """Say that a file is wanted now, or that it is gone."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _sync_file(path: Path) -> None:

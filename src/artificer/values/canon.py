@@ -35,6 +35,9 @@ _UNSURE = re.compile(rb'(?:^|":|[,\[])-?\d+[.e]|[\xee-\xff]')
 orders of UTF-8 and UTF-16 part. Digits in a text may match too; that costs time, nothing else."""
 
 
+_DIGEST = re.compile(rb"sha256:[0-9a-f]{64}")
+
+
 def canonical_typed(value: Any) -> bytes:
     """Return the RFC 8785 bytes of a value known to hold no float and only ASCII member names.
 
@@ -83,6 +86,11 @@ def _holds_no_number(value: Any) -> bool:
 def digest_of(data: bytes) -> str:
     """Return ``sha256:<hex>`` of the bytes."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def digests_in(data: bytes) -> set[str]:
+    """Return whatever in some bytes looks like a digest."""
+    return {found.decode() for found in _DIGEST.findall(data)}
 
 
 def digest(value: Any) -> str:

@@ -1,0 +1,56 @@
+"""``artificer fsck``: everything that verify finds, and what nothing refers to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from artificer.cli.console import note, out, out_json
+from artificer.cli.drive import in_world
+from artificer.cli.exits import Exit
+from artificer.cli.settings import Settings, pass_settings
+from artificer.cli.words import count
+from artificer.world import World
+
+
+@click.command(name="fsck")
+@click.option("--repair", is_flag=True, help="Remove leftovers, put orphans aside; nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@pass_settings
+def command(settings: Settings, repair: bool, as_json: bool) -> int:
+    """Check the whole project: records, chains, heads, blobs, and files that are nobody's.
+
+    A problem is something changed or missing; the exit code is then 1, and no --repair mends it. An
+    orphan is a blob that nothing refers to, a leftover a file that was never finished: they take
+    space and do no harm. --repair removes leftovers and moves orphans to blobs/quarantine.
+
+    \b
+    Example:
+      artificer fsck
+      artificer fsck --repair
+    """
+
+    async def work(world: World) -> Exit:
+        check = await world.fsck(repair=repair)
+        if as_json:
+            out_json({"sound": check.sound, **asdict(check)})
+        else:
+            for problem in check.verification.problems:
+                out(f"problem: {problem}", "bad")
+            for digest in check.orphans:
+                out(f"orphan: {digest}")
+            for path in check.leftovers:
+                out(f"leftover: {path}")
+            for done in check.repaired:
+                note(done)
+            found = check.verification
+            note(
+                f"{count(len(found.problems), 'problem')}, {count(len(check.orphans), 'orphan')}, "
+                f"{count(len(check.leftovers), 'leftover')} in {count(found.runs, 'run')}, "
+                f"{count(found.records, 'record')}, {count(found.blobs, 'blob')}",
+                "good" if check.sound else "bad",
+            )
+        return Exit.OK if check.sound else Exit.WRONG
+
+    return in_world(settings, work)

@@ -1,0 +1,67 @@
+"""``artificer prune``: finished runs, removed for good."""
+
+from __future__ import annotations
+
+import getpass
+import time
+
+import click
+
+from artificer.cli.console import note, one_line, out
+from artificer.cli.drive import in_world
+from artificer.cli.exits import Exit
+from artificer.cli.settings import Settings, pass_settings
+from artificer.cli.words import count, moment
+from artificer.runtime.summary import Summary
+from artificer.world import World
+
+_KEPT = ("open", "stalled", "paused", "pruned", "unreadable")
+
+
+@click.command(name="prune")
+@click.argument("runs", nargs=-1)
+@click.option(
+    "--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="All begun before."
+)
+@click.option("--reason", default="", metavar="TEXT", help="Why; it stands in the tombstone.")
+@click.option("--forever", is_flag=True, help="Do it. Without this, it is only said.")
+@pass_settings
+def command(
+    settings: Settings, runs: tuple[str, ...], older_than: float | None, reason: str, forever: bool
+) -> int:
+    """Remove what finished RUNS said: prompts, replies, results, letters, reports. For good.
+
+    A tombstone says how many records there were, and their hashes stay, so that `artificer verify`
+    still tells the truth. Blobs that nothing else refers to go with the next `artificer gc`.
+
+    \b
+    Example:
+      artificer prune --older-than 90
+      artificer prune --older-than 90 --forever
+    """
+    if not runs and older_than is None:
+        raise click.UsageError("Name runs, or --older-than DAYS.")
+
+    async def work(world: World) -> Exit:
+        named = [await world.find(run) for run in runs]
+        chosen = [s for s in await world.summaries() if _chosen(s, named, older_than)]
+        for summary in chosen:
+            if forever:
+                await world.prune(summary.run, by=getpass.getuser(), reason=reason)
+            begun = moment(summary.at) if summary.at else ""
+            out(f"{summary.run}  {begun}  {one_line(summary.prompt, 60)}".rstrip())
+        word = "pruned" if forever else "would prune"
+        hint = "" if forever else "; --forever does it"
+        note(f"{word} {count(len(chosen), 'run')}{hint}")
+        return Exit.OK
+
+    return in_world(settings, work)
+
+
+def _chosen(summary: Summary, named: list[str], older_than: float | None) -> bool:
+    """A run that was named is chosen whatever its status, so that a refusal is told."""
+    if summary.run in named:
+        return True
+    if older_than is None or summary.status in _KEPT:
+        return False
+    return summary.at < (time.time() - older_than * 86_400) * 1000

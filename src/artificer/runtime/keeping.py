@@ -1,0 +1,185 @@
+"""Keeping a world in order: what nothing refers to goes, and nothing else does."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from artificer.errors import ArtificerError
+from artificer.ports import BlobStore, Journal, Versions
+from artificer.runtime.reach import reachable
+from artificer.runtime.verify import Verification, verify
+
+ATTEMPTS = 5
+"""How often the blobs in a journal are looked at anew because runs went on meanwhile."""
+
+GRACE_S = 3600
+"""Seconds for which a blob stays though nothing refers to it: a writer may be about to."""
+
+
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class Inside(Protocol):
+    """The blobs that a journal keeps itself."""
+
+    def find(self, digest: str) -> bytes | None:
+        """The bytes, or None when they are not here."""
+
+    def digests(self) -> Iterable[str]:
+        """Every digest, as of now."""
+
+
+@runtime_checkable
+class Prunable(Protocol):
+    """A journal that can remove what records said, and blobs, without breaking its chains."""
+
+    @property
+    def small(self) -> Inside:
+        """The blobs that it keeps itself."""
+
+    async def position(self) -> int:
+        """How many records the world has."""
+
+    async def erase(self, run: str, epoch: int, upto: int) -> None:
+        """Empty the bodies of a run's first records."""
+
+    async def forget(self, digests: Iterable[str], at: int) -> bool:
+        """Remove blobs if the world has still so many records; return whether it has."""
+
+
+class Shelf(Protocol):
+    """Files of blobs, which can be put aside."""
+
+    def put_before(self, moment: float) -> Iterator[str]:
+        """The blobs that were put before a moment, and not again since."""
+
+    def set_aside(self, digest: str, moment: float) -> Path | None:
+        """Move a blob away unless it was put after a moment; return where it is."""
+
+    def leftovers(self) -> list[Path]:
+        """Files that are no blobs, and temporary ones that nobody writes any more."""
+
+
+@dataclass
+class Sweep:
+    """What a collection removed, or would remove."""
+
+    files: int = 0
+    bytes: int = 0
+    small: int = 0
+    kept: int = 0
+
+
+async def collect(
+    journal: Journal,
+    blobs: BlobStore,
+    versions: Versions,
+    shelf: Shelf | None,
+    *,
+    older_than_s: float = GRACE_S,
+    dry_run: bool = False,
+) -> Sweep:
+    """Remove the blobs that nothing refers to. Runs may go on meanwhile.
+
+    Files go only when they were not put for ``older_than_s``; blobs in the journal only in a
+    moment in which no record has come since they were found.
+
+    Raises:
+        TamperedError: something cannot be read: what it refers to is not known.
+    """
+    moment = time.time() - older_than_s
+    old = set[str]()
+    if shelf is not None:
+        old.update(await asyncio.to_thread(lambda: list(shelf.put_before(moment))))
+    sweep = Sweep()
+    for _ in range(ATTEMPTS):
+        position = await journal.position() if isinstance(journal, Prunable) else 0
+        reached = await reachable(journal, blobs, versions)
+        sweep.kept = len(reached)
+        if not isinstance(journal, Prunable):
+            break
+        loose = sorted(set(journal.small.digests()) - reached)
+        sizes = [len(journal.small.find(digest) or b"") for digest in loose]
+        if not loose or dry_run or await journal.forget(loose, position):
+            sweep.small, sweep.bytes = len(loose), sum(sizes)
+            break
+    for digest in sorted(old - reached):
+        size = len(_bytes(blobs, digest))
+        aside = None if dry_run or shelf is None else shelf.set_aside(digest, moment)
+        if dry_run or aside is not None:
+            sweep.files += 1
+            sweep.bytes += size
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+    return sweep
+
+
+def _bytes(blobs: BlobStore, digest: str) -> bytes:
+    try:
+        return blobs.get(digest)
+    except ArtificerError:
+        return b""
+
+
+@dataclass
+class Check:
+    """What a check of a whole world found; ``repaired`` is what was put in order."""
+
+    verification: Verification
+    orphans: list[str] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong. What nothing refers to is untidy, not wrong."""
+        return self.verification.sound
+
+
+async def check_world(
+    journal: Journal,
+    blobs: BlobStore,
+    versions: Versions,
+    shelf: Shelf | None,
+    *,
+    repair: bool = False,
+) -> Check:
+    """Verify everything, and find what nothing refers to and what was never finished.
+
+    ``repair`` does only what is safe: it removes leftovers, and puts orphans aside.
+    """
+    check = Check(await verify(journal, blobs))
+    if shelf is None:
+        return check
+    leftovers = await asyncio.to_thread(shelf.leftovers)
+    check.leftovers = [str(path) for path in leftovers]
+    moment = time.time() - GRACE_S
+    old = set(await asyncio.to_thread(lambda: [*shelf.put_before(moment)]))
+    try:
+        check.orphans = sorted(old - await reachable(journal, blobs, versions))
+    except ArtificerError as error:
+        check.verification.problems.append(f"Orphans cannot be told: {error.message}")
+    if repair:
+        for path in leftovers:
+            path.unlink(missing_ok=True)
+            check.repaired.append(f"removed {path}")
+        for digest in check.orphans:
+            aside = shelf.set_aside(digest, moment)
+            if aside is not None:
+                check.repaired.append(f"moved {digest} to {aside}")
+    return check
+
+
+def remove_views(project: Path, run_id: str) -> None:
+    """Remove what was written about a run besides its records: its views, and its evidence."""
+    if not _FOLDER.fullmatch(run_id):
+        return  # no folder has such a name
+    for kind in ("runs", "evidence"):
+        shutil.rmtree(project / kind / run_id, ignore_errors=True)

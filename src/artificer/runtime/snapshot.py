@@ -1,0 +1,268 @@
+"""Snapshots: resuming a long run without reducing all of it again.
+
+A snapshot is a state as it was after some record, kept beside the journal. It is believed only as
+far as the journal proves it: the record is where the snapshot says it is, and the digest that it
+recorded is the digest of this state. Those digests cover the conversation by a chain over its
+messages, the spec by its digest, and everything else as it stands; what they leave out follows from
+these. A snapshot that is not proven is left aside, and the run is reduced from its beginning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from artificer.core.budget import tokens_of
+from artificer.core.events import PromptReceived
+from artificer.core.intents import Intent
+from artificer.core.record import EventLine, IntentLine, decode
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
+from artificer.errors import ArtificerError, TamperedError
+from artificer.ports import BlobStore, Head, Journal, Record, Snapshots
+from artificer.runtime.load import Loaded, follow, load
+from artificer.values.base import Digest, Value
+from artificer.values.blocks import (
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from artificer.values.canon import digest_of
+from artificer.values.release import RELEASE
+
+log = logging.getLogger("artificer.run")
+
+EVERY = 256
+"""Records after which a run's state is kept again."""
+
+PAGE, FARTHEST = 64, 16_384
+"""Records that are read at once on the way back from a snapshot, and how far back at most."""
+
+
+class _Told(Value):
+    """A message as its digest is made of it: without what is a default, as the type of a block."""
+
+    role: Literal["user", "assistant"]
+    blocks: tuple[TextBlock | ToolUseBlock | ToolResultBlock | ReasoningBlock, ...]
+
+
+_messages: TypeAdapter[tuple[_Told, ...]] = TypeAdapter(tuple[_Told, ...])
+
+
+class _Kept(Value):
+    """``state`` is without conversation, spec and whatever follows from these."""
+
+    format: Literal[1] = 1
+    release: str
+    seq: int
+    hash: Digest
+    messages: int
+    state: RunState
+
+
+class Taker:
+    """Keeps the states of one run that is driven here, in a thread, now and then."""
+
+    def __init__(self, snapshots: Snapshots, run: str, *, seq: int, messages: int) -> None:
+        self._snapshots = snapshots
+        self._run = run
+        self._seq = seq
+        self._messages = messages
+        self._writing: asyncio.Task[None] | None = None
+
+    def offer(self, head: Head, state: RunState) -> None:
+        """Look at the state after a commit; keep it when enough has come since the last one."""
+        if head.seq - self._seq < EVERY or self._writing is not None or state.doubts:
+            return
+        self._seq = head.seq
+        self._writing = asyncio.ensure_future(self._write(head, state))
+
+    async def finish(self) -> None:
+        """Wait for what is being written."""
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def _write(self, head: Head, state: RunState) -> None:
+        try:
+            await asyncio.to_thread(keep, self._snapshots, self._run, head, state, self._messages)
+            self._messages = len(state.history)
+        except ArtificerError as error:  # the run itself is whole, and recorded
+            log.warning("no snapshot of run %s: %s", self._run, error.message)
+        finally:
+            self._writing = None
+
+
+def keep(snapshots: Snapshots, run: str, head: Head, state: RunState, before: int) -> None:
+    """Keep a state. ``before`` is how many of its messages are in store already."""
+    bare = {"history": (), "call_ids": frozenset[str](), "spec": None, "context_tokens": 0}
+    kept = _Kept(
+        release=RELEASE,
+        seq=head.seq,
+        hash=head.hash,
+        messages=len(state.history),
+        state=state.model_copy(update={**bare, "doubts": ()}),
+    )
+    chunk = b"\n".join(message.identity() for message in state.history[before:])
+    snapshots.put(run, kept.canonical(), before, chunk)
+
+
+async def restore(
+    journal: Journal, blobs: BlobStore, snapshots: Snapshots | None, run: str
+) -> Loaded:
+    """Read a run from its last snapshot on, or whole where none is proven.
+
+    Raises what :func:`artificer.runtime.load.load` does.
+    """
+    if snapshots is None:
+        return await load(journal, blobs, run)
+    try:
+        found = await asyncio.to_thread(snapshots.get, run)
+        if found is None:
+            return await load(journal, blobs, run)
+        start, state, intents = await _proven(journal, blobs, run, *found)
+        records = await journal.read(run, start.seq)
+        loaded = follow(run, state, intents, start, records, blobs)
+        return replace(loaded, kept=len(state.history))
+    except (ArtificerError, ValueError) as error:
+        why = error.message if isinstance(error, ArtificerError) else type(error).__name__
+        log.warning("the snapshot of run %s is not used: %s", run, why)
+        return await load(journal, blobs, run)
+
+
+async def _proven(
+    journal: Journal, blobs: BlobStore, run: str, body: bytes, chunks: Sequence[bytes]
+) -> tuple[Head, RunState, dict[int, Intent]]:
+    """A snapshot's place, state and pending intents. Raises TamperedError where one is unproven."""
+    try:
+        kept = _Kept.model_validate_json(body)
+    except ValidationError as error:
+        raise TamperedError("it cannot be read") from error
+    if kept.release != RELEASE:
+        raise TamperedError(f"release {kept.release} kept it")
+    bodies = b"\n".join(chunks).split(b"\n") if chunks else []
+    history = _history(bodies, kept)
+    walk = _Walk(journal, run, Head(seq=kept.seq, hash=kept.hash))
+    intents = await walk.back(kept.state, blobs)
+    spec = await _spec(journal, blobs, run)
+    state = kept.state.model_copy(
+        update={
+            "history": history,
+            "call_ids": frozenset(call.id for message in history for call in message.calls),
+            "spec": spec,
+            "context_tokens": _context(walk, spec, history, bodies),
+        }
+    )
+    if state.digest != walk.state or spec.digest != state.spec_digest:
+        raise TamperedError("it is not the state that the journal recorded there")
+    return walk.start, state, intents
+
+
+def _history(bodies: Sequence[bytes], kept: _Kept) -> tuple[Message, ...]:
+    """The conversation, proven by the chain of its digest."""
+    chain = RunState().history_digest
+    for body in bodies:
+        chain = digest_of(chain.encode() + body)
+    if chain != kept.state.history_digest or len(bodies) != kept.messages:
+        raise TamperedError("its conversation is another one")
+    try:
+        told = _messages.validate_json(b"[" + b",".join(bodies) + b"]")
+    except ValidationError as error:
+        raise TamperedError("its conversation cannot be read") from error
+    history = tuple(Message.model_construct(role=m.role, blocks=m.blocks) for m in told)
+    doubtful = any(
+        isinstance(block, ToolResultBlock) and block.status == "ambiguous"
+        for message in history
+        for block in message.blocks
+    )
+    if doubtful:  # what is still in doubt follows from records, not from the state
+        raise TamperedError("calls of it were ambiguous")
+    return history
+
+
+async def _spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec:
+    (first,) = await journal.read(run, 0, limit=1)
+    line = decode(first.body, blobs.get)
+    if not isinstance(line, EventLine) or not isinstance(line.event, PromptReceived):
+        raise TamperedError("the run does not begin with its prompt")
+    return line.event.spec
+
+
+class _Walk:
+    """The way back from a snapshot's record, each record proven by the one after it.
+
+    ``state`` is the digest of the last state, ``counted`` the tokens of the last reply that a
+    provider counted, ``replies`` how many of the last messages of the model were read.
+    """
+
+    def __init__(self, journal: Journal, run: str, start: Head) -> None:
+        self.start = start
+        self.state: str | None = None
+        self.counted: int | None = None
+        self.replies = 0
+        self.began = False
+        self._journal = journal
+        self._run = run
+
+    async def back(self, state: RunState, blobs: BlobStore) -> dict[int, Intent]:
+        """Go back as far as it takes; return the intents that are pending in the state."""
+        waiting = {pending.n for pending in state.pending}
+        intents: dict[int, Intent] = {}
+        seq, expected = self.start.seq, self.start.hash
+        while seq > 0 and (self.state is None or waiting or self.counted is None):
+            if self.start.seq - seq >= FARTHEST:
+                raise TamperedError("what it needs is too far back")
+            page = await self._page(seq)
+            for record in reversed(page):
+                told = json.loads(record.body)
+                if record.hash != expected:
+                    raise TamperedError("its record is another one")
+                expected = told["prev"]
+                seq -= 1
+                if told["kind"] == "intent" and told["intent"]["n"] in waiting:
+                    line = decode(record.body, blobs.get)
+                    assert isinstance(line, IntentLine)
+                    intents[line.intent.n] = line.intent
+                    waiting.discard(line.intent.n)
+                elif told["kind"] == "event":
+                    self.state = self.state or told["state"]
+                    self._count(told["event"])
+        self.began = seq == 0
+        return intents
+
+    async def _page(self, seq: int) -> list[Record]:
+        first = max(0, seq - PAGE)
+        page = await self._journal.read(self._run, first, seq - first)
+        if len(page) != seq - first:
+            raise TamperedError("its record is not there")
+        return page
+
+    def _count(self, event: dict[str, Any]) -> None:
+        if event["type"] != "ModelResponded" or self.counted is not None:
+            return
+        speaks = any(block["type"] != "reasoning" for block in event["blocks"])
+        usage = event["usage"]
+        if usage["input_tokens"]:
+            if not speaks:
+                raise TamperedError("its context cannot be counted")
+            self.counted = usage["input_tokens"] + usage["output_tokens"]
+        self.replies += speaks
+
+
+def _context(
+    walk: _Walk, spec: RunSpec, history: Sequence[Message], bodies: Sequence[bytes]
+) -> int:
+    """The tokens of the next request: the last count of the provider, and what came after it."""
+    if walk.counted is None:
+        begun = tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode())
+        return begun + sum(map(tokens_of, bodies))
+    spoken = [number for number, m in enumerate(history) if m.role == "assistant"]
+    after = spoken[-walk.replies] + 1
+    return walk.counted + sum(map(tokens_of, bodies[after:]))

@@ -1,0 +1,130 @@
+"""Where states of runs are kept: in memory and in SQLite. All of it may be deleted at any time."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from artificer.errors import OperatorError
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS states (run TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
+    "CREATE TABLE IF NOT EXISTS chunks (run TEXT NOT NULL, first INTEGER NOT NULL, "
+    "body BLOB NOT NULL, PRIMARY KEY (run, first)) STRICT",
+)
+
+
+class MemorySnapshots:
+    """`Snapshots` that die with their process."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, bytes] = {}
+        self._chunks: dict[str, dict[int, bytes]] = {}
+
+    def put(self, run: str, state: bytes, first: int, chunk: bytes) -> None:
+        """Keep a state and the messages from ``first`` on."""
+        chunks = self._chunks.setdefault(run, {})
+        if first == 0:
+            chunks.clear()
+        if chunk:
+            chunks[first] = chunk
+        self._states[run] = state
+
+    def get(self, run: str) -> tuple[bytes, list[bytes]] | None:
+        """The run's last state, and its chunks of messages in order."""
+        if run not in self._states:
+            return None
+        return self._states[run], [body for _, body in sorted(self._chunks[run].items())]
+
+    def drop(self, run: str) -> None:
+        """Forget a run."""
+        self._states.pop(run, None)
+        self._chunks.pop(run, None)
+
+
+class SqliteSnapshots:
+    """`Snapshots` in the file ``path``, for any number of threads and processes.
+
+    The file is made when something is first kept. It is not synced: a loss of power may take it,
+    and costs a longer load. Every method raises OperatorError when the file cannot be used.
+    """
+
+    def __init__(self, path: Path, *, busy_seconds: float = 2.0) -> None:
+        self._path = path
+        self._busy_seconds = busy_seconds
+        self._db: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the file. May be called more than once."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def put(self, run: str, state: bytes, first: int, chunk: bytes) -> None:
+        """Keep a state and the messages from ``first`` on, in one transaction."""
+        with self._opened() as db:
+            db.execute("BEGIN IMMEDIATE")
+            if first == 0:
+                db.execute("DELETE FROM chunks WHERE run = ?", (run,))
+            if chunk:
+                db.execute("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?)", (run, first, chunk))
+            db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (run, state))
+            db.execute("COMMIT")
+
+    def get(self, run: str) -> tuple[bytes, list[bytes]] | None:
+        """The run's last state, and its chunks of messages in order."""
+        if self._db is None and not self._path.exists():
+            return None
+        with self._opened() as db:
+            db.execute("BEGIN")
+            row = db.execute("SELECT body FROM states WHERE run = ?", (run,)).fetchone()
+            chunks = db.execute(
+                "SELECT body FROM chunks WHERE run = ? ORDER BY first", (run,)
+            ).fetchall()
+            db.execute("COMMIT")
+        return None if row is None else (row[0], [body for (body,) in chunks])
+
+    def drop(self, run: str) -> None:
+        """Forget a run."""
+        if self._db is None and not self._path.exists():
+            return
+        with self._opened() as db:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("DELETE FROM chunks WHERE run = ?", (run,))
+            db.execute("DELETE FROM states WHERE run = ?", (run,))
+            db.execute("COMMIT")
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._db is None:
+                    self._db = self._connect()
+                yield self._db
+            except sqlite3.Error as error:
+                if self._db is not None and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise OperatorError(
+                    f"{self._path} cannot be used: {error}.",
+                    hint="It holds nothing that the journal does not: it may be deleted.",
+                ) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = OFF")
+            db.execute("PRAGMA trusted_schema = OFF")
+            for table in _TABLES:
+                db.execute(table)
+        except BaseException:
+            db.close()
+            raise
+        return db
