@@ -11,10 +11,13 @@ from artificer.cli.attend import FOLDER
 from artificer.cli.console import note
 from artificer.cli.drive import configuration, drive
 from artificer.cli.exits import Exit
-from artificer.cli.mcp_server import Served, ToolServer, serve_http, serve_stdio
+from artificer.cli.mcp_server import ToolServer, serve_http, serve_stdio
+from artificer.cli.mcp_shelf import Shelf
+from artificer.cli.mcp_wire import Served
 from artificer.cli.settings import Settings, pass_settings
 from artificer.config import Config, McpConfig
 from artificer.tools.artifact import ArtifactExecutor
+from artificer.tools.command import CommandTool
 from artificer.tools.loader import load_folder
 from artificer.values.base import JsonObject
 from artificer.wiring import Storage, ToolBox, build_servers, build_tools, open_storage
@@ -30,8 +33,9 @@ def command(settings: Settings, tools: tuple[Path, ...], artifacts: bool, port: 
     """Serve tools to an MCP client over stdin and stdout, or on a port of this machine.
 
     The tools are those of --tools and of artificer.toml. Every call is a run: judged by the
-    project's policy, recorded, replayable. Where the policy says `ask`, the answer is no, because
-    nobody is at a terminal.
+    project's policy, recorded, replayable. Where the policy says `ask`, the client's user is asked,
+    if the client can do that (elicitation); else the answer is no. Manifests and the evidence of a
+    client's calls are resources.
 
     \b
     Examples:
@@ -53,25 +57,36 @@ def command(settings: Settings, tools: tuple[Path, ...], artifacts: bool, port: 
                 config=config,
                 servers=servers,
             )
-            served = [*_manifests(box, _schemas(folders, config)), *_artifacts(storage, artifacts)]
-            server = ToolServer(world, served).build()
-            if port is None:
-                await serve_stdio(server)
-            else:
-                note(f"serving {len(served)} tools at http://127.0.0.1:{port}/mcp")
-                await serve_http(server, port)
+            files = _files(folders, config)
+            schemas = {name: tool.manifest.output_schema for name, tool in files.items()}
+            served = [*_manifests(box, schemas), *_artifacts(storage, artifacts)]
+            texts = {name: _text(tool) for name, tool in files.items()}
+            tool_server = ToolServer(world, served, Shelf(texts, storage.blobs))
+            server = tool_server.build()
+            try:
+                if port is None:
+                    await serve_stdio(server)
+                else:
+                    note(f"serving {len(served)} tools at http://127.0.0.1:{port}/mcp")
+                    await serve_http(server, port)
+            finally:
+                await tool_server.aclose()
         return Exit.OK
 
     return drive(work)
 
 
-def _schemas(folders: tuple[Path, ...], config: Config) -> dict[str, JsonObject | None]:
-    """The output schemas that manifests promise, by the names of their tools."""
+def _files(folders: tuple[Path, ...], config: Config) -> dict[str, CommandTool]:
+    """The manifests, by the names of their tools."""
     loaded = (
         load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
         for folder in folders
     )
-    return {tool.manifest.tool.name: tool.manifest.output_schema for f in loaded for tool in f}
+    return {tool.manifest.tool.name: tool for found in loaded for tool in found}
+
+
+def _text(tool: CommandTool) -> str:
+    return Path(tool.file).read_text(encoding="utf-8")
 
 
 def _manifests(box: ToolBox, schemas: Mapping[str, JsonObject | None]) -> list[Served]:

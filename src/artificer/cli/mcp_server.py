@@ -6,207 +6,123 @@ other; ``artificer runs`` lists it.
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from artificer.artifacts import catalog
-from artificer.artifacts.placeholder import placeholder
-from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.schema import compile_schema
-from artificer.core.spec import RunKind
+from artificer.cli.mcp_ask import INPUT
+from artificer.cli.mcp_call import Underway
+from artificer.cli.mcp_log import ClientLog
+from artificer.cli.mcp_shelf import Shelf
+from artificer.cli.mcp_wire import Served, answer, listed
 from artificer.errors import ArtificerError, MissingExtraError
-from artificer.ports import Executor
-from artificer.providers.scripted import ScriptedProvider, reply, say
-from artificer.runs import Run
-from artificer.values.base import JsonObject
-from artificer.values.blocks import ToolResultBlock, ToolUseBlock
-from artificer.values.model import ModelReply
 from artificer.values.release import RELEASE
-from artificer.values.strict_json import parse_object
 from artificer.world import World
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
-    from mcp.types import CallToolRequestParams, CallToolResult, Tool
+    from mcp.types import CallToolRequestParams, CallToolResult, InputRequiredResult
 
-PROGRESS_SECONDS = 1.0
-"""How often a client that asked for it is told that a call goes on."""
-
-RUN_KEY = "artificer/run"
-"""Where a result names its run, in ``_meta``."""
-
-
-@dataclass(frozen=True)
-class Served:
-    """A tool as it is served: what performs it, in a run of which kind, and what it answers."""
-
-    definition: ToolDefinition
-    executor: Executor
-    kind: RunKind
-    output_schema: JsonObject | None
-
-
-class Caller(ScriptedProvider):
-    """A client in the place of the model: it asks for one call, and then has no more to say."""
-
-    def __init__(self, tool: str, arguments: str) -> None:
-        super().__init__(self._answer)
-        self._call = ToolUseBlock(id="", name=tool, arguments=arguments)
-        self.result: ToolResultBlock | None = None
-
-    def _answer(self, body: JsonObject) -> ModelReply:
-        messages = body["messages"]
-        assert isinstance(messages, list)
-        last: Any = messages[-1]
-        blocks = [block for block in last["blocks"] if block["type"] == "tool_result"]
-        if not blocks:
-            return reply(self._call)
-        self.result = ToolResultBlock.model_validate(blocks[0])
-        return say(self._closing(self.result))
-
-    def _closing(self, result: ToolResultBlock) -> str:
-        """The end of the run: an artifact that was made is cited, so that its report shows it."""
-        arguments = parse_object(self._call.arguments)
-        made = catalog.is_artifact_tool(self._call.name) and not result.is_error
-        if not made or isinstance(arguments, tuple):
-            return f"{self._call.name}: {result.status}."
-        _, artifact, _ = catalog.identity(self._call.name, arguments)
-        return placeholder(catalog.kind_of(self._call.name), artifact)
+MAX_WAITING = 100
+"""Calls that wait for the answer of a person at a time."""
 
 
 class ToolServer:
     """Serves tools in a world. ``world`` must not add tools of its own to a run."""
 
-    def __init__(self, world: World, served: Sequence[Served]) -> None:
+    def __init__(self, world: World, served: Sequence[Served], shelf: Shelf) -> None:
         self._world = world
         self._served = {tool.definition.name: tool for tool in served}
+        self._shelf = shelf
+        self._log = ClientLog()
+        self._waiting: dict[str, Underway] = {}
 
     def build(self) -> Server[Any]:
         """The MCP server, ready for any transport. Raises MissingExtraError without the SDK."""
         try:
             from mcp.server import Server
+            from mcp.types import SetLevelRequestParams
         except ImportError as error:
             raise MissingExtraError("mcp", needed_for="artificer mcp") from error
-        return Server(
+        server: Server[Any] = Server(
             "artificer",
             version=RELEASE,
             instructions="Each call is checked, recorded and performed as a run of its own.",
             on_list_tools=self._list,
             on_call_tool=self._call,
+            on_list_resources=self._shelf.list,
+            on_list_resource_templates=self._shelf.templates,
+            on_read_resource=self._shelf.read,
         )
+        # Given to the constructor it would warn of being deprecated, which clients are not yet.
+        server.add_request_handler("logging/setLevel", SetLevelRequestParams, self._log.set_level)
+        return server
+
+    async def aclose(self) -> None:
+        """End the calls that wait for an answer."""
+        waiting, self._waiting = [*self._waiting.values()], {}
+        for call in waiting:
+            await call.end()
 
     async def _list(self, ctx: object, params: object) -> Any:
         from mcp.types import ListToolsResult
 
-        return ListToolsResult(tools=[_listed(tool) for tool in self._served.values()])
+        return ListToolsResult(tools=[listed(tool) for tool in self._served.values()])
 
     async def _call(
         self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         from mcp import MCPError
-        from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
+        from mcp.types import INTERNAL_ERROR, InputRequiredResult
+
+        call = self._again(params) if params.request_state else self._new(ctx, params)
+        is_asked = False
+        try:
+            is_asked = not await call.watch(ctx)
+        finally:
+            if not is_asked:
+                await call.end()
+        assert call.task is not None
+        if is_asked and call.approver.request is not None:
+            token = call.approver.token
+            self._waiting[token] = call
+            call.task.add_done_callback(lambda _: self._waiting.pop(token, None))
+            return InputRequiredResult(
+                input_requests={INPUT: call.approver.request}, request_state=token
+            )
+        try:
+            run = call.task.result()
+            evidence = self._shelf.put(run.id, await self._world.get(run.id))
+            return answer(call.served, call.caller.result, run, evidence)
+        except ArtificerError as error:
+            raise MCPError(INTERNAL_ERROR, error.message) from error
+
+    def _new(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Underway:
+        from mcp import MCPError
+        from mcp.types import INVALID_PARAMS
 
         served = self._served.get(params.name)
         if served is None:
             known = ", ".join(self._served) or "none"
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}. Known: {known}.")
-        caller = Caller(params.name, json.dumps(params.arguments or {}))
-        running = asyncio.create_task(self._run(served, caller))
-        try:
-            await self._watch(ctx, running, served.definition.timeout_ms / 1000)
-        finally:
-            await _end(running)
-        try:
-            return _answer(served, caller, running.result())
-        except ArtificerError as error:
-            raise MCPError(INTERNAL_ERROR, error.message) from error
+        if len(self._waiting) >= MAX_WAITING:
+            raise MCPError(INVALID_PARAMS, f"{MAX_WAITING} calls wait for an answer already.")
+        call = Underway.of(served, params.arguments or {}, ctx, self._log)
+        call.begin(self._world)
+        return call
 
-    async def _watch(
-        self, ctx: ServerRequestContext[Any, Any], running: asyncio.Task[Run], seconds: float
-    ) -> None:
-        """Wait for a call, and tell a client that wants to know how long it has been going on."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        while True:
-            elapsed = min(loop.time() - began, seconds)
-            await ctx.session.report_progress(round(elapsed, 1), seconds, "running")
-            done, _ = await asyncio.wait((running,), timeout=PROGRESS_SECONDS)
-            if done:
-                return
+    def _again(self, params: CallToolRequestParams) -> Underway:
+        """The call that was waiting for what this one brings. Its token is good only once."""
+        from mcp import MCPError
+        from mcp.types import INVALID_PARAMS, ElicitResult
 
-    async def _run(self, served: Served, caller: Caller) -> Run:
-        from artificer.system import SystemClock
-
-        run_id = SystemClock().new_run_id()
-        try:
-            return await self._world.run(
-                f"A client's call of {served.definition.name}.",
-                model=caller,
-                kind=served.kind,
-                tools=() if served.kind == "deliver" else (served.executor,),
-                offer=(served.definition.name,),
-                system="",
-                run_id=run_id,
-            )
-        except asyncio.CancelledError:
-            # The client has cancelled: whatever the call started has ended by now.
-            await self._world.cancel(run_id, "The client cancelled the call.")
-            raise
-
-
-async def _end(running: asyncio.Task[Run]) -> None:
-    """End a call whose client is gone. Comes back when it has ended, also from a cancellation."""
-    import anyio
-
-    if running.done():
-        return
-    running.cancel()
-    with anyio.CancelScope(shield=True):
-        await asyncio.wait((running,))
-
-
-def _listed(served: Served) -> Tool:
-    from mcp.types import Tool, ToolAnnotations
-
-    definition = served.definition
-    return Tool(
-        name=definition.name,
-        description=definition.description,
-        input_schema=definition.input_schema,
-        output_schema=served.output_schema,
-        annotations=ToolAnnotations(
-            read_only_hint=definition.effect == "pure",
-            idempotent_hint=definition.effect in ("pure", "idempotent"),
-        ),
-    )
-
-
-def _answer(served: Served, caller: Caller, run: Run) -> CallToolResult:
-    """A result: structured content where the call succeeded, and never beside an error."""
-    from mcp.types import CallToolResult, TextContent
-
-    result = caller.result
-    text = result.content if result else f"The run {run.id} ended without a result: {run.status}."
-    failed = result is None or result.is_error
-    structured = None if failed else _structured(served.output_schema, text)
-    if served.output_schema is not None and structured is None:
-        failed = True  # a success without what the schema promises would be none
-    return CallToolResult(
-        content=[TextContent(text=text)],
-        structured_content=structured,
-        is_error=failed,
-        _meta={RUN_KEY: run.id},
-    )
-
-
-def _structured(schema: JsonObject | None, text: str) -> JsonObject | None:
-    value = parse_object(text)
-    if isinstance(value, tuple) or (schema and compile_schema(schema).problems(value)):
-        return None
-    return value
+        call = self._waiting.get(params.request_state or "")
+        if call is None or not call.is_same(params.name, params.arguments or {}):
+            raise MCPError(INVALID_PARAMS, "No such call waits for an answer.")
+        del self._waiting[call.approver.token]
+        brought = (params.input_responses or {}).get(INPUT)
+        call.approver.answer(brought if isinstance(brought, ElicitResult) else None)
+        call.approver.asked.clear()
+        return call
 
 
 def serve_stdio(server: Server[Any]) -> Any:

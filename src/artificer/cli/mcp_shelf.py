@@ -1,0 +1,157 @@
+"""What an MCP client may read: the manifests that are served, and the evidence of its own calls.
+
+Of the world's blobs only those are read that such evidence cites: a digest alone opens nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from artificer.core.events import ToolReturned
+from artificer.core.record import EventLine
+from artificer.errors import NotFoundError
+from artificer.ports import BlobStore
+from artificer.runs import History
+from artificer.values.strict_json import parse_object
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+    from mcp.types import (
+        ListResourcesResult,
+        ListResourceTemplatesResult,
+        ReadResourceRequestParams,
+        ReadResourceResult,
+    )
+
+MAX_RUNS = 200
+"""Calls whose evidence is kept at hand, the newest."""
+
+MAX_BLOB = 8 * 1024 * 1024
+"""Bytes of a blob that is read at once."""
+
+MANIFEST, EVIDENCE, BLOB = "artificer://manifest/", "artificer://evidence/", "artificer://blob/"
+
+_CITING = ("blob", "picture", "blobs", "output_blobs")
+"""Members of an envelope that are digests of blobs, or lists of them."""
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class Shelf:
+    """The resources of a server. ``manifests`` are the texts of the files, by their tools."""
+
+    def __init__(self, manifests: Mapping[str, str], blobs: BlobStore) -> None:
+        self._manifests = dict(manifests)
+        self._blobs = blobs
+        self._evidence: OrderedDict[str, str] = OrderedDict()
+        self._cited: dict[str, frozenset[str]] = {}
+
+    def put(self, run: str, history: History) -> str:
+        """Keep the evidence of a call at hand; returns its address."""
+        lines = (line.event for line in history.lines if isinstance(line, EventLine))
+        returned = [event for event in lines if isinstance(event, ToolReturned)]
+        envelopes = [parse_object(event.evidence) for event in returned if event.evidence]
+        found = [envelope for envelope in envelopes if isinstance(envelope, dict)]
+        cited = {event.whole for event in returned if event.whole}
+        cited |= {digest for envelope in found for digest in _digests(envelope)}
+        self._evidence[run] = json.dumps(found, ensure_ascii=False, indent=1)
+        self._cited[run] = frozenset(cited)
+        while len(self._evidence) > MAX_RUNS:
+            oldest, _ = self._evidence.popitem(last=False)
+            del self._cited[oldest]
+        return EVIDENCE + run
+
+    async def list(self, ctx: object, params: object) -> ListResourcesResult:
+        """Perform ``resources/list``."""
+        from mcp.types import ListResourcesResult, Resource
+
+        manifests = [
+            Resource(
+                uri=MANIFEST + name,
+                name=f"manifest of {name}",
+                description="The file that declares this tool.",
+                mime_type="application/toml",
+                size=len(text.encode()),
+            )
+            for name, text in self._manifests.items()
+        ]
+        evidence = [
+            Resource(
+                uri=EVIDENCE + run,
+                name=f"evidence of {run}",
+                description="What the call of this run did, as it was recorded.",
+                mime_type="application/json",
+                size=len(text.encode()),
+            )
+            for run, text in reversed(self._evidence.items())
+        ]
+        return ListResourcesResult(resources=[*manifests, *evidence])
+
+    async def templates(self, ctx: object, params: object) -> ListResourceTemplatesResult:
+        """Perform ``resources/templates/list``."""
+        from mcp.types import ListResourceTemplatesResult, ResourceTemplate
+
+        kinds = (
+            (MANIFEST + "{tool}", "manifest", "The file that declares a tool."),
+            (EVIDENCE + "{run}", "evidence", "What the call of a run did."),
+            (BLOB + "{digest}", "blob", "Output or a picture that evidence cites."),
+        )
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(uri_template=uri, name=name, description=told)
+                for uri, name, told in kinds
+            ]
+        )
+
+    async def read(
+        self, ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        """Perform ``resources/read``. Raises MCPError for what is not there for this client."""
+        from mcp import MCPError
+        from mcp.types import (
+            INVALID_PARAMS,
+            BlobResourceContents,
+            ReadResourceResult,
+            TextResourceContents,
+        )
+
+        uri = str(params.uri)
+        text = self._text(uri)
+        if text is not None:
+            mime = "application/toml" if uri.startswith(MANIFEST) else "application/json"
+            found = TextResourceContents(uri=uri, mime_type=mime, text=text)
+            return ReadResourceResult(contents=[found])
+        data = self._blob(uri)
+        if data is None:
+            raise MCPError(INVALID_PARAMS, f"There is no resource {uri[:200]!r}.")
+        held = base64.b64encode(data).decode()
+        blob = BlobResourceContents(uri=uri, mime_type="application/octet-stream", blob=held)
+        return ReadResourceResult(contents=[blob])
+
+    def _text(self, uri: str) -> str | None:
+        if uri.startswith(MANIFEST):
+            return self._manifests.get(uri.removeprefix(MANIFEST))
+        if uri.startswith(EVIDENCE):
+            return self._evidence.get(uri.removeprefix(EVIDENCE))
+        return None
+
+    def _blob(self, uri: str) -> bytes | None:
+        digest = uri.removeprefix(BLOB)
+        if not any(digest in cited for cited in self._cited.values()):
+            return None
+        try:
+            data = self._blobs.get(digest)
+        except NotFoundError:
+            return None
+        return data if len(data) <= MAX_BLOB else None
+
+
+def _digests(envelope: Mapping[str, Any]) -> set[str]:
+    held = [envelope.get(member) for member in _CITING]
+    listed = [item for value in held for item in (value if isinstance(value, list) else [value])]
+    return {item for item in listed if isinstance(item, str) and _DIGEST.fullmatch(item)}
