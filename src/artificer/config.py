@@ -53,6 +53,20 @@ class PriceConfig(_Section):
 ServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
 
 
+class McpOAuthConfig(_Section):
+    """``[mcp.servers.NAME.oauth]``: a client of yours (RFC 6749 section 4.4, client credentials).
+
+    ``client_secret`` may hold ``{_secret:name}``. It is sent to the authorization server that calls
+    itself ``issuer``, and to no other one that the MCP server may name.
+    """
+
+    issuer: str = Field(pattern=r"^https?://.+$")
+    client_id: str = Field(min_length=1)
+    client_secret: str = Field(min_length=1)
+    scope: str | None = None
+    auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
+
+
 class McpServerConfig(_Section):
     """Another MCP server: ``[mcp.servers.NAME]``, started by ``command`` or found at ``url``.
 
@@ -66,6 +80,7 @@ class McpServerConfig(_Section):
     url: str = Field(default="", pattern=r"^(https?://.+)?$")
     env: Mapping[str, str] = Field(default_factory=dict)
     headers: Mapping[str, str] = Field(default_factory=dict)
+    oauth: McpOAuthConfig | None = None
     allow: tuple[str, ...] | None = None
     effect: EffectClass = "once"
     risk: Risk = "low"
@@ -79,6 +94,8 @@ class McpServerConfig(_Section):
     def _one_way(self) -> Self:
         if bool(self.command) == bool(self.url):
             raise ValueError("needs either 'command' or 'url'")
+        if self.oauth is not None and not self.url:
+            raise ValueError("'oauth' is for servers with a 'url'")
         return self
 
 

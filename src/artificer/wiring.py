@@ -257,6 +257,7 @@ def build_servers(config: Config, storage: Storage) -> McpServers:
 def _offer(name: str, server: McpServerConfig) -> Offer:
     from artificer.contracts.mcp.tools import Contract
     from artificer.tools.mcp_link import McpServer
+    from artificer.tools.mcp_oauth import OAuthClient
     from artificer.tools.mcp_servers import Offer
 
     return Offer(
@@ -266,6 +267,7 @@ def _offer(name: str, server: McpServerConfig) -> Offer:
             url=server.url,
             env=server.env,
             headers=server.headers,
+            oauth=None if server.oauth is None else OAuthClient(**dict(server.oauth)),
             start_seconds=server.start_seconds,
         ),
         Contract(

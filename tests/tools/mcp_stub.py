@@ -39,6 +39,8 @@ TOOLS: list[dict[str, Any]] = [
             "hang",
             "die",
             "raw",
+            "asks",
+            "changes",
             "a b/ü",
         )
     ),
@@ -66,9 +68,22 @@ def perform(name: str, given: dict[str, Any]) -> dict[str, Any]:
             child = subprocess.Popen(["sleep", "60"], start_new_session=True)
             Path(text).write_text(f"{os.getpid()} {child.pid}")
             time.sleep(60)
+        case "asks":  # a question to the client, whose answer is the result
+            params = {"message": "Your password?", "requestedSchema": {"type": "object"}}
+            send({"id": "q", "method": text, "params": params})
+            answers = (json.loads(line) for line in sys.stdin)
+            reply = next(answer for answer in answers if answer.get("id") == "q")
+            text = json.dumps(reply)
+        case "changes":
+            send({"method": "notifications/tools/list_changed"})
         case "die":
             os.kill(os.getpid(), 9)
     return {"content": [{"type": "text", "text": text}]}
+
+
+def send(message: dict[str, Any]) -> None:
+    """Write a message."""
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:

@@ -139,6 +139,7 @@ class McpExecutor:
             output=Stream(text=text, size=len(text.encode("utf-8", "replace"))),
             output_hash=digest_of(text.encode("utf-8", "replace")) if text else None,
             blobs=outcome.blobs,
+            notes=self._link.take_news(),
             duration_ms=began.duration_ms,
             timestamp=began.timestamp,
             fault=fault,

@@ -38,10 +38,13 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         return response
 
 
-def bounded_client(headers: Mapping[str, str], limit: int) -> httpx2.AsyncClient:
+def bounded_client(
+    headers: Mapping[str, str], limit: int, auth: httpx2.Auth | None = None
+) -> httpx2.AsyncClient:
     """A client whose responses have at most ``limit`` bytes, streams of events excepted."""
     return httpx2.AsyncClient(
         headers=dict(headers),
+        auth=auth,
         timeout=httpx2.Timeout(30, read=300),
         transport=_BoundedTransport(limit),
         trust_env=False,

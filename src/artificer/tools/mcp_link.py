@@ -11,16 +11,18 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from artificer.contracts.http.template import parse_parts
 from artificer.contracts.mcp.tools import MAX_TOOLS
 from artificer.errors import ConfigError, MissingExtraError
 from artificer.tools.command import child_environment
+from artificer.tools.mcp_oauth import OAuthClient, authorization
+from artificer.tools.mcp_secrets import ServerSecrets
 from artificer.tools.mcp_stdio import StdioServer
-from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
+from artificer.tools.secrets import Redactor
 from artificer.values.base import JsonObject
 from artificer.values.text import clip
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 MAX_RESPONSE = 8 * 1024 * 1024
 """Bytes of one HTTP response that is no stream of events; the SDK bounds each event."""
+
+TOOLS_CHANGED = "The server says that its tools have changed; this run keeps those it began with."
 
 CANCEL_GRACE = 0.5
 """Seconds that the SDK gets to tell a server that a call is cancelled."""
@@ -47,7 +51,8 @@ class LinkError(Exception):
 class McpServer:
     """A server as the operator configured it: a command to start, or a URL.
 
-    Values of ``env`` and ``headers`` may hold ``{_secret:name}``.
+    Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``oauth`` gets the tokens of a
+    server behind a URL.
     """
 
     name: str
@@ -55,12 +60,13 @@ class McpServer:
     url: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    oauth: OAuthClient | None = None
     start_seconds: float = 30.0
     cwd: Path | None = None
 
 
 class McpLink:
-    """One server's connection. ``redactor`` takes its secrets out of what it answers."""
+    """One server's connection."""
 
     def __init__(self, server: McpServer, environment: Mapping[str, str] | None = None) -> None:
         """``environment`` is where secrets are found (default: this process's own).
@@ -70,8 +76,10 @@ class McpLink:
         if find_spec("mcp") is None:
             raise MissingExtraError("mcp", needed_for="An MCP server")
         self.server = server
-        self.redactor = Redactor({})
-        self._environment = os.environ if environment is None else environment
+        self.has_changed = False
+        self._secrets = ServerSecrets(
+            server.name, os.environ if environment is None else environment
+        )
         self._lock = asyncio.Lock()
         self._life: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
@@ -79,6 +87,11 @@ class McpLink:
         self._process: StdioServer | None = None
         self._calls = 0
         self._stale = False
+
+    @property
+    def redactor(self) -> Redactor:
+        """What takes the secrets of the connection out of what the server answers."""
+        return self._secrets.redactor
 
     async def list_tools(self) -> list[Tool]:
         """The server's tools, MAX_TOOLS at most. Raises LinkError."""
@@ -102,20 +115,29 @@ class McpLink:
         A server of ours that did not answer in time, or whose call was cancelled, is ended: it
         would go on with the call. One behind a URL is told that the call is cancelled.
         """
-        from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
+        from mcp.types import CallToolRequest, CallToolRequestParams, InputRequiredResult
 
         params = CallToolRequestParams(name=tool, arguments=dict(arguments))
-        answer: CallToolResult = await self._ask(
-            CallToolRequest(params=params), CallToolResult, seconds
+        answer: CallToolResult | InputRequiredResult = await self._ask(
+            CallToolRequest(params=params), _call_result(), seconds
         )
+        if isinstance(answer, InputRequiredResult):
+            wanted = {request.method for request in (answer.input_requests or {}).values()}
+            what = ", ".join(sorted(wanted)) or "more input"
+            raise LinkError(f"it asks for {what}, and no server may question a run")
         return answer
+
+    def take_news(self) -> tuple[str, ...]:
+        """What a run has to be told of the server, once."""
+        changed, self.has_changed = self.has_changed, False
+        return (TOOLS_CHANGED,) if changed else ()
 
     async def aclose(self) -> None:
         """Close the connection; a server that was started has ended then, with all it started."""
         async with self._lock:
             await self._disconnect()
 
-    async def _ask(self, request: Any, result: type[Any], seconds: float) -> Any:
+    async def _ask(self, request: Any, result: Any, seconds: float) -> Any:
         from mcp import MCPError
 
         self._calls += 1
@@ -175,7 +197,11 @@ class McpLink:
         from mcp import Client
 
         try:
-            async with self._transport() as transport, Client(transport, cache=None) as client:
+            hear = self._hear
+            async with (
+                self._transport() as transport,
+                Client(transport, cache=None, message_handler=hear) as client,
+            ):
                 self._client = client
                 ready.set_result(None)
                 await self._stop.wait()
@@ -191,7 +217,7 @@ class McpLink:
     async def _transport(self) -> AsyncIterator[Any]:
         server = self.server
         if server.command:
-            env = {**child_environment(os.environ), **self._filled(server.env)}
+            env = {**child_environment(os.environ), **self._secrets.fill(server.env)}
             self._process = StdioServer(server.command, env, server.cwd)
             yield self._process
             return
@@ -199,8 +225,18 @@ class McpLink:
 
         from artificer.tools.mcp_http import bounded_client
 
-        async with bounded_client(self._filled(server.headers), MAX_RESPONSE) as http:
+        headers, auth = self._secrets.fill(server.headers), None
+        if server.oauth is not None:
+            auth = authorization(server.oauth, server.url, self._secrets)
+        async with bounded_client(headers, MAX_RESPONSE, auth) as http:
             yield streamable_http_client(server.url, http_client=http)
+
+    async def _hear(self, message: object) -> None:
+        """Note what a server says unasked. A run's tools are those that it began with."""
+        from mcp.types import ToolListChangedNotification
+
+        if isinstance(message, ToolListChangedNotification):
+            self.has_changed = True
 
     async def _disconnect(self, *, at_once: bool = False) -> None:
         """Close the connection, and come back when it is closed, also from a cancellation."""
@@ -224,28 +260,21 @@ class McpLink:
         if cancelled is not None:
             raise cancelled
 
-    def _filled(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Texts with their secrets. Raises ConfigError for one that is not set."""
-        parts = {name: parse_parts(text) for name, text in texts.items()}
-        names = {p.secret for pieces in parts.values() for p in pieces if p.secret}
-        secrets, missing = find_secrets(names, self._environment)
-        if missing:
-            raise ConfigError(
-                f"The MCP server {self.server.name!r} needs the secret {missing[0]!r}.",
-                hint=f"Set {PREFIXES[0]}{missing[0].upper()}.",
-            )
-        self.redactor = Redactor(secrets)
-        return {
-            name: "".join(secrets[p.secret] if p.secret else p.text for p in pieces)
-            for name, pieces in parts.items()
-        }
-
     def _said(self, message: str) -> str:
-        return self.redactor.clean(clip(message, 1_000))
+        return self._secrets.redactor.clean(clip(message, 1_000))
 
     def _last_words(self) -> str:
         errors = self._process.errors if self._process else ""
-        return f"; it said: {self.redactor.clean(clip(errors, 500))}" if errors else ""
+        return f"; it said: {self._secrets.redactor.clean(clip(errors, 500))}" if errors else ""
+
+
+@lru_cache(maxsize=1)
+def _call_result() -> Any:
+    """What ``tools/call`` may return."""
+    from mcp.types import CallToolResult, InputRequiredResult
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(CallToolResult | InputRequiredResult)
 
 
 def _tell(ready: asyncio.Future[None], error: Exception) -> None:

@@ -15,7 +15,8 @@ McpOutcome = Literal["success", "error", "timeout"]
 class McpEnvelope(Value):
     """What a server's tool did. ``output`` is its text, or its structured content as JSON.
 
-    ``output_hash`` is the digest of the whole of that, ``blobs`` are images and the like.
+    ``output_hash`` is the digest of the whole of that, ``blobs`` are images and the like,
+    ``notes`` what the run has to be told of the server.
     """
 
     status: McpOutcome
@@ -25,6 +26,7 @@ class McpEnvelope(Value):
     output: Stream = Stream()
     output_hash: Digest | None = None
     blobs: tuple[Digest, ...] = ()
+    notes: tuple[str, ...] = ()
     duration_ms: int = 0
     timestamp: str
     fault: Text | None = None
@@ -39,5 +41,7 @@ def mcp_content(envelope: McpEnvelope, structured: JsonValue) -> str:
     facts: dict[str, Any] = {"status": envelope.status}
     if envelope.fault:
         facts["fault"] = envelope.fault
+    if envelope.notes:
+        facts["notes"] = list(envelope.notes)
     parsed = None if structured is None else Parsed(structured)
     return with_results(facts, parsed, "output", envelope.output.text)
