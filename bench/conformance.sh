@@ -37,7 +37,8 @@ if [ "$#" -gt 0 ]; then
 else
     "$suite" server --url "http://127.0.0.1:$port/mcp" || true
     echo "== client =="
-    for scenario in initialize tools_call sse-retry elicitation-sep1034-client-defaults; do
+    for scenario in initialize tools_call sse-retry elicitation-sep1034-client-defaults \
+        auth/client-credentials-basic auth/pre-registration; do
         "$suite" client --command "$python $here/conformance/client.py" \
             --scenario "$scenario" 2>&1 || true
     done

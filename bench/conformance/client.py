@@ -6,18 +6,38 @@ The suite starts it with the URL as its last argument, and judges what the serve
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
+import urllib.request
+from urllib.parse import urlsplit
 
 from artificer.contracts.mcp.tools import Contract
 from artificer.ports import Call
 from artificer.tools.mcp import McpExecutor, discover
 from artificer.tools.mcp_link import McpLink, McpServer
+from artificer.tools.mcp_oauth import OAuthClient
+
+
+def credentials(url: str) -> OAuthClient | None:
+    """The client that a scenario has registered. An operator would also know its issuer, which
+    the suite tells only in the server's metadata.
+    """
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    if "client_secret" not in context:
+        return None
+    parts = urlsplit(url)
+    where = f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path}"
+    with urllib.request.urlopen(where) as response:
+        issuer = json.load(response)["authorization_servers"][0]
+    return OAuthClient(
+        issuer=issuer, client_id=context["client_id"], client_secret=context["client_secret"]
+    )
 
 
 async def main(url: str) -> None:
     """List the server's tools and call each, as a run would."""
-    link = McpLink(McpServer("conformance", url=url))
+    link = McpLink(McpServer("conformance", url=url, oauth=credentials(url)))
     try:
         executor = McpExecutor(link, await discover(link, Contract(timeout_ms=20_000), None))
         for tool in executor.tools:

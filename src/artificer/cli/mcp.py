@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.attend import FOLDER
+from artificer.cli.attend import COMPAT, FOLDER
 from artificer.cli.console import note
 from artificer.cli.drive import configuration, drive
 from artificer.cli.exits import Exit
@@ -28,8 +28,11 @@ from artificer.world import World
 @click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
 @click.option("--artifacts", is_flag=True, help="Serve the create_* tools too.")
 @click.option("--http", "port", type=click.IntRange(1, 65535), help="A port, instead of stdio.")
+@COMPAT
 @pass_settings
-def command(settings: Settings, tools: tuple[Path, ...], artifacts: bool, port: int | None) -> int:
+def command(
+    settings: Settings, tools: tuple[Path, ...], artifacts: bool, port: int | None, compat: bool
+) -> int:
     """Serve tools to an MCP client over stdin and stdout, or on a port of this machine.
 
     The tools are those of --tools and of artificer.toml. Every call is a run: judged by the
@@ -42,7 +45,7 @@ def command(settings: Settings, tools: tuple[Path, ...], artifacts: bool, port: 
       artificer mcp --tools ./tools
       artificer mcp --tools ./tools --artifacts --http 8000
     """
-    config = configuration(settings)
+    config = configuration(settings, compat=compat)
     folders = tuple(dict.fromkeys((*config.tools, *tools)))
 
     async def work() -> Exit:

@@ -210,7 +210,7 @@ class McpLink:
         except OSError as error:
             _tell(ready, LinkError(f"it cannot be started: {error.strerror or error}"))
         except Exception as error:  # noqa: BLE001 - what a server says may make the SDK raise
-            what = f"it did not start ({type(error).__name__}){self._last_words()}"
+            what = f"it did not start ({self._said(_cause(error))}){self._last_words()}"
             _tell(ready, LinkError(what))
 
     @contextlib.asynccontextmanager
@@ -275,6 +275,14 @@ def _call_result() -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(CallToolResult | InputRequiredResult)
+
+
+def _cause(error: Exception) -> str:
+    """The first error of a group, by its name and what it says."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    said = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {clip(said, 200)}" if said else type(error).__name__
 
 
 def _tell(ready: asyncio.Future[None], error: Exception) -> None:
