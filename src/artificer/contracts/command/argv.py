@@ -30,7 +30,8 @@ class Part(NamedTuple):
 class Item(NamedTuple):
     """One element of the argument vector, in pieces. :func:`item_of` makes it.
 
-    ``names`` are the arguments whose values it holds, ``literal`` is its text if it holds none.
+    ``names`` are the arguments whose values it holds. One that holds none has no pieces either:
+    ``literal`` is its text.
     """
 
     parts: tuple[Part, ...]
@@ -41,7 +42,9 @@ class Item(NamedTuple):
 def item_of(parts: tuple[Part, ...]) -> Item:
     """An item of these pieces."""
     names = tuple(part.name for part in parts if part.name is not None)
-    return Item(parts, names, None if names else "".join(part.text for part in parts))
+    if not names:
+        return Item((), (), "".join(part.text for part in parts))
+    return Item(parts, names, None)
 
 
 class Flags(NamedTuple):
@@ -109,7 +112,7 @@ class Built:
 def parse_item(text: str) -> Item:
     """Read ``{name}`` as a placeholder and ``{{name}}`` as the text ``{name}``."""
     if "{" not in text:
-        return Item((Part(text),) if text else (), (), text)
+        return Item((), (), text)
     parts: list[Part] = []
     end = 0
     for match in _BRACES.finditer(text):

@@ -132,7 +132,7 @@ def literal_placeholders(group: Group, known: frozenset[str]) -> Group:
 def _with_text(item: Item | Flags | Group, known: frozenset[str]) -> Item | Flags | Group:
     if isinstance(item, Group):
         return literal_placeholders(item, known)
-    if isinstance(item, Flags):
+    if isinstance(item, Flags) or item.literal is not None:
         return item
     parts = (p if p.name is None or p.name in known else _braced(p.name) for p in item.parts)
     return item_of(tuple(parts))

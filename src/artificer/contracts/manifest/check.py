@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from artificer.contracts.arguments.check import Fault
@@ -29,7 +29,8 @@ def command_faults(
     known = known_names(keys, command)
     items = tuple(items_of(groups))
     placed = {name for item in items for name in item.names}
-    used = placed.union(*(when.names for when in conditions_of(groups)))
+    conditions = tuple(conditions_of(groups)) if command.conditionals else ()
+    used = placed.union(*(when.names for when in conditions))
     found = [
         Fault(path, _unknown(n, command), lenient=True) for n in sorted((used - known) & placed)
     ]
@@ -44,7 +45,7 @@ def command_faults(
         if n not in used
     ]
     found += mapping_faults(keys, command)
-    found += _conditional_faults(keys, command, groups)
+    found += _conditional_faults(keys, command, conditions)
     found += [Fault(path, text, lenient) for text, lenient in _program_faults(keys, items)]
     found += [Fault(path, text, lenient=True) for text in _lost_values(keys, command, groups)]
     found += [Fault(path, text) for text in _item_faults(keys, items)]
@@ -102,13 +103,15 @@ def mapping_faults(keys: ManifestKeys, command: CommandKeys) -> Iterator[Fault]:
 
 
 def _conditional_faults(
-    keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
+    keys: ManifestKeys, command: CommandKeys, conditions: tuple[Condition, ...]
 ) -> Iterator[Fault]:
-    whole = str((command.template, command.exec)) if command.conditionals else ""
+    if not command.conditionals:
+        return
+    whole = str((command.template, command.exec))
     for name in command.conditionals:
         if f"{{_{name}}}" not in whole and f"{{_cond_{name}}}" not in whole:
             yield Fault((*_CONDITIONS, name), f"{_UNUSED}; write {{_{name}}} there", lenient=True)
-    for when in conditions_of(groups):
+    for when in conditions:
         yield from _order_faults(keys, when)
 
 
@@ -128,7 +131,7 @@ def _program_faults(
     keys: ManifestKeys, items: tuple[Item | Flags, ...]
 ) -> Iterator[tuple[str, bool]]:
     program = literal(items[0])
-    if any("\0" in part.text for item in items if isinstance(item, Item) for part in item.parts):
+    if any("\0" in text for item in items if isinstance(item, Item) for text in _texts(item)):
         yield "holds a NUL character", False
     binary = keys.tool.binary
     if binary and _base(binary) != _base(program):
@@ -137,6 +140,11 @@ def _program_faults(
         for before, item in pairwise(items):
             if isinstance(item, Item) and item.names and re.fullmatch(r"-\w*c", literal(before)):
                 yield "puts an argument into a shell's script, where it could be any command", False
+
+
+def _texts(item: Item) -> Iterable[str]:
+    """What the manifest itself says in an item."""
+    return (part.text for part in item.parts) if item.literal is None else (item.literal,)
 
 
 def _base(program: str) -> str:
@@ -152,6 +160,8 @@ def _lost_values(
         for name, argument in keys.args.items()
         if not argument.required and argument.default is None
     } - set(command.defaults)
+    if not optional:
+        return
     before: Item | Flags | Group | None = None
     for group in groups:
         alone = len(group.items) == 1 and isinstance(group.items[0], Item)
@@ -170,6 +180,8 @@ def _is_option(item: Item | Flags | Group | None) -> bool:
 
 
 def _item_faults(keys: ManifestKeys, items: tuple[Item | Flags, ...]) -> Iterator[str]:
+    if not any(argument.list or argument.type in FILES for argument in keys.args.values()):
+        return
     for item in items:
         if isinstance(item, Item) and item.names:
             yield from _path_faults(keys, item)
