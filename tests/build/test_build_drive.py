@@ -125,7 +125,7 @@ class EngineHands:
     async def decide(self, state: BuildState, wish: w.AskDecision) -> f.Decided | None:
         if self.person is None:
             return None
-        return f.Decided(digest=wish.digest, decision="approve", by=self.person)
+        return f.Decided(key=wish.key, digest=wish.digest, decision="approve", by=self.person)
 
     async def cancel(self, wish: w.CancelRun) -> None:
         """Cancelling the task has ended the run's work."""

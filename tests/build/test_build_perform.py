@@ -75,7 +75,7 @@ class Builder:
             case w.StartRun():
                 return f.RunReturned(key=wish.key, outcome="made", artifact=await self.run(wish))
             case w.AskDecision():
-                return f.Decided(digest=wish.digest, decision="approve", by="me")
+                return f.Decided(key=wish.key, digest=wish.digest, decision="approve", by="me")
             case w.PrepareBase():
                 return await tree.prepare(wish)
             case w.Check():
@@ -293,7 +293,7 @@ async def test_a_revision_takes_a_specs_work_out_of_the_branch(tmp_path: Path) -
     build.tell(f.RevisionRequested(feedback="Only b.", by="me"))
     await build.go(until=lambda s: any(isinstance(x, w.AskDecision) for x in s.open))
     (ask,) = [x for x in build.state.open if isinstance(x, w.AskDecision)]
-    build.tell(f.Decided(digest=ask.digest, decision="approve", by="me"))
+    build.tell(f.Decided(key=ask.key, digest=ask.digest, decision="approve", by="me"))
     await build.go()
     assert build.state.ended == "completed" and build.state.merged == ("b",)
     integration = await build.performer.repository.integration()

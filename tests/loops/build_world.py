@@ -103,7 +103,7 @@ class BuildWorld:
         return found
 
     def approve(self) -> None:
-        self.tell(f.Decided(digest=self.open(w.AskDecision).digest, decision="approve", by="me"))
+        self.tell(self.answer(self.open(w.AskDecision)))
 
     def answer(self, wish: Any) -> f.Fact:
         """The fact of a wish that goes well."""
@@ -113,7 +113,7 @@ class BuildWorld:
             case w.Check():
                 return f.Checked(key=wish.key, passed=True, commit=self._commit(wish))
             case w.AskDecision():
-                return f.Decided(digest=wish.digest, decision="approve", by="me")
+                return f.Decided(key=wish.key, digest=wish.digest, decision="approve", by="me")
             case w.PrepareBase():
                 return f.BasePrepared(key=wish.key, commit=self._union(wish.base, wish.tips))
             case w.MergeSpec():

@@ -9,7 +9,7 @@ from build_world import BASE, BuildWorld, artifact_digest, phase_of, plan_of, sp
 
 from artificer.loops import facts as f
 from artificer.loops import wishes as w
-from artificer.loops.scheduler import decision_fault
+from artificer.loops.scheduler import asked_about
 
 
 def world_of(graph: dict[str, Any], **options: Any) -> BuildWorld:
@@ -57,25 +57,31 @@ def test_only_the_digest_that_waits_can_be_decided_about_and_only_once() -> None
     world.tell(world.answer(world.open(w.StartRun, "plan")))
     digest = artifact_digest(world.plan)
     other = artifact_digest(plan_of({"c": []}))
-    assert "Another plan" in str(decision_fault(world.state, other))
+    assert "Another plan" in str(asked_about(world.state, other))
     before = world.state
-    world.tell(f.Decided(digest=other, decision="approve", by="me"))
+    world.tell(
+        f.Decided(key=world.open(w.AskDecision).key, digest=other, decision="approve", by="me")
+    )
     assert world.state == before
-    assert decision_fault(world.state, digest) is None
-    world.tell(f.Decided(digest=digest, decision="approve", by="me"))
+    ask = world.open(w.AskDecision)
+    assert asked_about(world.state, digest) == ask
+    world.tell(f.Decided(key=ask.key, digest=digest, decision="approve", by="me"))
     started = world.state
-    assert world.tell(f.Decided(digest=digest, decision="approve", by="you")) == ()
-    assert world.tell(f.Decided(digest=digest, decision="reject", by="you")) == ()
+    assert world.tell(f.Decided(key=ask.key, digest=digest, decision="approve", by="you")) == ()
+    assert world.tell(f.Decided(key=ask.key, digest=digest, decision="reject", by="you")) == ()
     assert world.state == started
-    assert decision_fault(world.state, digest) == "This plan is approved already."
+    assert asked_about(world.state, digest) == "This plan is approved already."
 
 
 @pytest.mark.req("build-approval")
 def test_a_rejected_plan_ends_the_build_with_its_reason() -> None:
     world = world_of({"a": []})
     world.tell(world.answer(world.open(w.StartRun, "plan")))
-    digest = world.open(w.AskDecision).digest
-    (finish,) = world.tell(f.Decided(digest=digest, decision="reject", by="me", reason="Too dear."))
+    ask = world.open(w.AskDecision)
+    digest = ask.digest
+    (finish,) = world.tell(
+        f.Decided(key=ask.key, digest=digest, decision="reject", by="me", reason="Too dear.")
+    )
     assert isinstance(finish, w.FinishBuild)
     assert (finish.status, finish.reason) == ("rejected", "Too dear.")
 
@@ -85,14 +91,18 @@ def test_feedback_asks_for_another_plan_and_that_is_approved_anew() -> None:
     world = world_of({"a": []})
     world.tell(world.answer(world.open(w.StartRun, "plan")))
     first = world.open(w.AskDecision)
-    world.tell(f.Decided(digest=first.digest, decision="iterate", by="me", reason="Add b."))
+    world.tell(
+        f.Decided(key=first.key, digest=first.digest, decision="iterate", by="me", reason="Add b.")
+    )
     again = world.open(w.StartRun, "plan")
     assert again.attempt == 2 and world.state.planning.reports == ("me says: Add b.",)
     assert world.state.draft == world.plan
     world.plan = plan_of({"a": [], "b": []})
     world.tell(world.answer(again))
     assert world.open(w.AskDecision).digest != first.digest
-    assert world.tell(f.Decided(digest=first.digest, decision="approve", by="me")) == ()
+    assert (
+        world.tell(f.Decided(key=first.key, digest=first.digest, decision="approve", by="me")) == ()
+    )
 
 
 @pytest.mark.req("build-schedule")
@@ -281,8 +291,9 @@ def test_a_revision_ends_what_is_under_way_for_a_change_and_rebuilds_the_branch(
     world.tell(f.RevisionRequested(feedback="Otherwise.", by="me"))
     assert world.state.merged and world.open(w.StartRun, "spec/b") == running, "work goes on"
     world.tell(world.answer(world.open(w.StartRun, "plan")))
-    digest = world.open(w.AskDecision).digest
-    wishes = world.tell(f.Decided(digest=digest, decision="approve", by="me"))
+    ask = world.open(w.AskDecision)
+    digest = ask.digest
+    wishes = world.tell(f.Decided(key=ask.key, digest=digest, decision="approve", by="me"))
     assert [x.key for x in wishes if isinstance(x, w.CancelRun)] == [running.key]
     rebuild = world.open(w.RebuildIntegration)
     assert [tip.spec for tip in rebuild.tips] == ["c"] and rebuild.base == BASE
@@ -300,8 +311,9 @@ def test_a_revision_that_is_rejected_leaves_the_work_as_it_is() -> None:
     world.tell(f.RevisionRequested(feedback="More.", by="me"))
     world.tell(world.answer(world.open(w.StartRun, "plan")))
     before = world.state.specs
-    digest = world.open(w.AskDecision).digest
-    world.tell(f.Decided(digest=digest, decision="reject", by="me", reason="No."))
+    ask = world.open(w.AskDecision)
+    digest = ask.digest
+    world.tell(f.Decided(key=ask.key, digest=digest, decision="reject", by="me", reason="No."))
     assert world.state.specs == before and world.state.ended is None
     world.go()
     assert world.state.ended == "completed"
@@ -387,3 +399,34 @@ def test_every_fact_and_the_state_can_be_stored_and_read_back() -> None:
         assert facts.validate_json(fact.canonical()) == fact
     again = BuildState.model_validate_json(world.state.canonical())
     assert again == world.state and again.digest == world.state.digest
+
+
+@pytest.mark.req("build-approval")
+def test_an_old_decision_does_not_count_when_the_same_plan_is_made_again() -> None:
+    world = world_of({"a": []})
+    world.tell(world.answer(world.open(w.StartRun, "plan")))
+    first = world.open(w.AskDecision)
+    world.tell(f.Decided(key=first.key, digest=first.digest, decision="iterate", by="me"))
+    world.tell(world.answer(world.open(w.StartRun, "plan")))
+    again = world.open(w.AskDecision)
+    assert again.digest == first.digest and again.key != first.key
+    old = f.Decided(key=first.key, digest=first.digest, decision="approve", by="me")
+    assert world.tell(old) == () and world.state.plan is None
+
+
+@pytest.mark.req("build-schedule", "build-budget")
+def test_what_is_tried_again_waits_for_its_turn_and_goes_on_from_where_it_was() -> None:
+    world = approved({"a": [], "b": []}, attempts=1, parallel=1)
+    to_code(world, "a")
+    world.tell(world.answer(world.open(w.StartRun, "code/a/p1")))
+    world.tell(world.answer(world.open(w.Check, "code/a/p1")))
+    world.tell(world.answer(world.open(w.StartRun, "phase/a/p2")))
+    tip = world.state.specs[0].tip
+    fail_code(world, "a", "no")
+    assert statuses(world) == {"a": "failed", "b": "preparing"}
+    world.tell(f.RetryRequested(spec="a", by="me"))
+    assert statuses(world) == {"a": "waiting", "b": "preparing"}
+    world.go(until=lambda state: state.merged == ("b",))
+    assert world.open(w.StartRun, "code/a/p2").commit == tip
+    world.go()
+    assert world.state.ended == "completed"

@@ -47,7 +47,8 @@ class SpecState(Value):
     """One spec of the plan.
 
     ``generation`` tells it from one of the same name that was invalidated. ``basis`` are the specs
-    whose work was in the tree it began from, at ``base``; ``collisions`` counts refused merges.
+    whose work was in the tree it began from, at ``base``; ``collisions`` counts refused merges,
+    and ``collided`` says that it is to begin from all that is merged.
     """
 
     name: str
@@ -61,6 +62,7 @@ class SpecState(Value):
     digest: Digest | None = None
     phases: tuple[PhaseState, ...] = ()
     collisions: int = 0
+    collided: bool = False
     reason: Text = ""
 
     @property
@@ -98,8 +100,8 @@ class BuildState(Value):
 
     ``proposal`` is a plan that nobody has decided about, ``plan`` the approved one. ``merged`` are
     the specs in the integration branch, in order. ``open`` are the wishes that wait for their
-    fact: after a crash, they are performed again. ``stalled`` says why only a person can get the
-    build on; it is empty while something is open.
+    fact: after a crash, they are performed again; ``wished`` counts them, for their keys.
+    ``stalled`` says why only a person can get the build on; it is empty while something is open.
     """
 
     build: str = ""
@@ -116,6 +118,7 @@ class BuildState(Value):
     rebuilding: bool = False
     archive: tuple[Archived, ...] = ()
     runs: int = 0
+    wished: int = 0
     open: tuple[Annotated[Answered, Field(discriminator="type")], ...] = ()
     stalled: Text = ""
     ended: Ending | None = None

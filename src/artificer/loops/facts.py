@@ -81,12 +81,14 @@ class Checked(Value):
 
 
 class Decided(Value):
-    """Somebody decided about the plan with this digest.
+    """Somebody decided about the plan with this digest, when they were asked with this key.
 
-    ``approve`` starts the work, ``reject`` ends it, ``iterate`` asks for another plan.
+    ``approve`` starts the work, ``reject`` ends it, ``iterate`` asks for another plan. The key
+    keeps an old decision from counting when the same plan is made once more.
     """
 
     type: Literal["Decided"] = "Decided"
+    key: Digest
     digest: Digest
     decision: Literal["approve", "reject", "iterate"]
     by: Text

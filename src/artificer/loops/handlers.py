@@ -108,7 +108,7 @@ def _accept(move: Move, step: StepId) -> None:
     if step.kind == "plan" and draft is not None:
         digest = artifact_digest(draft)
         move.set(proposal=draft)
-        key = move.key("decide", digest, move.state.planning.number)
+        key = move.key("decide", move.state.wished, digest)
         move.wish(AskDecision(key=key, digest=digest))
     elif step.kind == "spec" and spec is not None and spec.draft is not None:
         move.set_spec(
@@ -152,11 +152,11 @@ def _checked(move: Move, fact: f.Checked) -> bool:
 
 
 def _decided(move: Move, fact: f.Decided) -> bool:
-    asked = [w for w in move.state.open if isinstance(w, AskDecision) and w.digest == fact.digest]
     plan = move.state.proposal
-    if not asked or plan is None or artifact_digest(plan) != fact.digest:
+    if plan is None or artifact_digest(plan) != fact.digest:
         return False
-    move.drop(asked[0], "")
+    if move.answered(AskDecision, fact.key) is None:
+        return False
     move.set(proposal=None)
     if fact.decision == "approve":
         approve(move, plan)
@@ -260,11 +260,10 @@ def _retry_requested(move: Move, fact: f.RetryRequested) -> bool:
         steps.append(StepId(kind="phase", spec=spec.name, phase=phase.name))
         steps.append(StepId(kind="code", spec=spec.name, phase=phase.name))
     tired = [s for s in steps if (a := move.state.attempts(s)) and a.doing == "exhausted"]
+    move.set_spec(spec, status="waiting", reason="")
     if not tired:  # it failed at its base or its merge
-        move.redo(move.set_spec(spec, collisions=0), fact.hint)
-        return True
-    status = "specifying" if tired[0].kind == "spec" else "building"
-    move.set_spec(spec, status=status, reason="")
+        spec = move.uncode(move.set_spec(spec, collisions=0, status="waiting"), fact.hint)
+        move.set_spec(spec, base="", collided=True, reason="")
     for step in tired:
         move.state = move.state.with_attempts(step, lambda a: a.revived(fact.hint))
     return True

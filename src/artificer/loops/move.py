@@ -47,7 +47,7 @@ class Move:
 
     def wish(self, wish: Answered) -> None:
         """Wish for something that is answered by a fact."""
-        self.set(open=(*self.state.open, wish))
+        self.set(open=(*self.state.open, wish), wished=self.state.wished + 1)
         self.wishes.append(wish)
 
     def answered(self, kind: type[Open], key: Digest) -> Open | None:
@@ -143,13 +143,7 @@ class Move:
         self.set_spec(spec, basis=basis)
         self.wish(
             PrepareBase(
-                key=self.key(
-                    "prepare",
-                    spec.name,
-                    spec.generation,
-                    spec.collisions,
-                    [tip.commit for tip in tips],
-                ),
+                key=self.key("prepare", self.state.wished, spec.name),
                 spec=spec.name,
                 base=self.state.base,
                 tips=tips,
@@ -158,6 +152,10 @@ class Move:
 
     def redo(self, spec: SpecState, report: str) -> None:
         """Code a spec's phases again, on top of all that is merged. Their artifacts stay."""
+        self.prepare(self.uncode(spec, report), everything=True)
+
+    def uncode(self, spec: SpecState, report: str) -> SpecState:
+        """The spec with the code of all its phases still to be made, and told why."""
         phases = tuple(
             phase.model_copy(
                 update={
@@ -171,5 +169,4 @@ class Move:
             )
             for phase in spec.phases
         )
-        spec = self.set_spec(spec, phases=phases)
-        self.prepare(spec, everything=True)
+        return self.set_spec(spec, phases=phases)

@@ -40,10 +40,11 @@ def schedule(state: BuildState, fact: Fact) -> tuple[BuildState, tuple[Wish, ...
     return move.state, tuple(move.wishes)
 
 
-def decision_fault(state: BuildState, digest: str) -> str | None:
-    """Why nobody can decide about the plan with this digest now, or None."""
-    if any(isinstance(wish, AskDecision) and wish.digest == digest for wish in state.open):
-        return None
+def asked_about(state: BuildState, digest: str) -> AskDecision | str:
+    """The open question about the plan with this digest, or why nobody can decide about it now."""
+    for wish in state.open:
+        if isinstance(wish, AskDecision) and wish.digest == digest:
+            return wish
     if state.plan is not None and artifact_digest(state.plan) == digest:
         return "This plan is approved already."
     if state.proposal is None:
@@ -76,7 +77,7 @@ def _rebuild(move: Move) -> None:
     if any(isinstance(wish, RebuildIntegration) for wish in state.open):
         return
     tips = state.tips(state.merged)
-    key = move.key("rebuild", len(state.archive), [tip.commit for tip in tips])
+    key = move.key("rebuild", state.wished)
     move.wish(RebuildIntegration(key=key, base=state.base, tips=tips))
 
 
@@ -108,8 +109,13 @@ def _begin(move: Move, spec: SpecState) -> None:
         spec = move.set_spec(spec, status="waiting", reason="")
     active = sum(s.status in ACTIVE for s in move.state.specs)
     ready = all(s.status == "done" for s in needed) and not move.state.rebuilding
-    if ready and active < move.state.options.parallel:
-        move.prepare(spec)
+    if not ready or active >= move.state.options.parallel:
+        return
+    if not spec.base:
+        move.prepare(spec, everything=spec.collided)
+    else:  # it is tried again, from where it was
+        move.set_spec(spec, status="building" if spec.phases else "specifying")
+        _advance_spec(move, spec.name)
 
 
 def _ended(spec: SpecState) -> str:
@@ -126,7 +132,7 @@ def _merge(move: Move, spec: SpecState) -> None:
         return
     merged = [s for name in (*state.merged, spec.name) if (s := state.spec(name))]
     tip = state.model_copy(update={"merged": (spec.name,)}).tips([spec.name])[0]
-    key = move.key("merge", spec.name, spec.generation, tip.commit, state.integration)
+    key = move.key("merge", state.wished, spec.name)
     commands = tuple(dict.fromkeys(line for s in merged for line in s.commands))
     move.wish(MergeSpec(key=key, tip=tip, onto=state.integration, commands=commands))
 
