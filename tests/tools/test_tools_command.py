@@ -16,7 +16,8 @@ from tools_support import WRITER, appears, names_in, standard_input, stays
 
 from artificer.contracts.manifest.model import parse_manifest
 from artificer.ports import Call, Receipt
-from artificer.tools.command import CommandExecutor, CommandTool, child_environment
+from artificer.tools.command import CommandExecutor, CommandTool
+from artificer.tools.environment import child_environment
 from artificer.tools.process import run_process
 
 

@@ -19,7 +19,8 @@ from artificer.errors import ManifestError
 from artificer.ports import Call, Receipt
 from artificer.store.memory import MemoryStore
 from artificer.tools.capture import HEAD_BYTES, MAX_SPILL, Capture
-from artificer.tools.command import CommandExecutor, child_environment
+from artificer.tools.command import CommandExecutor
+from artificer.tools.environment import child_environment
 from artificer.tools.evidence import call_folder, prune
 from artificer.tools.loader import load_folder
 from artificer.tools.process import run_process

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from artificer.tools.command import child_environment
+from artificer.tools.environment import child_environment
 from artificer.tools.process import run_process
 
 WRITER = "import sys,time\nwhile True: open(sys.argv[1],'a').write('x'); time.sleep(0.02)"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from artificer.artifacts.command_line import is_allowed, split_command
 from artificer.build.detect import Project
-from artificer.tools.command import child_environment
+from artificer.tools.environment import child_environment
 from artificer.tools.process import Finished, run_process
 from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
 from artificer.values.text import head_and_tail

@@ -60,7 +60,7 @@ def _help_of(program: str, subcommands: tuple[str, ...]) -> str:
     import os
 
     from artificer.errors import NotFoundError
-    from artificer.tools.command import child_environment
+    from artificer.tools.environment import child_environment
     from artificer.tools.process import Finished, run_process
 
     async def ask() -> Finished:

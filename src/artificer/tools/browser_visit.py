@@ -20,7 +20,7 @@ from artificer.ports import BlobStore, Receipt
 from artificer.tools.browser_actions import SUBMITS, act
 from artificer.tools.browser_login import log_in
 from artificer.tools.browser_page import ActionError, BrowserPage
-from artificer.tools.command import child_environment
+from artificer.tools.environment import child_environment
 from artificer.tools.receipts import Began, status_of
 from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
 from artificer.tools.tenure import Tenure

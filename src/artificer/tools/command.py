@@ -26,6 +26,11 @@ from artificer.ports import BlobStore, Call, Receipt
 from artificer.tools.capture import Capture
 from artificer.tools.command_output import Outcome, Start, judge_output, keep_output
 from artificer.tools.confine import file_problems
+from artificer.tools.environment import (
+    KEY_VARIABLE,
+    child_environment,
+    executor_environment,
+)
 from artificer.tools.evidence import call_folder, scan_id_of
 from artificer.tools.process import Finished, run_process
 from artificer.tools.refusal import refuse
@@ -33,12 +38,6 @@ from artificer.tools.sandbox.finding import SandboxFinding
 from artificer.tools.sandbox.sandbox import Grants, Sandbox
 from artificer.values.base import Problem
 from artificer.values.blocks import CallStatus
-
-ENV_ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
-"""What a program is given of our environment, beside ``LC_*``: never a key, by being unnamed."""
-
-KEY_VARIABLE = "ARTIFICER_IDEMPOTENCY_KEY"
-"""Where a program finds its call's idempotency key."""
 
 _STATUS: dict[str, CallStatus] = {"success": "ok", "error": "error", "timeout": "timeout"}
 _ENDINGS = {"text": "txt"}
@@ -149,7 +148,7 @@ class CommandExecutor:
         env = {**self._env, KEY_VARIABLE: call.key}
         if manifest.executor is not None:
             argv: tuple[str, ...] = (tool.program(manifest.executor),)
-            env |= _executor_environment(manifest, bound, places)
+            env |= executor_environment(manifest, bound, places)
         else:
             built = manifest.build(bound, places)
             if built.problems:
@@ -230,35 +229,12 @@ class CommandExecutor:
         return Path(tempfile.gettempdir()) if wanted else None
 
 
-def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
-    """The part of our environment that a program may see: an allow-list (invariant 10)."""
-    allowed = {*ENV_ALLOWED, *also}
-    return {name: v for name, v in ours.items() if name in allowed or name.startswith("LC_")}
-
-
 def _options(manifest: Manifest, bound: Bound) -> Iterable[Problem]:
     """The values that a script could hand on as options without knowing it."""
     for argument in manifest.arguments:
         for value in argument.each(bound.values.get(argument.name, "")):
             if begins_option(argument, text_of(value)):
                 yield Problem(pointer=f"/{argument.name}", message="must not begin with '-'")
-
-
-def _executor_environment(
-    manifest: Manifest, bound: Bound, places: Mapping[str, str]
-) -> dict[str, str]:
-    """The variables that ``docs/manifests.md`` names; a list is JSON."""
-    given = {
-        f"TOOLCLAD_ARG_{a.name.upper()}": text_of(bound.values[a.name])
-        for a in manifest.arguments
-        if a.name in bound.values
-    }
-    return given | {
-        "TOOLCLAD_SCAN_ID": places["_scan_id"],
-        "TOOLCLAD_TOOL_NAME": manifest.tool.name,
-        "TOOLCLAD_OUTPUT_DIR": places["_evidence_dir"],
-        "TOOLCLAD_EVIDENCE_DIR": places["_evidence_dir"],
-    }
 
 
 def _is_kept(manifest: Manifest, finished: Finished) -> bool:

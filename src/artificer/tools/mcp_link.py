@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.contracts.mcp.tools import MAX_TOOLS
 from artificer.errors import ConfigError, MissingExtraError
-from artificer.tools.command import child_environment
+from artificer.tools.environment import child_environment
 from artificer.tools.mcp_oauth import OAuthClient, authorization
 from artificer.tools.mcp_secrets import ServerSecrets
 from artificer.tools.mcp_stdio import StdioServer

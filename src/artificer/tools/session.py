@@ -15,8 +15,8 @@ from artificer.contracts.manifest.model import Manifest
 from artificer.contracts.session.model import Contract, SessionCommand, session_commands
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
-from artificer.tools.command import child_environment
 from artificer.tools.conversation import Conversation, Program
+from artificer.tools.environment import child_environment
 from artificer.tools.refusal import refuse
 from artificer.tools.sandbox.finding import SandboxFinding
 from artificer.tools.sandbox.sandbox import Grants, Sandbox

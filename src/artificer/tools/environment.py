@@ -1,0 +1,38 @@
+"""The environment of programs: an allow-list of ours, and what a call adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from artificer.contracts.arguments.bind import Bound
+from artificer.contracts.arguments.types import text_of
+from artificer.contracts.manifest.model import Manifest
+
+ENV_ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
+"""What a program is given of our environment, beside ``LC_*``: never a key, by being unnamed."""
+
+KEY_VARIABLE = "ARTIFICER_IDEMPOTENCY_KEY"
+"""Where a program finds its call's idempotency key."""
+
+
+def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
+    """The part of our environment that a program may see: an allow-list (invariant 10)."""
+    allowed = {*ENV_ALLOWED, *also}
+    return {name: v for name, v in ours.items() if name in allowed or name.startswith("LC_")}
+
+
+def executor_environment(
+    manifest: Manifest, bound: Bound, places: Mapping[str, str]
+) -> dict[str, str]:
+    """What an executor is told: the variables that ``docs/manifests.md`` names; a list is JSON."""
+    given = {
+        f"TOOLCLAD_ARG_{a.name.upper()}": text_of(bound.values[a.name])
+        for a in manifest.arguments
+        if a.name in bound.values
+    }
+    return given | {
+        "TOOLCLAD_SCAN_ID": places["_scan_id"],
+        "TOOLCLAD_TOOL_NAME": manifest.tool.name,
+        "TOOLCLAD_OUTPUT_DIR": places["_evidence_dir"],
+        "TOOLCLAD_EVIDENCE_DIR": places["_evidence_dir"],
+    }
