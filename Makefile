@@ -2,10 +2,11 @@
 
 PYTHON ?= python3
 VENV   := .venv
+PEERS  := .venv-peers
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check docs bench lock clean
+.PHONY: demo test check docs bench bench-crash lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -30,6 +31,9 @@ bench: $(VENV)/.bench  ## measure against the peers, in one run
 	@$(BIN)/python bench/replay.py
 	@$(BIN)/python bench/tools.py
 
+bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count what it costs
+	@$(PEERS)/bin/python bench/crash/run.py
+
 $(VENV)/bin/python:
 	@echo "Making $(VENV) …"
 	@$(PYTHON) -m venv $(VENV)
@@ -51,6 +55,14 @@ $(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
 	@$(PIP) install --require-hashes -r requirements/bench.lock
 	@touch $@
 
+$(PEERS)/.bench: requirements/bench-crash.lock pyproject.toml
+	@echo "Installing the peers into $(PEERS) …"
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install \
+	    --require-hashes -r requirements/bench-crash.lock
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
+	@touch $@
+
 EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-annotate --no-header pyproject.toml
@@ -60,6 +72,7 @@ lock: $(VENV)/.dev  ## resolve the locked versions anew
 	@$(LOCK) --upgrade --extra local --extra charts --output-file requirements/demo.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
 	@$(LOCK) --upgrade --group bench --output-file requirements/bench.lock
+	@$(LOCK) --upgrade --group bench-crash --output-file requirements/bench-crash.lock
 
 clean:  ## remove what was installed and made
-	rm -rf $(VENV) .demo
+	rm -rf $(VENV) $(PEERS) .demo

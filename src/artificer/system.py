@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
+def _steady_ns() -> int:
+    """Nanoseconds of a clock that nobody sets, which where it can goes on while a machine sleeps."""
+    if sys.platform == "linux":
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return time.monotonic_ns()
+
+
 class SystemClock:
-    """Wall time and random run ids (ports.Clock)."""
+    """Wall time and random run ids (ports.Clock).
+
+    The wall clock is read once and counted on from there: one that is set while a run goes on, by a
+    day or by years, must not end the run by its limit on time.
+    """
+
+    def __init__(self) -> None:
+        self._origin = time.time_ns() - _steady_ns()
 
     def now(self) -> int:
         """Milliseconds since 1970-01-01 UTC."""
-        return time.time_ns() // 1_000_000
+        return (self._origin + _steady_ns()) // 1_000_000
 
     def new_run_id(self) -> str:
         """Ten characters of time, which sort, and six of chance: ``06a9x3k2vq-7m2d9c``."""

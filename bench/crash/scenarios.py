@@ -1,0 +1,115 @@
+"""The scenarios: what befalls a run, each as trials of one or more processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from judge import Counts
+from outside import Plan
+from stage import Stage
+
+SERIES, AT_ONCE, ONE = "one after the other", "at once", "one"
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A way to fail. ``disk`` says that it needs the failing disk. No ``play``: it is to come."""
+
+    name: str
+    what: str
+    play: Callable[[Stage, int], Counts] | None
+    disk: bool = False
+
+
+def _all(stage: Stage, trials: Iterator[tuple[str, list[Plan]]]) -> Counts:
+    counts = Counts()
+    for script, plans in trials:
+        counts.add(stage.play(script, plans))
+    return counts
+
+
+def _points(changes: int, most: int) -> list[int]:
+    """At most so many of the changes, evenly spread."""
+    if changes <= most:
+        return list(range(1, changes + 1))
+    return sorted({1 + round(n * (changes - 1) / (most - 1)) for n in range(most)})
+
+
+def _at_writes(mode: str) -> Callable[[Stage, int], Counts]:
+    def play(stage: Stage, most: int) -> Counts:
+        points = _points(stage.changes(SERIES), most)
+        return _all(stage, ((SERIES, [Plan(disk=(mode, n))]) for n in points))
+
+    return play
+
+
+def _effect_unrecorded(stage: Stage, most: int) -> Counts:
+    return _all(stage, ((SERIES, [Plan(at=("charge", o, "after"))]) for o in "AB"))
+
+
+def _reply_not_acted_on(stage: Stage, most: int) -> Counts:
+    return _all(stage, ((SERIES, [Plan(at=("charge", o, "before"))]) for o in "AB"))
+
+
+def _twice(stage: Stage, most: int) -> Counts:
+    first = Plan(at=("charge", "A", "after"))
+    seconds = [Plan(at=("charge", o, w)) for o in "AB" for w in ("before", "after")]
+    seconds += [Plan(disk=("kill", n)) for n in (1, 4, 9) if stage.disk]
+    return _all(stage, ((SERIES, [first, second]) for second in seconds[:most]))
+
+
+def _parallel(stage: Stage, most: int) -> Counts:
+    points = [("B", "before"), ("B", "after"), ("C", "after")]
+    return _all(stage, ((AT_ONCE, [Plan(at=("charge", *p))]) for p in points))
+
+
+def _approval(stage: Stage, most: int) -> Counts:
+    yes = Plan(approve=True)
+    killed = [Plan(at=("charge", "A", w), approve=True) for w in ("before", "after")]
+    return _all(stage, ((ONE, [Plan(), second]) for second in [yes, *killed]))
+
+
+def _torn(stage: Stage, most: int) -> Counts:
+    counts = Counts()
+    for turn in ("1", "2"):
+        counts.add(stage.play(SERIES, [Plan(at=("model", turn, "before"))], torn=True))
+    if stage.disk:
+        counts.add(_at_writes("tear")(stage, most // 2))
+    return counts
+
+
+def _clock(stage: Stage, most: int) -> Counts:
+    clocks = [(w, days * DAY) for w in ("start", "effect") for days in (-4000, -1, 1, 4000)]
+    point = ("model", "2", "before")
+    return _all(stage, ((SERIES, [Plan(at=point, clock=clock)]) for clock in clocks))
+
+
+def _stale(stage: Stage, most: int) -> Counts:
+    points = [("charge", "A", "before"), ("charge", "A", "after"), ("charge", "B", "before")]
+    points += [("model", "0", "before"), ("model", "1", "before")]
+    return _all(stage, ((SERIES, [Plan(at=p, freeze=True)]) for p in points))
+
+
+SCENARIOS = (
+    Scenario(
+        "effect unrecorded",
+        "killed after the effect, before its result could be recorded",
+        _effect_unrecorded,
+    ),
+    Scenario(
+        "reply not acted on",
+        "killed when the model's reply was there and its call about to act",
+        _reply_not_acted_on,
+    ),
+    Scenario("kill at every write", "killed at each change of a file", _at_writes("kill"), True),
+    Scenario("killed twice", "killed again while it recovers", _twice),
+    Scenario("parallel calls", "killed when of three calls one was done", _parallel),
+    Scenario("approval pending", "killed while it waits for a person, and after", _approval),
+    Scenario("child run pending", "killed while a run that it started goes on", None),
+    Scenario("torn record", "a write cut in half; the last bytes of a log cut off", _torn),
+    Scenario("disk full", "from some write on the disk is full", _at_writes("full"), True),
+    Scenario("clock jump", "the clock jumps a day or years, back or forth", _clock, True),
+    Scenario("stale owner", "a frozen process wakes up when another has finished", _stale),
+)

@@ -1,0 +1,58 @@
+"""The crash-consistency benchmark: it finds faults where there are some, and none here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RUN = Path(__file__).parents[2] / "bench" / "crash" / "run.py"
+pytestmark = pytest.mark.req("crash-consistency")
+
+
+def trials(runtime: str, most: int) -> dict[str, dict[str, Any]]:
+    """The rows of a runtime, by scenario."""
+    command = [sys.executable, str(RUN), "--only", runtime, "--most", str(most), "--json"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.stdout, ended.stderr
+    (found,) = json.loads(ended.stdout).values()
+    assert "failed" not in found, ended.stderr
+    rows = {row["scenario"]: row for row in found["rows"]}
+    untried = {name for name, row in rows.items() if "not" in row}
+    allowed = {"child run pending", "approval pending"}
+    if shutil.which("cc") is None or sys.platform != "linux":
+        allowed |= {"kill at every write", "disk full", "clock jump"}
+    assert untried <= allowed
+    return rows
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict[str, dict[str, Any]]:
+    return trials("artificer", 6)
+
+
+def test_nothing_is_duplicated_lost_misreported_or_paid_twice_and_every_run_ends(
+    ours: dict[str, dict[str, Any]],
+) -> None:
+    assert {name: row for name, row in ours.items() if row["faults"]} == {}
+    assert ours["approval pending"]["trials"] == 3
+    assert ours["effect unrecorded"]["unsure"] == 2, "nobody could know, and it is said"
+
+
+@pytest.mark.req("steady-clock")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="the clock is set by a library made here")
+def test_a_clock_that_is_set_ends_no_run(ours: dict[str, dict[str, Any]]) -> None:
+    row = ours["clock jump"]
+    assert (row["trials"], row["faults"], row["unsure"]) == (8, 0, 0)
+
+
+def test_a_loop_without_a_runtime_is_found_to_duplicate() -> None:
+    rows = trials("plain_loop", 4)
+    assert rows["effect unrecorded"]["duplicate"] == 2
+    assert rows["stale owner"]["repaid"] > 0
+    assert rows["clock jump"]["faults"] == 0
