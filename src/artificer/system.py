@@ -10,7 +10,7 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def _steady_ns() -> int:
-    """Nanoseconds of a clock that nobody sets, which where it can goes on while a machine sleeps."""
+    """Nanoseconds of a clock that nobody sets; on Linux it goes on while the machine sleeps."""
     if sys.platform == "linux":
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     return time.monotonic_ns()
