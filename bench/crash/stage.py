@@ -88,6 +88,8 @@ class Stage:
                 os.kill(pid, signal.SIGCONT)
                 _wait(pid)
             counts = judge(world, finished)
+            if counts.faults and os.environ.get("CRASH_KEEP"):
+                shutil.copytree(folder, Path(os.environ["CRASH_KEEP"]) / folder.name)
             if not finished:
                 self.errors.append(_last_words(folder))
             return counts

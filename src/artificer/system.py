@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""A clock that nobody sets; where there is one that goes on while the machine sleeps, that one."""
+
+
 def _steady_ns() -> int:
-    """Nanoseconds of a clock that nobody sets; on Linux it goes on while the machine sleeps."""
-    if sys.platform == "linux":
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-    return time.monotonic_ns()
+    return time.clock_gettime_ns(_STEADY)
 
 
 class SystemClock:
