@@ -72,8 +72,6 @@ async def drive(outside: Outside) -> None:
             snapshot = await app.aget_state(config)
             if not snapshot.created_at:
                 raise NothingToResumeError
-            if not snapshot.next and snapshot.values:
-                return  # it had finished
             given = Command(resume="yes") if outside.plan.approve and snapshot.interrupts else None
         result = await app.ainvoke(given, config, durability="sync")
         if "__interrupt__" in result:
