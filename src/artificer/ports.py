@@ -12,8 +12,10 @@ from typing import Literal, Protocol, runtime_checkable
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.core.events import BuildAdvanced
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
+from artificer.loops.wishes import Wish
 from artificer.values.base import JsonObject, Text, Value
 from artificer.values.blocks import CallStatus, Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
@@ -196,6 +198,17 @@ class Lasting(Protocol):
 
     async def release(self, run: str) -> None:
         """End what the run's calls share: the run is no longer driven here."""
+
+
+class Builder(Protocol):
+    """Serves what the scheduler of a build wishes for."""
+
+    async def serve(self, run: str, state: RunState, wish: Wish) -> BuildAdvanced | None:
+        """Serve a wish, and return the fact that answers it.
+
+        None when there is none to tell now: the wish asks for no answer, or what it started rests
+        and will be taken up again. Serving a wish again comes to the same.
+        """
 
 
 # --- storage ----------------------------------------------------------------------------------

@@ -15,11 +15,10 @@ from artificer.config import FILE_NAME, Config, McpServerConfig, ProviderConfig
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.contracts.facilities import Facilities, Host
 from artificer.core.policy import Policy
-from artificer.core.spec import RunKind
 from artificer.errors import ConfigError, NotFoundError
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.sqlite import SqliteJournal
-from artificer.loops.kinds import KINDS
+from artificer.loops.kinds import KINDS, RunKind
 from artificer.policies.engine import consult_here
 from artificer.ports import (
     Approver,

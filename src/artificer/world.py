@@ -19,10 +19,10 @@ from artificer.contracts.facilities import Facilities
 from artificer.core.events import RunForked
 from artificer.core.policy import Policy
 from artificer.core.price import Price
-from artificer.core.spec import Limits, RunKind, RunSpec
+from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase
 from artificer.errors import AuthorError, ConfigError, OperatorError
-from artificer.loops.kinds import KINDS
+from artificer.loops.kinds import KINDS, RunKind
 from artificer.ports import Approver, Provider
 from artificer.runs import Run
 from artificer.runtime.engine import Engine

@@ -15,6 +15,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import TABLE, reduce
 from artificer.errors import InvariantError, TransitionError
+from artificer.loops.facts import RetryRequested
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.model import Usage
 
@@ -49,6 +50,7 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.Steered(at=2, letter=1, by="", text="Be brief."),
     ev.FollowUpReceived(at=2, letter=1, by="", text="And now?"),
     ev.DoubtResolved(at=2, letter=1, by="", call_id="a", happened=True, reason="", content=""),
+    ev.BuildAdvanced(at=2, fact=RetryRequested()),
     ev.CallProbed(at=2, intent=3, found="absent"),
     ev.ReceiptIgnored(at=2, what="letter", reason="too late"),
     ev.RunFinished(at=2, intent=3, status="completed", deliverable=DIGEST),

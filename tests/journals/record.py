@@ -10,11 +10,13 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from artificer.contracts.definition import ModelRequest
-from artificer.core.events import RunForked
+from artificer.core.events import BuildAdvanced, RunForked
 from artificer.core.letters import (
     AnswerCall,
+    Decide,
     FollowUp,
     Interrupt,
     Letter,
@@ -24,7 +26,10 @@ from artificer.core.letters import (
 )
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
+from artificer.core.state import RunState
 from artificer.journal.memory import MemoryJournal
+from artificer.loops.facts import BuildRequested, Options
+from artificer.loops.wishes import AskDecision
 from artificer.ports import (
     Answer,
     Call,
@@ -47,6 +52,10 @@ from artificer.testing.cassette import dump
 from artificer.testing.rig import Rig
 from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from build_world import BASE, BuildWorld, plan_of
 
 HERE = Path(__file__).parent
 ODD = "é ä 😀 𐀀 \u2028 \x7f \x00 \ufeff"
@@ -274,6 +283,27 @@ async def entombed(run: Rig) -> None:
     await run.engine(ScriptedProvider([])).entomb("run", "alice", "It is old.")
 
 
+async def build(run: Rig) -> None:
+    """A build with two specs, one after the other, whose plan is approved in between."""
+    world = BuildWorld(plan_of({"store": (), "api": ("store",)}))
+
+    class Serving:
+        async def serve(self, run_id: str, state: RunState, wish: Any) -> BuildAdvanced:
+            assert state.build is not None
+            world.state = state.build
+            usage = Usage(input_tokens=5, output_tokens=1)
+            return BuildAdvanced(at=run.clock.now(), fact=world.answer(wish), usage=usage)
+
+    asked = BuildRequested(build="run", request="Make it.", base=BASE, options=Options())
+    engine = run.engine(ScriptedProvider([]), builder=Serving())
+    state = await engine.start("run", run.spec(kind="build", prompt="Make it.", build=asked))
+    assert state.build is not None
+    (wish,) = [x for x in state.build.open if isinstance(x, AskDecision)]
+    letter = Decide(plan=wish.digest, decision="approve", by="alice")
+    await run.mailbox.post("run", letter.canonical())
+    await run.engine(ScriptedProvider([]), builder=Serving()).resume("run")
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -307,6 +337,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "forked": forked,
     "letters": letters,
     "entombed": entombed,
+    "build": build,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

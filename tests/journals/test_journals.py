@@ -45,7 +45,8 @@ class TestRecordedRuns:
         cassette = await insert(content(file))
         assert await check(cassette, provider_of(file)) == []
         found = await replay(cassette.journal, cassette.blobs, cassette.run, provider_of(file))
-        assert found.identical and found.requests_unchecked == 0 and found.requests >= 1
+        assert found.identical and found.requests_unchecked == 0
+        assert found.requests >= (0 if file.stem == "build" else 1), "a build asks no model itself"
         assert found.digest == cassette.state
         assert (await verify(cassette.journal, cassette.blobs)).problems == []
         loaded = await load(cassette.journal, cassette.blobs, cassette.run)

@@ -88,6 +88,11 @@ def kind_of(tool: str) -> LoopArtifactKind:
     return _BY_TOOL[tool]
 
 
+def tool_of(kind: LoopArtifactKind) -> str:
+    """The name of the tool that makes this kind."""
+    return _KINDS[kind].tool.name
+
+
 def tool_for(owed: Owed) -> ToolDefinition:
     """The tool that a run is offered to deliver what it owes, with the parent's part fixed."""
     tool = _KINDS[owed.kind].tool

@@ -11,7 +11,7 @@ from artificer.cli.console import note, out, out_json
 from artificer.cli.drive import configuration, drive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
-from artificer.core.spec import RunKind
+from artificer.loops.kinds import RunKind
 
 if TYPE_CHECKING:
     from artificer.config import Config

@@ -15,8 +15,8 @@ from artificer.cli.settings import Settings, pass_settings
 from artificer.contracts.facilities import Facilities, Host
 from artificer.contracts.workspace.grant import Grant
 from artificer.contracts.workspace.names import name_fault
-from artificer.core.spec import Limits, RunKind
-from artificer.loops.kinds import KINDS
+from artificer.core.spec import Limits
+from artificer.loops.kinds import KINDS, RunKind
 from artificer.ports import Approver
 from artificer.runs import Run
 from artificer.values.model import ToolChoice

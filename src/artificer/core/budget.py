@@ -11,16 +11,8 @@ from artificer.core.intents import FinishReason
 from artificer.core.spec import RunSpec
 from artificer.values.model import Usage
 
-BYTES_A_TOKEN = 2
-"""Fewest bytes that a token of ordinary text takes; English takes about four."""
-
 SHORTEST_REPLY = 256
 """A reply of fewer tokens is not worth asking for, unless the run wants no longer ones."""
-
-
-def tokens_of(data: bytes) -> int:
-    """Estimate, on the safe side, how many tokens some text takes."""
-    return -(-len(data) // BYTES_A_TOKEN)
 
 
 def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | FinishReason:

@@ -14,6 +14,7 @@ from pydantic import Field
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.core.gate import Verdict
 from artificer.core.spec import RunSpec
+from artificer.loops.facts import Fact
 from artificer.values.base import Digest, Text, Value
 from artificer.values.blocks import Block, CallStatus
 from artificer.values.model import FailureCode, StopReason, Usage
@@ -180,6 +181,19 @@ class DoubtResolved(_Event):
     letter: int
 
 
+class BuildAdvanced(_Event):
+    """A fact for the scheduler of a build: a wish was served, or somebody decided.
+
+    ``usage`` and ``cost_micros`` are those of the run that the fact is about.
+    """
+
+    type: Literal["BuildAdvanced"] = "BuildAdvanced"
+    fact: Annotated[Fact, Field(discriminator="type")]
+    letter: int = 0
+    usage: Usage = Usage()
+    cost_micros: int | None = None
+
+
 class CallProbed(_Event):
     """Before a call was repeated, the world was asked whether it had happened.
 
@@ -260,6 +274,7 @@ Event = Annotated[
     | Steered
     | FollowUpReceived
     | DoubtResolved
+    | BuildAdvanced
     | CallProbed
     | ReceiptIgnored
     | RunFinished,

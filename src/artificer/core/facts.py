@@ -14,6 +14,7 @@ from artificer.artifacts.deliverable import (
     keeps,
     repair_request,
 )
+from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import DeliverableStatus
 from artificer.core import events as ev
 from artificer.core.gate import judge
@@ -21,6 +22,8 @@ from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, Jud
 from artificer.core.policy import Consult, Occasion
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
+from artificer.loops.kinds import KINDS
+from artificer.loops.summary import told
 from artificer.values.canon import digest_of
 
 _EMPTY = (
@@ -36,6 +39,7 @@ _NOTES: dict[FinishReason, str] = {
     "model_failed": "The model could not answer.",
     "output_limit": "The model's last reply was cut off at its output limit.",
     "refused": "The model declined to answer.",
+    "rejected": "The plan was rejected.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
     "token_limit": "Stopped before the next reply could exceed the run's token limit.",
     "turn_limit": "Stopped at the run's turn limit, before it was finished.",
@@ -102,9 +106,13 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
         rejected = keeps(kept, text, state.artifacts)
     revised = bool(text) and rejected is None
     kept = text if revised else kept
+    owed = KINDS[state.given.kind].owes
+    if owed is not None and not any(ref.kind == owed for ref in state.artifacts):
+        request = f"You still owe a {owed}: call {tool_of(owed)}. Only that call delivers it."
+        return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, request=request)
     if not kept.strip() and not state.artifacts:
         return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=_EMPTY)
-    if state.given.kind == "chat":
+    if state.given.kind != "deliver":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, revised=revised)
     examined = examine(kept, state.artifacts)
     faults = blocking(examined.findings)
@@ -121,6 +129,9 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
 
 def conclude(state: RunState, reason: FinishReason) -> Deliverable:
     """What the run delivers: whatever exists, and the truth about what is missing."""
+    if state.build is not None:
+        status: DeliverableStatus = "completed" if reason == "done" else "cancelled"
+        return Deliverable(status=status, narrative=told(state.build), note=_NOTES[reason])
     narrative = state.narrative or state.last_text
     examined = examine(narrative, state.artifacts)
     findings = examined.findings if state.given.kind == "deliver" else ()
@@ -134,7 +145,7 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
 
 
 def _status(reason: FinishReason, exists: bool, incomplete: bool) -> DeliverableStatus:
-    if reason in ("cancelled", "interrupted"):
+    if reason in ("cancelled", "interrupted", "rejected"):
         return "cancelled"
     if not exists:
         return "failed"

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from artificer.contracts.definition import EffectClass
+from artificer.loops.wishes import Wish
 from artificer.values.base import Digest, Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ToolChoice
@@ -25,6 +26,7 @@ FinishReason = Literal[
     "model_failed",
     "output_limit",
     "refused",
+    "rejected",
     "repair_limit",
     "token_limit",
     "turn_limit",
@@ -90,6 +92,18 @@ class CheckReply(_Intent):
     turn: int
 
 
+class AdvanceBuild(_Intent):
+    """Serve a wish of a build's scheduler: start a run, validate, merge, ask about a plan."""
+
+    type: Literal["AdvanceBuild"] = "AdvanceBuild"
+    wish: Annotated[Wish, Field(discriminator="type")]
+
+    @property
+    def call_id(self) -> str:
+        """The key under which the wish is served once."""
+        return self.wish.key
+
+
 class Finish(_Intent):
     """End the run, and deliver what there is."""
 
@@ -98,6 +112,6 @@ class Finish(_Intent):
 
 
 Intent = Annotated[
-    Generate | JudgeCalls | AskApproval | CallTool | CheckReply | Finish,
+    Generate | JudgeCalls | AskApproval | CallTool | CheckReply | AdvanceBuild | Finish,
     Field(discriminator="type"),
 ]

@@ -13,6 +13,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from artificer.core import events as ev
 from artificer.core.state import RunState
 from artificer.core.transitions import TABLE
+from artificer.loops.facts import Decided, RetryRequested, RevisionRequested
+from artificer.loops.scheduler import decision_fault
 from artificer.values.base import Digest, Text, Value
 from artificer.values.refusal import not_ok
 
@@ -79,7 +81,33 @@ class Resolve(_Letter):
     reason: Said = ""
 
 
-Letter = Steer | FollowUp | Pause | Interrupt | Cancel | AnswerCall | Resolve
+class Decide(_Letter):
+    """Approve the plan of this digest, reject it, or ask for another one."""
+
+    type: Literal["decide"] = "decide"
+    plan: Digest
+    decision: Literal["approve", "reject", "iterate"]
+    reason: Said = ""
+
+
+class Revise(_Letter):
+    """Ask for another plan after work on a build began."""
+
+    type: Literal["revise"] = "revise"
+    feedback: Said
+
+
+class Retry(_Letter):
+    """Try failed work of a build again; without ``spec``, the plan."""
+
+    type: Literal["retry"] = "retry"
+    spec: Said = ""
+    hint: Said = ""
+
+
+Letter = (
+    Steer | FollowUp | Pause | Interrupt | Cancel | AnswerCall | Resolve | Decide | Revise | Retry
+)
 
 _letters: TypeAdapter[Letter] = TypeAdapter(Annotated[Letter, Field(discriminator="type")])
 
@@ -141,7 +169,25 @@ def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | 
             event = _answered(state, number, letter, at)
         case Resolve():
             event = _resolved(state, number, letter, at)
+        case Decide() | Revise() | Retry():
+            event = _build_told(state, number, letter, at)
     return event
+
+
+def _build_told(
+    state: RunState, number: int, letter: Decide | Revise | Retry, at: int
+) -> ev.BuildAdvanced | None:
+    fact: Decided | RevisionRequested | RetryRequested
+    match letter:
+        case Decide(plan=plan, decision=decision, by=by, reason=reason):
+            if state.build is None or decision_fault(state.build, plan):
+                return None
+            fact = Decided(digest=plan, decision=decision, by=by, reason=reason)
+        case Revise(feedback=feedback, by=by):
+            fact = RevisionRequested(feedback=feedback, by=by)
+        case Retry(spec=spec, hint=hint, by=by):
+            fact = RetryRequested(spec=spec, hint=hint, by=by)
+    return ev.BuildAdvanced(at=at, fact=fact, letter=number)
 
 
 def _interrupted(at: int, number: int, by: str, reason: str) -> ev.InterruptRequested:
@@ -190,6 +236,8 @@ def _too_late(state: RunState, letter: Letter | None) -> str:
             return "This release cannot read it."
         case AnswerCall(call=call):
             return f"No call {call} waits for approval."
+        case Decide(plan=plan) if state.build is not None:
+            return decision_fault(state.build, plan) or "No plan waits for a decision."
         case Resolve(call_id=call_id):
             return f"No call {call_id!r} is in doubt."
         case _:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from artificer.core import builds
 from artificer.core import events as ev
-from artificer.core.budget import tokens_of
 from artificer.core.calls import close_turn, dispatch
 from artificer.core.state import Phase, RunState, with_message
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
 from artificer.errors import InvariantError
 from artificer.values.blocks import user
+from artificer.values.tokens import tokens_of
 
 
 def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
@@ -23,7 +24,8 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
             "context_tokens": tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode()),
         }
     )
-    return next_turn(with_message(state, user(spec.prompt)))
+    state = with_message(state, user(spec.prompt))
+    return builds.begin(state, spec) if spec.kind == "build" else next_turn(state)
 
 
 def run_resumed(state: RunState, event: ev.RunResumed) -> Step:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -11,11 +11,11 @@ from artificer.contracts.definition import Toolset
 from artificer.contracts.facilities import Facilities
 from artificer.core.policy import Policy
 from artificer.core.price import Price
+from artificer.loops.facts import BuildRequested
+from artificer.loops.kinds import RunKind
 from artificer.values.base import Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ToolChoice
-
-RunKind = Literal["chat", "deliver"]
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -65,6 +65,8 @@ class RunSpec(Value):
     policy: Policy = Policy()
     limits: Limits = Limits()
     price: Price | None = None
+    build: BuildRequested | None = None
+    parent: str = ""
     choices: Annotated[tuple[ToolChoice, ...], Field(min_length=1)] = (ToolChoice(),)
     temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None
 

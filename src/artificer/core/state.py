@@ -7,27 +7,31 @@ from typing import Literal
 
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.contracts.definition import ModelRequest
-from artificer.core.budget import tokens_of
 from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
 from artificer.errors import InvariantError
+from artificer.loops.build import BuildState
+from artificer.loops.wishes import AskDecision
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock
 from artificer.values.canon import digest_of
 from artificer.values.model import FailureCode, StopReason, Usage
+from artificer.values.tokens import tokens_of
 
 
 class Phase(StrEnum):
     """Where a run stands. ``JUDGING``, ``CHECKING`` and ``FINISHING`` last no longer than a commit.
 
-    ``STALLED`` waits for an operator: the model could not be reached. ``PAUSED`` waits for whoever
-    paused it. ``FINISHED`` lasts until somebody has more to ask.
+    ``BUILDING`` serves the wishes of a build's scheduler. ``STALLED`` waits for an operator: the
+    model could not be reached. ``PAUSED`` waits for whoever paused it. ``FINISHED`` lasts until
+    somebody has more to ask.
     """
 
     NEW = "new"
     GENERATING = "generating"
+    BUILDING = "building"
     JUDGING = "judging"
     WORKING = "working"
     CHECKING = "checking"
@@ -41,7 +45,9 @@ class Pending(Value):
     """An intent whose receipt has not come yet. ``call_id`` is set for calls and approvals."""
 
     n: int
-    type: Literal["Generate", "JudgeCalls", "AskApproval", "CallTool", "CheckReply", "Finish"]
+    type: Literal[
+        "Generate", "JudgeCalls", "AskApproval", "CallTool", "CheckReply", "AdvanceBuild", "Finish"
+    ]
     call_id: str = ""
 
 
@@ -118,6 +124,7 @@ class RunState(Value):
     hold: Literal["pause", "interrupt"] | None = None
     hold_note: str = ""
     doubts: tuple[Doubt, ...] = ()
+    build: BuildState | None = None
 
     @property
     def digest(self) -> str:
@@ -131,8 +138,18 @@ class RunState(Value):
             return self.status
         if self.phase in (Phase.STALLED, Phase.PAUSED):
             return self.phase.value
+        if self.build is not None:
+            return self._standing_of(self.build)
         asked = self.pending and all(pending.type == "AskApproval" for pending in self.pending)
         return "waiting" if asked else "open"
+
+    def _standing_of(self, build: BuildState) -> str:
+        asked = [wish for wish in build.open if isinstance(wish, AskDecision)]
+        if asked and len(asked) == len(build.open):
+            return "waiting"
+        if self.hold is not None:
+            return "paused"
+        return "stalled" if build.stalled else "open"
 
     @property
     def given(self) -> RunSpec:

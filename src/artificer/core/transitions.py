@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from artificer.core import calls, lifecycle, replies
+from artificer.core import builds, calls, lifecycle, replies
 from artificer.core import events as ev
 from artificer.core.intents import Intent
 from artificer.core.state import Phase, RunState
@@ -35,7 +35,9 @@ _AFTER_CALLS = (P.WORKING, P.GENERATING, P.FINISHING, P.PAUSED)
 _AFTER_HOLDING = (P.WORKING, P.FINISHING, P.PAUSED)
 
 TABLE: dict[tuple[Phase, type[Any]], Row] = {
-    (P.NEW, ev.PromptReceived): _row(lifecycle.prompt_received, P.GENERATING, P.FINISHING),
+    (P.NEW, ev.PromptReceived): _row(
+        lifecycle.prompt_received, P.GENERATING, P.FINISHING, P.BUILDING
+    ),
     (P.GENERATING, ev.ModelResponded): _row(
         replies.model_responded, P.JUDGING, P.CHECKING, P.FINISHING
     ),
@@ -72,6 +74,13 @@ TABLE: dict[tuple[Phase, type[Any]], Row] = {
     (P.WORKING, ev.PauseRequested): _row(lifecycle.pause_requested, *_AFTER_HOLDING),
     (P.STALLED, ev.PauseRequested): _row(lifecycle.pause_requested, P.STALLED),
     (P.PAUSED, ev.PauseRequested): _row(lifecycle.pause_requested, P.PAUSED),
+    # A build's scheduler is told facts until it says that the build is over.
+    (P.BUILDING, ev.BuildAdvanced): _row(builds.build_advanced, P.BUILDING, P.FINISHING),
+    (P.BUILDING, ev.RunResumed): _row(builds.build_resumed, P.BUILDING),
+    (P.BUILDING, ev.CancelRequested): _row(builds.build_cancelled, P.FINISHING),
+    (P.BUILDING, ev.InterruptRequested): _row(builds.build_cancelled, P.FINISHING),
+    (P.BUILDING, ev.PauseRequested): _row(builds.build_paused, P.BUILDING),
+    (P.BUILDING, ev.ReceiptIgnored): _row(lifecycle.receipt_ignored, P.BUILDING),
     # More to ask: at once when the run is finished, else afterwards.
     (P.FINISHED, ev.FollowUpReceived): _row(
         lifecycle.follow_up_received, P.GENERATING, P.FINISHING

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from artificer.core.spec import RunKind
+from artificer.artifacts.ref import LoopArtifactKind
+
+RunKind = Literal["chat", "deliver", "plan", "spec", "phase", "code", "judge", "build"]
+AskedKind = Literal["chat", "deliver"]
+"""The kinds that people ask for by name. The others belong to builds."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What sets one kind of run apart from another; the loop is the same."""
+    """What sets one kind of run apart from another; the loop is the same.
+
+    ``owes`` is the artifact without which it cannot end well.
+    """
 
     name: RunKind
     turns: int
-    prompt: str
-    makes_artifacts: bool
+    prompt: str = ""
+    makes_artifacts: bool = False
+    owes: LoopArtifactKind | None = None
 
 
 KINDS: dict[RunKind, Kind] = {
-    "chat": Kind("chat", turns=15, prompt="chat.md", makes_artifacts=False),
+    "chat": Kind("chat", turns=15, prompt="chat.md"),
     "deliver": Kind("deliver", turns=24, prompt="deliver.md", makes_artifacts=True),
+    "plan": Kind("plan", turns=30, owes="plan"),
+    "spec": Kind("spec", turns=30, owes="spec"),
+    "phase": Kind("phase", turns=30, owes="phase"),
+    "code": Kind("code", turns=80),
+    "judge": Kind("judge", turns=10, owes="judgement"),
+    "build": Kind("build", turns=1),
 }
 """Turn caps: 15 for a conversation (seed 003), 24 for a deliverable (seed 002)."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from artificer.artifacts.loop import LoopArtifact, Owed
 from artificer.artifacts.plan import Plan
-from artificer.core.budget import BYTES_A_TOKEN, tokens_of
 from artificer.errors import ConfigError
 from artificer.loops.build import BuildState, PhaseState, SpecState, phase_ref
 from artificer.loops.judge import CRITERIA
@@ -22,6 +21,7 @@ from artificer.loops.table import LOOPS
 from artificer.loops.wishes import Check, StartRun, StepId
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.text import head_and_tail
+from artificer.values.tokens import BYTES_A_TOKEN, tokens_of
 
 FILES: tuple[str, ...] = (
     *(loop.prompt for loop in LOOPS.values()),

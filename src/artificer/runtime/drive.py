@@ -7,10 +7,11 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Generate, Intent
 from artificer.core.letters import cancelled, opened, read_letter
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
+from artificer.loops.wishes import AskDecision, CancelRun
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
@@ -19,7 +20,7 @@ from artificer.runtime.post import Post
 AT_REST = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
 """Phases that last until somebody does something."""
 
-_Task = asyncio.Task[ev.Event]
+_Task = asyncio.Task[ev.Event | None]
 
 
 class Drive:
@@ -64,6 +65,7 @@ class Drive:
                 intents = ()
                 if not self._bell.is_set():  # a letter goes before what may follow from a receipt
                     intents = await self._record([task for task in self._tasks if task.done()])
+                    await self._drop_settled()
         except asyncio.CancelledError:
             await _end(self._tasks)
             with suppress(OperatorError):  # the run is then as if they had not ended yet
@@ -77,11 +79,21 @@ class Drive:
 
     def _begin(self, intents: Sequence[Intent]) -> None:
         for intent in intents:
-            if isinstance(intent, AskApproval) and self._performer.approver is None:
-                continue  # it waits for a letter
+            if self._waits(intent):
+                continue
             self._tasks[asyncio.ensure_future(self._perform(intent))] = intent
 
-    async def _perform(self, intent: Intent) -> ev.Event:
+    def _waits(self, intent: Intent) -> bool:
+        """Whether an intent is for a letter to settle, or for a later time."""
+        match intent:
+            case AskApproval():
+                return self._performer.approver is None
+            case AdvanceBuild(wish=wish):
+                return isinstance(wish, AskDecision) or self._ledger.state.hold is not None
+            case _:
+                return False
+
+    async def _perform(self, intent: Intent) -> ev.Event | None:
         state = self._ledger.state
         match intent:
             case Generate():
@@ -99,6 +111,8 @@ class Drive:
                     return await self._performer.call_tool(self.run, intent, limits.result_chars)
             case AskApproval():
                 return await self._performer.ask(self.run, intent)
+            case AdvanceBuild(wish=wish) if self._performer.builder is not None:
+                return await self._performer.builder.serve(self.run, state, wish)
             case _:
                 raise InvariantError(f"{intent.type} is not performed in the world.")
 
@@ -117,9 +131,9 @@ class Drive:
         """Take tasks off the list; return what came of those that ended well, in their order."""
         ended = [(task, self._tasks.pop(task)) for task in done]
         return [
-            self._timely(task.result(), intent)
+            self._timely(event, intent)
             for task, intent in ended
-            if not task.cancelled() and task.exception() is None
+            if not task.cancelled() and task.exception() is None and (event := task.result())
         ]
 
     def _timely(self, event: ev.Event, intent: Intent) -> ev.Event:
@@ -162,9 +176,18 @@ class Drive:
     async def _drop_settled(self) -> None:
         """End what nobody waits for any more: a question that a letter has answered."""
         waiting = {pending.n for pending in self._ledger.state.pending}
-        settled = [task for task, intent in self._tasks.items() if intent.n not in waiting]
-        await _end(settled)
-        await self._record(settled)
+        settled = [
+            task
+            for task, intent in self._tasks.items()
+            if intent.n not in waiting and not _asks_no_answer(intent)
+        ]
+        if settled:
+            await _end(settled)
+            await self._record(settled)
+
+
+def _asks_no_answer(intent: Intent) -> bool:
+    return isinstance(intent, AdvanceBuild) and isinstance(intent.wish, CancelRun)
 
 
 async def _end(tasks: Collection[_Task]) -> None:

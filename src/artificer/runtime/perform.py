@@ -20,6 +20,7 @@ from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
     BlobStore,
+    Builder,
     Call,
     Clock,
     Executor,
@@ -53,6 +54,7 @@ class Performer:
     blobs: BlobStore
     clock: Clock
     grace_s: float = 5.0
+    builder: Builder | None = None
 
     async def generate(
         self,

@@ -24,6 +24,7 @@ from artificer.journal.memory import MemoryJournal
 from artificer.ports import (
     Approver,
     BlobStore,
+    Builder,
     Call,
     Executor,
     Journal,
@@ -126,10 +127,12 @@ class Rig:
         """The hand-made tools and the ``create_*`` tools."""
         return [self.tools, ArtifactExecutor(self.blobs)]
 
-    def engine(self, provider: Provider) -> Engine:
+    def engine(self, provider: Provider, *, builder: Builder | None = None) -> Engine:
         """An engine over the rig's parts."""
         by_name = {tool.name: e for e in self.executors() for tool in e.tools}
-        performer = Performer(provider, by_name, self.approver, self.blobs, self.clock)
+        performer = Performer(
+            provider, by_name, self.approver, self.blobs, self.clock, builder=builder
+        )
         return Engine(self.journal, performer, Post(self.mailbox), self.observer)
 
     def spec(self, **facts: Any) -> RunSpec:

@@ -1,0 +1,76 @@
+"""The run of a build: facts go to its scheduler, and what that wishes for becomes intents."""
+
+from __future__ import annotations
+
+from artificer.core import events as ev
+from artificer.core.intents import AdvanceBuild, FinishReason
+from artificer.core.spec import RunSpec
+from artificer.core.state import Phase, RunState
+from artificer.core.steps import Step, emit
+from artificer.core.turns import finish
+from artificer.errors import InvariantError
+from artificer.loops.build import BuildState, Ending
+from artificer.loops.facts import CancelRequested, Fact
+from artificer.loops.scheduler import schedule
+from artificer.loops.wishes import FinishBuild
+
+_REASONS: dict[Ending, FinishReason] = {
+    "completed": "done",
+    "rejected": "rejected",
+    "cancelled": "cancelled",
+}
+
+
+def begin(state: RunState, spec: RunSpec) -> Step:
+    """The request is the scheduler's first fact."""
+    if spec.build is None:
+        raise InvariantError("The run of a build does not say what to build.")
+    return advance(state.model_copy(update={"phase": Phase.BUILDING}), spec.build)
+
+
+def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
+    """Something came of a wish, or somebody decided."""
+    cost = state.cost_micros
+    if event.cost_micros is not None:
+        cost = (cost or 0) + event.cost_micros
+    state = state.model_copy(
+        update={
+            "letters": max(state.letters, event.letter),
+            "usage": state.usage + event.usage,
+            "cost_micros": cost,
+        }
+    )
+    return advance(state, event.fact)
+
+
+def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptRequested) -> Step:
+    """What its runs have under way is ended; what is merged stays where it is."""
+    state = state.model_copy(update={"letters": max(state.letters, event.letter)})
+    return advance(state, CancelRequested(reason=event.reason, by=event.by))
+
+
+def build_paused(state: RunState, event: ev.PauseRequested) -> Step:
+    """Nothing new begins until the run is resumed."""
+    return state.model_copy(update={"letters": event.letter, "hold": "pause"}), ()
+
+
+def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
+    """What is open is taken up again: each wish has a key under which it is done once."""
+    return state.model_copy(update={"running_since": state.now, "hold": None}), ()
+
+
+def advance(state: RunState, fact: Fact) -> Step:
+    """Tell the scheduler a fact."""
+    build, wishes = schedule(state.build or BuildState(), fact)
+    state = state.model_copy(update={"build": build})
+    ending = next((wish for wish in wishes if isinstance(wish, FinishBuild)), None)
+    due = [wish for wish in wishes if not isinstance(wish, FinishBuild)]
+    intents = [AdvanceBuild(n=state.next_intent + i, wish=wish) for i, wish in enumerate(due)]
+    state, emitted = emit(state, *intents)
+    open_keys = {wish.key for wish in build.open}
+    waiting = tuple(pending for pending in state.pending if pending.call_id in open_keys)
+    state = state.model_copy(update={"pending": waiting})
+    if ending is None:
+        return state, emitted
+    state, last = finish(state, _REASONS[ending.status])
+    return state, (*emitted, *last)
