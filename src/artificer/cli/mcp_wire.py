@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
-from artificer.core.spec import RunKind
+from artificer.loops.kinds import RunKind
 from artificer.ports import Executor
 from artificer.runs import Run
 from artificer.values.base import JsonObject

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from artificer.core.budget import tokens_of
 from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
 from artificer.core.record import EventLine, IntentLine, decode
@@ -37,6 +36,7 @@ from artificer.values.blocks import (
 )
 from artificer.values.canon import digest_of
 from artificer.values.release import RELEASE
+from artificer.values.tokens import tokens_of
 
 log = logging.getLogger("artificer.run")
 
