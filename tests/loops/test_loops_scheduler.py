@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build_world import BASE, BuildWorld, artifact_digest, phase_of, plan_of, spec_of
 
 from artificer.loops import facts as f
 from artificer.loops import wishes as w
 from artificer.loops.scheduler import asked_about
+from build_world import BASE, BuildWorld, artifact_digest, phase_of, plan_of, spec_of
 
 
 def world_of(graph: dict[str, Any], **options: Any) -> BuildWorld:

@@ -14,7 +14,7 @@ from artificer.core import events as ev
 from artificer.core.state import RunState
 from artificer.core.transitions import TABLE
 from artificer.loops.facts import Decided, RetryRequested, RevisionRequested
-from artificer.loops.scheduler import decision_fault
+from artificer.loops.scheduler import asked_about
 from artificer.values.base import Digest, Text, Value
 from artificer.values.refusal import not_ok
 
@@ -180,9 +180,10 @@ def _build_told(
     fact: Decided | RevisionRequested | RetryRequested
     match letter:
         case Decide(plan=plan, decision=decision, by=by, reason=reason):
-            if state.build is None or decision_fault(state.build, plan):
+            question = asked_about(state.build, plan) if state.build else ""
+            if isinstance(question, str):
                 return None
-            fact = Decided(digest=plan, decision=decision, by=by, reason=reason)
+            fact = Decided(key=question.key, digest=plan, decision=decision, by=by, reason=reason)
         case Revise(feedback=feedback, by=by):
             fact = RevisionRequested(feedback=feedback, by=by)
         case Retry(spec=spec, hint=hint, by=by):
@@ -237,7 +238,8 @@ def _too_late(state: RunState, letter: Letter | None) -> str:
         case AnswerCall(call=call):
             return f"No call {call} waits for approval."
         case Decide(plan=plan) if state.build is not None:
-            return decision_fault(state.build, plan) or "No plan waits for a decision."
+            question = asked_about(state.build, plan)
+            return question if isinstance(question, str) else "It was answered before."
         case Resolve(call_id=call_id):
             return f"No call {call_id!r} is in doubt."
         case _:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from artificer.core.intents import AskApproval, CallTool, Intent
+from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Intent
 from artificer.core.state import CallState, Pending, RunState
 from artificer.errors import InvariantError
 from artificer.values.blocks import CallStatus
 
-OF_A_CALL = (AskApproval, CallTool)
+OF_A_CALL = (AskApproval, CallTool, AdvanceBuild)
 
 Step = tuple[RunState, tuple[Intent, ...]]
 """The state after an event, and what should now be done."""
