@@ -42,7 +42,10 @@ class Phase(StrEnum):
 
 
 class Pending(Value):
-    """An intent whose receipt has not come yet. ``call_id`` is that of a call or an approval, or the key of a wish."""
+    """An intent whose receipt has not come yet.
+
+    ``call_id`` is that of a call or an approval, or the key of a wish.
+    """
 
     n: int
     type: Literal[
