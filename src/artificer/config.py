@@ -143,7 +143,10 @@ class _Policies(_Section):
 
 
 class Config(_Section):
-    """All settings. Paths are absolute or relative to the working directory."""
+    """All settings. Paths are absolute or relative to the working directory.
+
+    ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
+    """
 
     home: Path = Path("~/.artificer")
     project: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,64}$")
@@ -156,6 +159,7 @@ class Config(_Section):
     policy: Policy = Policy()
     providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
+    context_tokens: Mapping[str, Annotated[int, Field(ge=1_000)]] = Field(default_factory=dict)
     mcp: McpConfig = McpConfig()
     browser: BrowserConfig = BrowserConfig()
     telemetry: TelemetryConfig = TelemetryConfig()

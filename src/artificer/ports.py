@@ -54,7 +54,8 @@ class Memo:
         """Map messages to wire items, calling ``to_wire`` only for those not seen before.
 
         ``key`` is whatever else the mapping depends on; when it changes, all is mapped anew. The
-        same growing list is returned every time, for a conversation only ever grows.
+        same growing list is returned every time, for a conversation only ever grows; when it is
+        cut, a memo of its own begins.
         """
         known = self._known
         grown = known and len(messages) >= known and messages[known - 1] is self._last

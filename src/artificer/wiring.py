@@ -475,8 +475,17 @@ def build_engine(
     return Engine(storage.journal, performer, storage.post, watching, consult, storage.snapshots)
 
 
-@lru_cache
 def system_prompt(kind: RunKind) -> str:
     """The system prompt of a kind of run."""
+    return _prompt(KINDS[kind].prompt)
+
+
+def compaction_prompt() -> str:
+    """The system prompt of a request for a summary."""
+    return _prompt("compact.md")
+
+
+@lru_cache
+def _prompt(name: str) -> str:
     prompts = resources.files("artificer.loops") / "prompts"
-    return (prompts / KINDS[kind].prompt).read_text(encoding="utf-8").strip()
+    return (prompts / name).read_text(encoding="utf-8").strip()

@@ -42,6 +42,7 @@ from artificer.wiring import (
     build_provider,
     build_servers,
     build_tools,
+    compaction_prompt,
     located,
     split_model,
     system_prompt,
@@ -86,6 +87,7 @@ class World(Archive):
         tools = _checked(tools, kind)
         facilities = located(self.config.facilities if facilities is None else facilities)
         provider, name = self._provider(model)
+        model_name = f"{provider.name}/{name}"
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
                 [*self.config.tools, *tools, *await servers.offered()],
@@ -107,10 +109,11 @@ class World(Archive):
                 sources=box.folders,
                 facilities=facilities,
                 policy=policy or self.config.policy,
-                limits=_limits(kind, limits),
-                price=self._price(f"{provider.name}/{name}", limits),
+                limits=_limits(kind, limits, self.config.context_tokens.get(model_name)),
+                price=self._price(model_name, limits),
                 choices=tuple(choices or (ToolChoice(),)),
                 temperature=temperature,
+                compaction=compaction_prompt(),
             )
             engine = build_engine(
                 self._storage,
@@ -332,8 +335,9 @@ def _spec(**facts: Any) -> RunSpec:
         raise AuthorError(f"This run cannot begin: {first['loc'][0]}: {first['msg']}.") from error
 
 
-def _limits(kind: RunKind, given: Limits | None) -> Limits:
-    """The given limits; the turn cap is that of the kind unless it was given too."""
-    if given is None or "turns" not in given.model_fields_set:
-        return (given or Limits()).model_copy(update={"turns": KINDS[kind].turns})
-    return given
+def _limits(kind: RunKind, given: Limits | None, context: int | None) -> Limits:
+    """The given limits; what was not given is that of the kind of run, and of its model."""
+    given = given or Limits()
+    usual = {"turns": KINDS[kind].turns, "context_tokens": context}
+    missing = {name: usual[name] for name in usual.keys() - given.model_fields_set}
+    return given.model_copy(update=missing)

@@ -53,6 +53,19 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.BuildAdvanced(at=2, fact=RetryRequested()),
     ev.CallProbed(at=2, intent=3, found="absent"),
     ev.ReceiptIgnored(at=2, what="letter", reason="too late"),
+    ev.ContextCompacted(
+        at=2,
+        intent=2,
+        upto=2,
+        summary="s",
+        content="c",
+        usage=Usage(),
+        model="",
+        response_id="",
+        attempts=1,
+        duration_ms=0,
+    ),
+    ev.CompactionFailed(at=2, intent=2, upto=2, code="timeout", message="", content="c"),
     ev.RunFinished(at=2, intent=3, status="completed", deliverable=DIGEST),
 )
 TYPES = tuple(type(event) for event in EVENTS)

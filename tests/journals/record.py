@@ -50,6 +50,7 @@ from artificer.runtime.fork import Wish, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.testing.cassette import dump
 from artificer.testing.rig import Rig
+from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
 
@@ -304,6 +305,23 @@ async def build(run: Rig) -> None:
     await run.engine(ScriptedProvider([]), builder=Serving()).resume("run")
 
 
+async def context(run: Rig) -> None:
+    """Too long three times: by its limit, where a summary fails, again, and for its provider."""
+    small = Limits(turns=20, context_tokens=24_000)
+    gone = ModelFailure(code="overloaded", message="Too much.", attempts=3)
+    too_long = ModelFailure(code="context_overflow", message="prompt is too long")
+    summaries = iter([gone, say("So far: ünï."), say("Nothing new.")])
+    thought = ReasoningBlock(provider="scripted", data='{"signature":"x"}')
+    turns = [reply(thought, call("large", n=n), call("echo", x=n)) for n in range(9)]
+    answers = iter([*turns[:8], too_long, turns[8], say("Done.")])
+
+    def answer(body: JsonObject) -> ModelReply | ModelFailure:
+        told = next(summaries if body["system"] == "Summarise." else answers)
+        return told.model_copy(update={"usage": Usage()}) if told in turns else told
+
+    await run.run(ScriptedProvider(answer), limits=small, compaction="Summarise.", prompt=ODD)
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -338,6 +356,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "letters": letters,
     "entombed": entombed,
     "build": build,
+    "context": context,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

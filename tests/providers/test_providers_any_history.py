@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from provider_kit import TOOLS, a_request
 
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
+from artificer.core.window import Window, boundaries, sent
 from artificer.ports import Memo, Payload
 from artificer.providers import chat_wire, messages_wire, responses_wire
 from artificer.testing.strict_rules import Protocol, check_request
@@ -109,6 +110,16 @@ def test_every_paired_history_is_accepted(history: list[Message]) -> None:
     for protocol, payload in payloads(history).items():
         check_request(protocol, payload.body)
         assert json.loads(canonical(payload.body)) == payload.body
+
+
+@pytest.mark.req("context-window")
+@given(histories())
+def test_wherever_a_window_may_begin_the_rest_is_accepted(history: list[Message]) -> None:
+    for start in (0, *boundaries(history, 0)):
+        assert all(start < later <= len(history) for later in boundaries(history, start))
+        window = list(sent(history, Window(start=start, opening="[Left out.]")))
+        for protocol, payload in payloads(window).items():
+            check_request(protocol, payload.body)
 
 
 @pytest.mark.req("provider-any-history")

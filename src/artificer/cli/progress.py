@@ -6,7 +6,7 @@ from artificer.cli.console import one_line
 from artificer.cli.screen import Screen
 from artificer.cli.words import FAILURES, count, duration, joined
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Generate
+from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 from artificer.runtime.observe import Observer
@@ -42,6 +42,9 @@ class Progress(Observer):
         match line.intent:
             case Generate():
                 self._show(f"turn {self._turn}: waiting for the model")
+            case Compact(turn=turn):
+                self._turn = turn
+                self._show(f"turn {turn}: summarising what no longer fits")
             case CallTool(tool=tool) | AskApproval(tool=tool):
                 self._show(f"turn {self._turn}: {tool}")
 
@@ -96,6 +99,10 @@ class Progress(Observer):
             case ev.ModelFailed():
                 self.failure = event
                 self._screen.line(f"turn {self._turn}  failed: {FAILURES[event.code]}", "bad")
+            case ev.ContextCompacted(upto=upto):
+                self._screen.line(f"  {count(upto, 'message')} summarised, no longer sent")
+            case ev.CompactionFailed(upto=upto):
+                self._screen.line(f"  {count(upto, 'message')} no longer sent, without a summary")
             case ev.CallsJudged():
                 self._judged(event)
             case ev.ApprovalAnswered(approved=False, intent=intent, reason=reason):

@@ -9,7 +9,7 @@ from artificer.cli.console import one_line
 from artificer.cli.words import FAILURES, cost, count, duration, joined
 from artificer.core import events as ev
 from artificer.core.gate import Verdict
-from artificer.core.intents import AskApproval, CallTool, Finish, Generate, Intent
+from artificer.core.intents import AskApproval, CallTool, Compact, Finish, Generate, Intent
 from artificer.core.record import EventLine, IntentLine
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.text import clip
@@ -53,6 +53,9 @@ def _intent(intent: Intent, line: IntentLine) -> str:
             demanded = choice.name or choice.mode
             request = f"request {clip(line.request or '', DIGEST)}"
             return joined(count(messages, "message"), f"tool choice {demanded}", request)
+        case Compact(why=why, upto=upto, max_tokens=most):
+            summary = f"summary of at most {most} tokens" if most else "no summary"
+            return joined(why, f"{count(upto, 'message')} left out", summary)
         case AskApproval(tool=tool, arguments=arguments, reason=reason):
             return joined(f"{tool} {one_line(arguments, DETAIL)}", reason)
         case CallTool(tool=tool, arguments=arguments, effect=effect):
@@ -70,37 +73,57 @@ def _event(
     match event:
         case ev.PromptReceived(spec=spec, release=release):
             summary = joined(spec.kind, f"{spec.provider}/{spec.model}", f"release {release}")
-        case ev.ModelResponded():
-            summary, details = _responded(event), tuple(map(_block, event.blocks))
-        case ev.ModelFailed():
-            summary, details = _failed(event), (event.message,)
         case ev.CallsJudged(verdicts=verdicts):
             summary, details = count(len(verdicts), "call"), tuple(map(_verdict, verdicts))
         case ev.ApprovalAnswered():
             summary = joined(_tool(event.intent, calls), *_answer(event))
         case ev.ToolReturned():
             summary = joined(_tool(event.intent, calls), *_returned(event))
+        case ev.CallProbed(intent=intent, found=found, reason=reason):
+            summary = joined(_tool(intent, calls), found, reason)
         case ev.ReplyChecked():
             summary, details = _checked(event)
         case ev.RunResumed(epoch=epoch):
             summary = f"epoch {epoch}"
-        case ev.CancelRequested(reason=reason):
-            summary = reason
         case ev.RunForked(origin=origin, steer=steer):
             summary = joined(f"from {origin.run}, record {origin.seq}", *origin.changed)
             details = (steer,) if steer else ()
         case ev.RunFinished(status=status, deliverable=digest):
             summary = joined(status, f"deliverable {clip(digest, DIGEST)}")
+        case _:
+            return _of_model(event) or (_said(event), ())
     return summary, details
+
+
+def _of_model(event: ev.Event) -> tuple[str, tuple[str, ...]] | None:
+    """What a request to the model came to; None for any other event."""
+    match event:
+        case ev.ModelResponded():
+            return _responded(event, event.stop), tuple(map(_block, event.blocks))
+        case ev.ModelFailed():
+            return _failed(event), (event.message,)
+        case ev.ContextCompacted(summary=summary):
+            return _responded(event, "summary"), (summary,)
+        case ev.CompactionFailed(code=code, message=message):
+            return joined(code, "the oldest turns are dropped"), (message,)
+        case _:
+            return None
+
+
+def _said(event: ev.Event) -> str:
+    """What a person wanted, and who."""
+    words = getattr(event, "text", "") or getattr(event, "reason", "")
+    by = getattr(event, "by", "")
+    return joined(f"by {by}" if by else "", one_line(words, DETAIL))
 
 
 def _tool(intent: int, calls: dict[int, CallTool | AskApproval]) -> str:
     return calls[intent].tool if intent in calls else ""
 
 
-def _responded(event: ev.ModelResponded) -> str:
+def _responded(event: ev.ModelResponded | ev.ContextCompacted, what: str) -> str:
     return joined(
-        event.stop,
+        what,
         f"{event.usage.input_tokens:,} tokens in, {event.usage.output_tokens:,} out",
         cost(event.cost_micros),
         "" if event.attempts == 1 else count(event.attempts, "attempt"),

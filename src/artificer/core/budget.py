@@ -24,6 +24,8 @@ def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | 
     limits, price = spec.limits, spec.price
     most = limits.max_tokens
     least = min(SHORTEST_REPLY, most)
+    if limits.context_tokens is not None:  # a provider counts the reply as part of it
+        most = max(least, min(most, limits.context_tokens - context))
     if limits.total_tokens is not None:
         used = spent.input_tokens + spent.output_tokens + context
         most = min(most, limits.total_tokens - used)

@@ -60,6 +60,46 @@ class ModelFailed(_Event):
     raw: Digest | None = None
 
 
+class ContextCompacted(_Event):
+    """The first ``upto`` messages are no longer sent: the model reads ``content`` in their place.
+
+    ``summary`` is what a model wrote of them, and part of ``content``.
+    """
+
+    type: Literal["ContextCompacted"] = "ContextCompacted"
+    intent: int
+    upto: int
+    summary: Text
+    content: Text
+    usage: Usage
+    model: str
+    response_id: str
+    attempts: int
+    duration_ms: int
+    cost_micros: int | None = None
+    raw: Digest | None = None
+
+
+class CompactionFailed(_Event):
+    """There is no summary: the first ``upto`` messages are dropped, as ``content`` tells the model.
+
+    Besides a model's failures, ``code`` is ``empty_summary``, or ``not_asked`` where the run has
+    no budget for a summary, or wants none.
+    """
+
+    type: Literal["CompactionFailed"] = "CompactionFailed"
+    intent: int
+    upto: int
+    code: FailureCode | Literal["empty_summary", "not_asked"]
+    message: str
+    content: Text
+    usage: Usage = Usage()
+    attempts: int = 0
+    duration_ms: int = 0
+    cost_micros: int | None = None
+    raw: Digest | None = None
+
+
 class CallsJudged(_Event):
     """The gate's verdicts, one per call of the turn, in order."""
 
@@ -261,6 +301,8 @@ Event = Annotated[
     PromptReceived
     | ModelResponded
     | ModelFailed
+    | ContextCompacted
+    | CompactionFailed
     | CallsJudged
     | ApprovalAnswered
     | ToolReturned

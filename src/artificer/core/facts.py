@@ -33,6 +33,7 @@ _EMPTY = (
 _NOTES: dict[FinishReason, str] = {
     "done": "",
     "cancelled": "Cancelled before it was finished.",
+    "context_limit": "The conversation is longer than the model can read.",
     "cost_limit": "Stopped before the next reply could exceed the run's cost limit.",
     "empty_reply": "The model gave no answer.",
     "interrupted": "Interrupted before it was finished.",

@@ -20,6 +20,7 @@ from artificer.values.model import ToolChoice
 FinishReason = Literal[
     "done",
     "cancelled",
+    "context_limit",
     "cost_limit",
     "empty_reply",
     "interrupted",
@@ -47,7 +48,8 @@ class _Intent(Value):
 class Generate(_Intent):
     """Ask the model for the reply of this turn.
 
-    ``history`` is the digest of the conversation so far, of ``messages`` messages.
+    ``history`` is the digest of the conversation so far, of ``messages`` messages. Those before
+    ``since`` are not sent: something shorter stands for them.
     """
 
     type: Literal["Generate"] = "Generate"
@@ -55,6 +57,25 @@ class Generate(_Intent):
     tool_choice: ToolChoice
     history: Digest
     messages: int
+    since: int = 0
+
+
+class Compact(_Intent):
+    """Make the conversation shorter: from message ``upto`` on it is sent, from ``told`` to there
+    it is summarised.
+
+    ``room`` is how many tokens the request may take, by our estimate, and ``max_tokens`` how long
+    the summary may be; with 0 none is asked for. ``history`` is the digest of the conversation.
+    """
+
+    type: Literal["Compact"] = "Compact"
+    turn: int
+    why: Literal["limit", "overflow"]
+    history: Digest
+    told: int
+    upto: int
+    room: int
+    max_tokens: int
 
 
 class JudgeCalls(_Intent):
@@ -112,6 +133,6 @@ class Finish(_Intent):
 
 
 Intent = Annotated[
-    Generate | JudgeCalls | AskApproval | CallTool | CheckReply | AdvanceBuild | Finish,
+    Generate | Compact | JudgeCalls | AskApproval | CallTool | CheckReply | AdvanceBuild | Finish,
     Field(discriminator="type"),
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from artificer.core import events as ev
 from artificer.core.call_ids import with_unique_ids
+from artificer.core.context import may_compact
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.state import CallState, Phase, RunState, with_message
 from artificer.core.steps import Step, emit, settle
-from artificer.core.turns import finish, next_turn
+from artificer.core.turns import finish, next_turn, overflowed
 from artificer.values.blocks import Message, ReasoningBlock, user
 from artificer.values.model import RESUMABLE_FAILURES
 
@@ -45,10 +46,12 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
 
 
 def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
-    """What an operator can mend stalls the run; the rest ends it."""
+    """What an operator can mend stalls the run; what is too long is cut; the rest ends it."""
     state = settle(state, event.intent).model_copy(update={"failure": event.code})
     if event.code in RESUMABLE_FAILURES and state.hold != "interrupt":
         return state.model_copy(update={"phase": Phase.STALLED}), ()
+    if event.code == "context_overflow" and may_compact(state.given):
+        return overflowed(state)
     return finish(state, "model_failed")
 
 

@@ -28,7 +28,8 @@ class Limits(Value):
     the output of one reply, ``total_tokens`` input and output of the whole run, ``cost_micros``
     its cost in micro-dollars (which takes a known ``price``), ``wall_ms`` the time since the
     start or the last resumption, ``result_chars`` what the model is shown of one tool's result
-    (code points).
+    (code points), ``context_tokens`` one request and its reply: before more would be sent, the
+    oldest turns give way (None is as much as the provider takes).
     """
 
     turns: Count = 15
@@ -40,6 +41,7 @@ class Limits(Value):
     cost_micros: Count | None = None
     wall_ms: Count = 1_800_000
     result_chars: Count = 32_000
+    context_tokens: Count | None = None
 
 
 class RunSpec(Value):
@@ -50,7 +52,8 @@ class RunSpec(Value):
     ``wire`` is the protocol in which the provider is spoken to, and how, where that is not the
     same everywhere: what a replay must know of the environment. ``sources`` are the folders of
     manifests that the tools came from, so that resuming finds them; ``facilities`` is what else the
-    run was given.
+    run was given. ``compaction`` is the system prompt of the request for a summary, when the
+    conversation has become too long; without one the oldest turns are dropped.
     """
 
     kind: RunKind
@@ -69,6 +72,7 @@ class RunSpec(Value):
     parent: str = ""
     choices: Annotated[tuple[ToolChoice, ...], Field(min_length=1)] = (ToolChoice(),)
     temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None
+    compaction: str = ""
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""

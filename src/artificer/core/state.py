@@ -11,6 +11,7 @@ from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
+from artificer.core.window import Window
 from artificer.errors import InvariantError
 from artificer.loops.build import BuildState
 from artificer.loops.wishes import AskDecision
@@ -32,6 +33,7 @@ class Phase(StrEnum):
     NEW = "new"
     GENERATING = "generating"
     BUILDING = "building"
+    COMPACTING = "compacting"
     JUDGING = "judging"
     WORKING = "working"
     CHECKING = "checking"
@@ -49,7 +51,14 @@ class Pending(Value):
 
     n: int
     type: Literal[
-        "Generate", "JudgeCalls", "AskApproval", "CallTool", "CheckReply", "AdvanceBuild", "Finish"
+        "Generate",
+        "Compact",
+        "JudgeCalls",
+        "AskApproval",
+        "CallTool",
+        "CheckReply",
+        "AdvanceBuild",
+        "Finish",
     ]
     call_id: str = ""
 
@@ -89,7 +98,8 @@ class RunState(Value):
     its next reply, ``follow_ups`` are prompts for after this one is finished, and
     ``turns_before`` the turns that earlier prompts took. With ``hold`` nothing new begins;
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
-    ambiguous calls of which nobody has said yet whether they happened.
+    ambiguous calls of which nobody has said yet whether they happened. ``window`` is the part of
+    ``history`` that is sent.
     """
 
     phase: Phase = Phase.NEW
@@ -128,6 +138,7 @@ class RunState(Value):
     hold_note: str = ""
     doubts: tuple[Doubt, ...] = ()
     build: BuildState | None = None
+    window: Window = Window()
 
     @property
     def digest(self) -> str:

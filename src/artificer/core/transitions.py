@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from artificer.core import builds, calls, lifecycle, replies
+from artificer.core import builds, calls, compaction, lifecycle, replies
 from artificer.core import events as ev
 from artificer.core.intents import Intent
 from artificer.core.state import Phase, RunState
@@ -31,46 +31,55 @@ def _row(handler: Callable[[RunState, Any], Step], *leads_to: Phase) -> Row:
     return Row(handler, frozenset(leads_to))
 
 
-_AFTER_CALLS = (P.WORKING, P.GENERATING, P.FINISHING, P.PAUSED)
+_TURN = (P.GENERATING, P.COMPACTING, P.FINISHING)
+_AFTER_CALLS = (P.WORKING, *_TURN, P.PAUSED)
 _AFTER_HOLDING = (P.WORKING, P.FINISHING, P.PAUSED)
 
 TABLE: dict[tuple[Phase, type[Any]], Row] = {
-    (P.NEW, ev.PromptReceived): _row(
-        lifecycle.prompt_received, P.GENERATING, P.FINISHING, P.BUILDING
-    ),
+    (P.NEW, ev.PromptReceived): _row(lifecycle.prompt_received, *_TURN, P.BUILDING),
     (P.GENERATING, ev.ModelResponded): _row(
         replies.model_responded, P.JUDGING, P.CHECKING, P.FINISHING
     ),
-    (P.GENERATING, ev.ModelFailed): _row(replies.model_failed, P.STALLED, P.FINISHING),
+    (P.GENERATING, ev.ModelFailed): _row(
+        replies.model_failed, P.STALLED, P.FINISHING, P.COMPACTING, P.PAUSED
+    ),
+    (P.COMPACTING, ev.ContextCompacted): _row(
+        compaction.context_compacted, P.GENERATING, P.FINISHING, P.PAUSED
+    ),
+    (P.COMPACTING, ev.CompactionFailed): _row(
+        compaction.compaction_failed, P.GENERATING, P.FINISHING, P.PAUSED, P.STALLED
+    ),
     (P.JUDGING, ev.CallsJudged): _row(calls.calls_judged, *_AFTER_CALLS),
     (P.WORKING, ev.ApprovalAnswered): _row(calls.approval_answered, *_AFTER_CALLS),
     (P.WORKING, ev.ToolReturned): _row(calls.tool_returned, *_AFTER_CALLS),
     (P.WORKING, ev.CallProbed): _row(lifecycle.call_probed, P.WORKING),
-    (P.CHECKING, ev.ReplyChecked): _row(replies.reply_checked, P.GENERATING, P.FINISHING, P.PAUSED),
-    (P.FINISHING, ev.RunFinished): _row(
-        lifecycle.run_finished, P.FINISHED, P.GENERATING, P.FINISHING
-    ),
+    (P.CHECKING, ev.ReplyChecked): _row(replies.reply_checked, *_TURN, P.PAUSED),
+    (P.FINISHING, ev.RunFinished): _row(lifecycle.run_finished, P.FINISHED, *_TURN),
     # A process that takes a run up again says so first; a run at rest moves by it.
     (P.GENERATING, ev.RunResumed): _row(lifecycle.run_resumed, P.GENERATING),
+    (P.COMPACTING, ev.RunResumed): _row(lifecycle.run_resumed, P.COMPACTING),
     (P.WORKING, ev.RunResumed): _row(lifecycle.run_resumed, P.WORKING),
-    (P.STALLED, ev.RunResumed): _row(lifecycle.run_resumed, P.GENERATING, P.FINISHING),
+    (P.STALLED, ev.RunResumed): _row(lifecycle.run_resumed, *_TURN),
     (P.PAUSED, ev.RunResumed): _row(lifecycle.run_resumed, *_AFTER_CALLS),
     (P.PAUSED, ev.ApprovalAnswered): _row(calls.approval_answered, P.PAUSED, P.FINISHING),
     # A fork takes over the facts of another run up to where nothing but a request is pending.
-    (P.GENERATING, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
-    (P.STALLED, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
-    (P.FINISHED, ev.RunForked): _row(lifecycle.run_forked, P.GENERATING, P.FINISHING),
+    (P.GENERATING, ev.RunForked): _row(lifecycle.run_forked, *_TURN),
+    (P.STALLED, ev.RunForked): _row(lifecycle.run_forked, *_TURN),
+    (P.FINISHED, ev.RunForked): _row(lifecycle.run_forked, *_TURN),
     (P.FINISHED, ev.RunPruned): _row(lifecycle.run_pruned, P.FINISHED),
     # Cancelling ends whatever can still be ended; holding lets it come to its end.
     (P.GENERATING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
+    (P.COMPACTING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.WORKING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.STALLED, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.PAUSED, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.GENERATING, ev.InterruptRequested): _row(lifecycle.interrupt_requested, P.GENERATING),
+    (P.COMPACTING, ev.InterruptRequested): _row(lifecycle.interrupt_requested, P.COMPACTING),
     (P.WORKING, ev.InterruptRequested): _row(lifecycle.interrupt_requested, *_AFTER_HOLDING),
     (P.STALLED, ev.InterruptRequested): _row(lifecycle.interrupt_requested, P.FINISHING),
     (P.PAUSED, ev.InterruptRequested): _row(lifecycle.interrupt_requested, P.FINISHING),
     (P.GENERATING, ev.PauseRequested): _row(lifecycle.pause_requested, P.GENERATING),
+    (P.COMPACTING, ev.PauseRequested): _row(lifecycle.pause_requested, P.COMPACTING),
     (P.WORKING, ev.PauseRequested): _row(lifecycle.pause_requested, *_AFTER_HOLDING),
     (P.STALLED, ev.PauseRequested): _row(lifecycle.pause_requested, P.STALLED),
     (P.PAUSED, ev.PauseRequested): _row(lifecycle.pause_requested, P.PAUSED),
@@ -82,16 +91,14 @@ TABLE: dict[tuple[Phase, type[Any]], Row] = {
     (P.BUILDING, ev.PauseRequested): _row(builds.build_paused, P.BUILDING),
     (P.BUILDING, ev.ReceiptIgnored): _row(lifecycle.receipt_ignored, P.BUILDING),
     # More to ask: at once when the run is finished, else afterwards.
-    (P.FINISHED, ev.FollowUpReceived): _row(
-        lifecycle.follow_up_received, P.GENERATING, P.FINISHING
-    ),
+    (P.FINISHED, ev.FollowUpReceived): _row(lifecycle.follow_up_received, *_TURN),
 }
 
 # What may come between any two commits and changes nothing about what is under way.
-for phase in (P.GENERATING, P.WORKING, P.STALLED, P.PAUSED, P.FINISHED):
+for phase in (P.GENERATING, P.COMPACTING, P.WORKING, P.STALLED, P.PAUSED, P.FINISHED):
     TABLE[phase, ev.DoubtResolved] = _row(lifecycle.doubt_resolved, phase)
     TABLE[phase, ev.ReceiptIgnored] = _row(lifecycle.receipt_ignored, phase)
-for phase in (P.GENERATING, P.WORKING, P.STALLED, P.PAUSED):
+for phase in (P.GENERATING, P.COMPACTING, P.WORKING, P.STALLED, P.PAUSED):
     TABLE[phase, ev.Steered] = _row(lifecycle.steered, phase)
     TABLE[phase, ev.FollowUpReceived] = _row(lifecycle.follow_up_received, phase)
 

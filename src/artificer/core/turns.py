@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from artificer.core.budget import reply_tokens
+from artificer.core.context import compaction, pressed
 from artificer.core.intents import Finish, FinishReason, Generate
 from artificer.core.state import Phase, RunState, with_message
 from artificer.core.steps import Step, emit
@@ -17,23 +18,37 @@ def next_turn(state: RunState) -> Step:
         return state.model_copy(update={"phase": Phase.PAUSED}), ()
     state = _with_notes(state)
     spec, limits = state.given, state.given.limits
-    if state.turn - state.turns_before >= limits.turns:
-        return finish(state, "turn_limit")
+    done = state.turn - state.turns_before >= limits.turns
+    late = state.now - state.running_since >= limits.wall_ms
+    if pressed(state) and not (done or late) and (intent := compaction(state, "limit")):
+        return emit(state, intent, phase=Phase.COMPACTING, turn=intent.turn)
     room = reply_tokens(spec, state.usage, state.cost_micros or 0, state.context_tokens)
-    if isinstance(room, str):
-        return finish(state, room)
-    if state.now - state.running_since >= limits.wall_ms:
-        return finish(state, "wall_limit")
+    if done or late or isinstance(room, str):
+        return finish(
+            state, "turn_limit" if done else room if isinstance(room, str) else "wall_limit"
+        )
     turn = state.turn + 1
-    intent = Generate(
+    asked = Generate(
         n=state.next_intent,
         turn=turn,
         tool_choice=spec.choice(turn),
         history=state.history_digest,
         messages=len(state.history),
+        since=state.window.start,
     )
     shorter = room if room < limits.max_tokens else None
-    return emit(state, intent, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
+    return emit(state, asked, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
+
+
+def overflowed(state: RunState) -> Step:
+    """The provider takes no more: move the window, and ask again for the same turn."""
+    state = state.model_copy(update={"turn": state.turn - 1})
+    if state.hold is not None:
+        return next_turn(state)
+    intent = compaction(state, "overflow")
+    if intent is None:
+        return finish(state, "context_limit")
+    return emit(state, intent, phase=Phase.COMPACTING, turn=intent.turn)
 
 
 def _with_notes(state: RunState) -> RunState:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from artificer.core import events as ev
-from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Generate, Intent
+from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
 from artificer.core.letters import cancelled, opened, read_letter
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
@@ -16,6 +16,7 @@ from artificer.runtime.ledger import Ledger
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
+from artificer.runtime.requests import asks
 
 AT_REST = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
 """Phases that last until somebody does something."""
@@ -97,7 +98,7 @@ class Drive:
         state = self._ledger.state
         match intent:
             case Generate():
-                payload, _ = self._ledger.requests.prepare(state)
+                payload, _ = self._ledger.requests.prepare(state, intent)
                 return await self._performer.generate(
                     self.run,
                     intent,
@@ -105,6 +106,8 @@ class Drive:
                     payload,
                     lambda delta: self._observer.streamed(self.run, delta),
                 )
+            case Compact():
+                return await self._compact(intent)
             case CallTool():
                 async with self._slots:
                     limits = state.given.limits
@@ -115,6 +118,12 @@ class Drive:
                 return await self._performer.builder.serve(self.run, state, wish)
             case _:
                 raise InvariantError(f"{intent.type} is not performed in the world.")
+
+    async def _compact(self, intent: Compact) -> ev.Event:
+        state, payload = self._ledger.state, None
+        if asks(intent):
+            payload, _ = self._ledger.requests.prepare(state, intent)
+        return await self._performer.compact(self.run, intent, state, payload)
 
     # --- what came of it ----------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, FinishReason, Generate, Intent
+from artificer.core.intents import AskApproval, CallTool, Compact, FinishReason, Generate, Intent
 from artificer.core.record import EventLine
 from artificer.core.state import Phase, RunState
 from artificer.runtime.load import Line, Loaded
@@ -52,6 +52,7 @@ class Explanation:
 _REASONS: dict[FinishReason, str] = {
     "done": "The model answered, and its answer was accepted.",
     "cancelled": "It was cancelled.",
+    "context_limit": "What cannot be left out of the conversation is too long for the model.",
     "cost_limit": "The next reply could have exceeded the cost limit.",
     "empty_reply": "The model gave no answer, in all repair rounds.",
     "interrupted": "Somebody wanted it to end when what was under way had ended.",
@@ -126,6 +127,8 @@ def _pending(intent: Intent) -> str:
     match intent:
         case Generate(turn=turn):
             return f"the model's reply of turn {turn}"
+        case Compact(upto=upto):
+            return f"a summary of the first {upto} messages"
         case CallTool(tool=tool, arguments=arguments, effect=effect):
             return f"the call {tool} {arguments} ({effect})"
         case AskApproval(tool=tool, arguments=arguments, reason=reason):

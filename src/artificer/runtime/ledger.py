@@ -14,51 +14,19 @@ from typing import Any
 
 from artificer.core.events import Event
 from artificer.core.facts import establish
-from artificer.core.intents import CheckReply, Finish, Generate, Intent, JudgeCalls
-from artificer.core.outputs import outputs_of, tools_blob
+from artificer.core.intents import CheckReply, Finish, Intent, JudgeCalls
+from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.ports import BlobStore, Head, Joined, Journal, Lease, Memo, Payload, Provider, Record
+from artificer.ports import BlobStore, Head, Joined, Journal, Lease, Provider, Record
 from artificer.runtime.observe import Observer
+from artificer.runtime.requests import Requests, asks
 from artificer.runtime.snapshot import Taker
-from artificer.values.base import JsonObject
-from artificer.values.canon import ListDigest, digest_of
+from artificer.values.canon import digest_of
 
 INLINE = (JudgeCalls, CheckReply, Finish)
-
-
-class Requests:
-    """The requests of one run, as its provider would send them, and their digests."""
-
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self._memo = Memo()
-        self._digests = ListDigest()
-        self._asked: tuple[int, str] | None = None
-        self._answer: tuple[Payload, str] | None = None
-        self._tools: tuple[JsonObject, bytes | None] | None = None
-
-    def prepare(self, state: RunState) -> tuple[Payload, str]:
-        """Return the payload that the pending Generate sends, and its digest.
-
-        Recorded first and sent after, the same request is prepared once.
-        """
-        asked = (state.turn, state.history_digest)
-        if self._answer is None or asked != self._asked:
-            payload = self._provider.prepare(state.request(), state.history, self._memo)
-            digest = self._digests.digest(payload.rest, payload.key, payload.items)
-            self._asked, self._answer = asked, (payload, digest)
-        return self._answer
-
-    def tools(self, state: RunState, payload: Payload) -> bytes | None:
-        """Return the blob of a request's tools; the same one as long as they are the same."""
-        if self._tools is None or self._tools[0] is not payload.rest:
-            spec = state.given
-            blob = tools_blob(spec.wire or spec.provider, payload.rest)
-            self._tools = (payload.rest, blob)
-        return self._tools[1]
 
 
 class _Batch:
@@ -97,8 +65,8 @@ class _Batch:
 
     def _intend(self, intent: Intent) -> None:
         request, tools = None, None
-        if isinstance(intent, Generate):
-            payload, request = self._requests.prepare(self.state)
+        if asks(intent):
+            payload, request = self._requests.prepare(self.state, intent)
             tools = self._requests.tools(self.state, payload)
         if tools is not None:
             self.blobs.append(tools)

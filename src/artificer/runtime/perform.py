@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Generate, Intent
+from artificer.core.intents import AskApproval, CallTool, Compact, Generate, Intent
 from artificer.core.letters import answer
 from artificer.core.price import Price
 from artificer.core.record import FORMAT
 from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
@@ -32,6 +33,7 @@ from artificer.ports import (
     Question,
     Receipt,
 )
+from artificer.runtime.compacted import compacted
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply
 from artificer.values.refusal import not_ok
@@ -65,6 +67,28 @@ class Performer:
         on_delta: Callable[[Delta], None],
     ) -> ev.Event:
         """Ask the model. Returns ModelResponded or ModelFailed."""
+        reply, duration, raw = await self._ask(run, intent, spec, payload, on_delta)
+        if isinstance(reply, ModelFailure):
+            return ev.ModelFailed(
+                at=self.clock.now(),
+                intent=intent.n,
+                code=reply.code,
+                message=reply.message,
+                attempts=reply.attempts,
+                duration_ms=duration,
+                raw=raw,
+            )
+        return self._responded(intent, spec.price, reply, duration, raw)
+
+    async def _ask(
+        self,
+        run: str,
+        intent: Generate | Compact,
+        spec: RunSpec,
+        payload: Payload,
+        on_delta: Callable[[Delta], None],
+    ) -> tuple[ModelReply | ModelFailure, int, str | None]:
+        """Ask the model: what came of it, how long it took, and the blob of its raw form."""
         started = time.monotonic()
         reply = await self.provider.generate(payload, on_delta)
         duration = _ms_since(started)
@@ -82,17 +106,19 @@ class Performer:
             attempts=reply.attempts,
             raw=raw,
         )
-        if isinstance(reply, ModelFailure):
-            return ev.ModelFailed(
-                at=self.clock.now(),
-                intent=intent.n,
-                code=reply.code,
-                message=reply.message,
-                attempts=reply.attempts,
-                duration_ms=duration,
-                raw=raw,
-            )
-        return self._responded(intent, spec.price, reply, duration, raw)
+        return reply, duration, raw
+
+    async def compact(
+        self, run: str, intent: Compact, state: RunState, payload: Payload | None
+    ) -> ev.Event:
+        """Ask for a summary. Returns ContextCompacted, or CompactionFailed when there is none."""
+        if payload is None:
+            why = "There is no budget for it." if state.given.compaction else "None is wanted."
+            return compacted(state, intent, self.clock.now(), not_asked=why)
+        reply, duration, raw = await self._ask(run, intent, state.given, payload, _ignore)
+        return compacted(
+            state, intent, self.clock.now(), reply=reply, duration_ms=duration, raw=raw
+        )
 
     def _responded(
         self,
@@ -244,6 +270,10 @@ def _asked_to_end(error: BaseException) -> bool:
     """Whether it is this task that is being cancelled, not something inside the tool."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _ignore(delta: Delta) -> None:
+    """A summary is not shown while it forms."""
 
 
 def _ms_since(started: float) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
 from artificer.core.facts import establish
-from artificer.core.intents import Generate, Intent
+from artificer.core.intents import Compact, Generate, Intent
 from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
@@ -15,8 +15,9 @@ from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
-from artificer.runtime.ledger import INLINE, Requests
+from artificer.runtime.ledger import INLINE
 from artificer.runtime.load import read_chain, read_records
+from artificer.runtime.requests import Requests, asks
 from artificer.values.canon import digest_of
 
 
@@ -143,15 +144,15 @@ class _Machine:
         expected = self._expected.popleft()
         if expected != line.intent or expected.digest != line.digest:
             raise _Diverged(line.seq, f"intent {expected.n}", line.digest, expected.digest)
-        if isinstance(expected, Generate):
-            self._request(line)
+        if asks(expected):
+            self._request(line, expected)
         self.report.intents += 1
 
-    def _request(self, line: IntentLine) -> None:
+    def _request(self, line: IntentLine, intent: Generate | Compact) -> None:
         if self._requests is None:
             self.report.requests_unchecked += 1
             return
-        payload, actual = self._requests.prepare(self.state)
+        payload, actual = self._requests.prepare(self.state, intent)
         if actual != line.request:
             what = f"request of intent {line.intent.n}"
             raise _Diverged(line.seq, what, str(line.request), actual)

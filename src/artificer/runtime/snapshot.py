@@ -23,6 +23,7 @@ from artificer.core.intents import Intent
 from artificer.core.record import EventLine, IntentLine, decode
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
+from artificer.core.window import Window
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Head, Journal, Record, Snapshots
 from artificer.runtime.load import Loaded, follow, load
@@ -42,6 +43,8 @@ log = logging.getLogger("artificer.run")
 
 EVERY = 256
 """Records after which a run's state is kept again."""
+
+_MOVES = ("ContextCompacted", "CompactionFailed")
 
 PAGE, FARTHEST = 64, 16_384
 """Records that are read at once on the way back from a snapshot, and how far back at most."""
@@ -157,7 +160,7 @@ async def _proven(
             "history": history,
             "call_ids": frozenset(call.id for message in history for call in message.calls),
             "spec": spec,
-            "context_tokens": _context(walk, spec, history, bodies),
+            "context_tokens": _context(walk, spec, kept.state.window, history, bodies),
         }
     )
     if state.digest != walk.state or spec.digest != state.spec_digest:
@@ -199,7 +202,8 @@ class _Walk:
     """The way back from a snapshot's record, each record proven by the one after it.
 
     ``state`` is the digest of the last state, ``counted`` the tokens of the last reply that a
-    provider counted, ``replies`` how many of the last messages of the model were read.
+    provider counted, ``replies`` how many of the last messages of the model were read. ``cut``
+    says that the window moved after that, which counts anew.
     """
 
     def __init__(self, journal: Journal, run: str, start: Head) -> None:
@@ -207,6 +211,7 @@ class _Walk:
         self.state: str | None = None
         self.counted: int | None = None
         self.replies = 0
+        self.cut = False
         self.began = False
         self._journal = journal
         self._run = run
@@ -216,7 +221,7 @@ class _Walk:
         waiting = {pending.n for pending in state.pending}
         intents: dict[int, Intent] = {}
         seq, expected = self.start.seq, self.start.hash
-        while seq > 0 and (self.state is None or waiting or self.counted is None):
+        while seq > 0 and (self.state is None or waiting or not (self.cut or self.counted)):
             if self.start.seq - seq >= FARTHEST:
                 raise TamperedError("what it needs is too far back")
             page = await self._page(seq)
@@ -233,7 +238,7 @@ class _Walk:
                     waiting.discard(line.intent.n)
                 elif told["kind"] == "event":
                     self.state = self.state or told["state"]
-                    self._count(told["event"])
+                    self._count(told["event"], state.window.start)
         self.began = seq == 0
         return intents
 
@@ -244,8 +249,11 @@ class _Walk:
             raise TamperedError("its record is not there")
         return page
 
-    def _count(self, event: dict[str, Any]) -> None:
-        if event["type"] != "ModelResponded" or self.counted is not None:
+    def _count(self, event: dict[str, Any], start: int) -> None:
+        if self.counted is not None or self.cut:
+            return
+        self.cut = event["type"] in _MOVES and event["upto"] == start
+        if event["type"] != "ModelResponded":
             return
         speaks = any(block["type"] != "reasoning" for block in event["blocks"])
         usage = event["usage"]
@@ -257,9 +265,15 @@ class _Walk:
 
 
 def _context(
-    walk: _Walk, spec: RunSpec, history: Sequence[Message], bodies: Sequence[bytes]
+    walk: _Walk,
+    spec: RunSpec,
+    window: Window,
+    history: Sequence[Message],
+    bodies: Sequence[bytes],
 ) -> int:
     """The tokens of the next request: the last count of the provider, and what came after it."""
+    if walk.cut:
+        return window.tokens + sum(map(tokens_of, bodies[window.messages :]))
     if walk.counted is None:
         begun = tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode())
         return begun + sum(map(tokens_of, bodies))

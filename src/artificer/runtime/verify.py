@@ -126,6 +126,8 @@ def cited(line: Line) -> Iterator[str]:
     match line.event:
         case ev.ModelResponded(raw=str(digest)) | ev.ModelFailed(raw=str(digest)):
             yield digest
+        case ev.ContextCompacted(raw=str(digest)) | ev.CompactionFailed(raw=str(digest)):
+            yield digest
         case ev.ToolReturned(artifact=artifact, whole=whole, evidence=evidence):
             yield from (d for d in (artifact and artifact.payload, whole) if d)
             yield from _kept_by(evidence)

@@ -22,6 +22,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.core.steps import call_of
 from artificer.core.transitions import reduce
+from artificer.core.window import sent
 from artificer.errors import ArtificerError
 from artificer.runtime.observe import Observer
 from artificer.telemetry import content
@@ -34,6 +35,11 @@ _PROVIDERS = {"openai-chat": "openai"}
 """Providers of ours that the conventions know by another name."""
 
 
+_Timed = (
+    ev.ModelResponded | ev.ModelFailed | ev.ToolReturned | ev.ContextCompacted | ev.CompactionFailed
+)
+
+
 @dataclass
 class _Watched:
     """A run as far as it is recorded, and its span while it is driven here."""
@@ -43,7 +49,7 @@ class _Watched:
     context: Context | None = None
     opened: int = 0
 
-    def start_of(self, event: ev.ModelResponded | ev.ModelFailed | ev.ToolReturned) -> int:
+    def start_of(self, event: _Timed) -> int:
         """When what came to an end had begun; rounding does not put it before its run."""
         return _ns(max(self.opened, event.at - event.duration_ms))
 
@@ -102,6 +108,8 @@ class Telemetry(Observer):
         match event:
             case ev.ModelResponded() | ev.ModelFailed():
                 self._chat(run, watched, before, event)
+            case ev.ContextCompacted() | ev.CompactionFailed():
+                self._compacted(run, watched, event)
             case ev.ToolReturned():
                 self._tool(watched, before, event)
             case ev.CallsJudged() if watched.span:
@@ -186,6 +194,32 @@ class Telemetry(Observer):
         self._meters.took(event.duration_ms, facts)
         span.end(_ns(event.at))
 
+    def _compacted(
+        self, run: str, watched: _Watched, event: ev.ContextCompacted | ev.CompactionFailed
+    ) -> None:
+        """A summary of the conversation, asked of the same model."""
+        if not event.attempts:
+            return  # nobody was asked
+        facts = _operation("chat", watched.state.given)
+        span = self._tracer.start_span(
+            f"chat {watched.state.given.model}",
+            context=watched.context,
+            kind=SpanKind.CLIENT,
+            start_time=watched.start_of(event),
+            attributes={
+                **facts,
+                "gen_ai.conversation.id": run,
+                "gen_ai.usage.input_tokens": event.usage.input_tokens,
+                "gen_ai.usage.output_tokens": event.usage.output_tokens,
+                "artificer.compaction.upto": event.upto,
+            },
+        )
+        if isinstance(event, ev.CompactionFailed):
+            _failed(span, event.code)
+        self._meters.used(event.usage, facts)
+        self._meters.took(event.duration_ms, facts)
+        span.end(_ns(event.at))
+
     def _tool(self, watched: _Watched, before: RunState, event: ev.ToolReturned) -> None:
         call = call_of(before, event.intent)
         name = call.verdict.tool if call.verdict else ""
@@ -230,7 +264,9 @@ def _call(tool: str, call_id: str) -> Attributes:
 
 def _asked(state: RunState) -> Attributes:
     """What a model was sent."""
-    asked: Attributes = {"gen_ai.input.messages": content.input_messages(state.history)}
+    asked: Attributes = {
+        "gen_ai.input.messages": content.input_messages(sent(state.history, state.window))
+    }
     if state.given.system:
         asked["gen_ai.system_instructions"] = content.system_instructions(state.given)
     if state.given.tools().tools:

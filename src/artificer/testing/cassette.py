@@ -20,8 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from artificer.core.events import ModelFailed, ModelResponded
-from artificer.core.intents import Generate
+from artificer.core.events import (
+    CompactionFailed,
+    ContextCompacted,
+    ModelFailed,
+    ModelResponded,
+)
 from artificer.core.record import EventLine, IntentLine
 from artificer.errors import OperatorError, TamperedError
 from artificer.journal.memory import MemoryJournal
@@ -32,14 +36,20 @@ from artificer.runtime.replay import replay
 from artificer.runtime.verify import cited
 from artificer.store.memory import MemoryStore
 from artificer.values.base import Value
+from artificer.values.blocks import Block, TextBlock
 from artificer.values.canon import digest_of
-from artificer.values.model import ModelFailure, ModelReply
+from artificer.values.model import ModelFailure, ModelReply, StopReason
 
 MOST = 512 * 1024 * 1024
 """Bytes of the longest cassette that is read."""
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """Ids of runs that may come from a file: a run's id is also the name of a folder."""
+
+Answered = ModelResponded | ModelFailed | ContextCompacted | CompactionFailed
+"""Events that a request to a model has led to."""
+
+ANSWERS = (ModelResponded, ModelFailed, ContextCompacted, CompactionFailed)
 
 Answers = dict[str, ModelReply | ModelFailure]
 
@@ -205,9 +215,11 @@ def answers_of(lines: Iterable[Line], blobs: BlobStore) -> Answers:
     requests: dict[int, str] = {}
     answers: Answers = {}
     for line in lines:
-        if isinstance(line, IntentLine) and isinstance(line.intent, Generate) and line.request:
+        if isinstance(line, IntentLine) and line.request:
             requests[line.intent.n] = line.request
-        if isinstance(line, EventLine) and isinstance(line.event, ModelResponded | ModelFailed):
+        if not isinstance(line, EventLine) or not isinstance(line.event, ANSWERS):
+            continue
+        if line.event.intent in requests:  # a compaction may have asked nobody
             answers[requests[line.event.intent]] = answer_of(line.event, blobs)
     return answers
 
@@ -220,16 +232,33 @@ async def recorded_from(
     return RecordedProvider(original, answers_of(loaded.lines, blobs))
 
 
-def answer_of(event: ModelResponded | ModelFailed, blobs: BlobStore) -> ModelReply | ModelFailure:
+def answer_of(event: Answered, blobs: BlobStore) -> ModelReply | ModelFailure:
     """The recorded answer of a model, as a provider gives it."""
     raw = None if event.raw is None else blobs.get(event.raw)
-    if isinstance(event, ModelFailed):
-        return ModelFailure(
-            code=event.code, message=event.message, attempts=event.attempts, raw=raw
-        )
+    match event:
+        case CompactionFailed(code="empty_summary" | "not_asked", attempts=attempts, usage=usage):
+            empty: StopReason = "end_turn"
+            return ModelReply(blocks=(), stop=empty, usage=usage, attempts=attempts, raw=raw)
+        case ModelFailed(code=code) | CompactionFailed(code=code):
+            return ModelFailure.model_validate(
+                {"code": code, "message": event.message, "attempts": event.attempts, "raw": raw}
+            )
+        case ContextCompacted():
+            said = TextBlock(text=event.summary)
+            return _reply(event, (said,), "end_turn", raw)
+        case ModelResponded():
+            return _reply(event, event.blocks, event.stop, raw)
+
+
+def _reply(
+    event: ModelResponded | ContextCompacted,
+    blocks: tuple[Block, ...],
+    stop: StopReason,
+    raw: bytes | None,
+) -> ModelReply:
     return ModelReply(
-        blocks=event.blocks,
-        stop=event.stop,
+        blocks=blocks,
+        stop=stop,
         usage=event.usage,
         model=event.model,
         response_id=event.response_id,

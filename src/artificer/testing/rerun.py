@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Generate
+from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import RunSpec
@@ -180,14 +180,20 @@ def read_tape(recorded: Loaded, blobs: BlobStore) -> Tape:
     asked: dict[int, CallTool | AskApproval] = {}
     for line in recorded.lines:
         if isinstance(line, IntentLine):
-            if isinstance(line.intent, Generate):
-                requests[line.intent.n] = line.request or ""
+            if line.request:
+                requests[line.intent.n] = line.request
             elif isinstance(line.intent, CallTool | AskApproval):
                 asked[line.intent.n] = line.intent
             continue
         match line.event:
-            case ev.ModelResponded() | ev.ModelFailed() as event:
-                tape.replies[requests[event.intent]].append(answer_of(event, blobs))
+            case (
+                ev.ModelResponded()
+                | ev.ModelFailed()
+                | ev.ContextCompacted()
+                | ev.CompactionFailed() as event
+            ):
+                if event.intent in requests:
+                    tape.replies[requests[event.intent]].append(answer_of(event, blobs))
             case ev.ToolReturned() as event:
                 tape.receipts[asked[event.intent].call_id] = _receipt(event, blobs)
             case ev.ApprovalAnswered() as event:
@@ -226,7 +232,7 @@ def _asked(lines: Sequence[Line]) -> list[str | None]:
     return [
         line.request
         for line in lines
-        if isinstance(line, IntentLine) and isinstance(line.intent, Generate)
+        if isinstance(line, IntentLine) and isinstance(line.intent, Generate | Compact)
     ]
 
 

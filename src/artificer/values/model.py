@@ -15,6 +15,7 @@ StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal"]
 FailureCode = Literal[
     "auth",
     "bad_request",
+    "budget",
     "context_overflow",
     "malformed_response",
     "not_found",
@@ -26,12 +27,13 @@ FailureCode = Literal[
 ]
 """Why there is no reply, after all attempts.
 
-``auth``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and ``unavailable`` leave a
-run that can be resumed; the others end it.
+``auth``, ``budget``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and
+``unavailable`` leave a run that can be resumed; the others end it. ``budget`` is the world's own:
+nothing was sent.
 """
 
 RESUMABLE_FAILURES: frozenset[str] = frozenset(
-    {"auth", "not_found", "overloaded", "rate_limited", "timeout", "unavailable"}
+    {"auth", "budget", "not_found", "overloaded", "rate_limited", "timeout", "unavailable"}
 )
 
 

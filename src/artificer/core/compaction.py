@@ -1,0 +1,57 @@
+"""The window has moved: the run goes on with the turn before which it did."""
+
+from __future__ import annotations
+
+from artificer.core import events as ev
+from artificer.core.context import size_from
+from artificer.core.state import Phase, RunState
+from artificer.core.steps import Step, settle
+from artificer.core.turns import next_turn
+from artificer.core.window import Window
+from artificer.values.tokens import tokens_of
+
+
+def context_compacted(state: RunState, event: ev.ContextCompacted) -> Step:
+    """A summary stands for what is no longer sent."""
+    window = Window(
+        start=event.upto,
+        told=event.upto,
+        turn=state.turn,
+        summary=event.summary,
+        opening=event.content,
+    )
+    return _go_on(settle(state, event.intent), event, window)
+
+
+def compaction_failed(state: RunState, event: ev.CompactionFailed) -> Step:
+    """Without a summary the oldest turns are dropped, and the model is told so."""
+    if event.code == "budget" and state.hold != "interrupt":
+        state = settle(state, event.intent)
+        return state.model_copy(update={"phase": Phase.STALLED, "failure": "budget"}), ()
+    before = state.window
+    window = before.model_copy(
+        update={"start": event.upto, "turn": state.turn, "opening": event.content}
+    )
+    return _go_on(settle(state, event.intent), event, window)
+
+
+def _go_on(
+    state: RunState, event: ev.ContextCompacted | ev.CompactionFailed, window: Window
+) -> Step:
+    cost = state.cost_micros
+    if event.cost_micros is not None:
+        cost = (cost or 0) + event.cost_micros
+    size = size_from(state, window.start) + tokens_of(window.opening.encode())
+    window = window.model_copy(update={"messages": len(state.history), "tokens": size})
+    return next_turn(
+        state.model_copy(
+            update={
+                "usage": state.usage + event.usage,
+                "cost_micros": cost,
+                "window": window,
+                "context_tokens": size,
+                "turn": state.turn - 1,
+                "failure": None,
+            }
+        )
+    )

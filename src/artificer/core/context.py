@@ -1,0 +1,200 @@
+"""Compaction: when a conversation is too long for its model, and what stands for its beginning.
+
+Source: research aos T9 and lesson 9. All of this is computed from the state alone, so that a
+replay comes to the same requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from artificer.contracts.definition import ModelRequest
+from artificer.core.budget import SHORTEST_REPLY, reply_tokens
+from artificer.core.intents import Compact
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
+from artificer.core.window import boundaries
+from artificer.values.base import JsonObject
+from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+from artificer.values.canon import canonical_typed
+from artificer.values.model import ToolChoice
+from artificer.values.text import head_and_tail
+from artificer.values.tokens import BYTES_A_TOKEN, tokens_of
+
+LONGEST_SUMMARY = 2048
+"""Most tokens of a summary."""
+
+LONGEST_PART, SHORTEST_PART = 8_000, 250
+"""Characters of one text in what is summarised: as many as there is room for, between these."""
+
+
+def pressed(state: RunState) -> bool:
+    """Whether the next request and its reply may not fit any more.
+
+    Before each turn the window moves at most once: where even that is not enough, the provider
+    has the last word.
+    """
+    limit = state.given.limits.context_tokens
+    if limit is None or state.window.turn == state.turn + 1:
+        return False
+    reserve = min(state.given.limits.max_tokens, limit // 4)
+    return state.context_tokens + reserve > limit
+
+
+def may_compact(spec: RunSpec) -> bool:
+    """Whether a conversation that is too long is made shorter, or ends its run."""
+    return bool(spec.compaction) or spec.limits.context_tokens is not None
+
+
+def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | None:
+    """The intent that moves the window; None when it cannot move."""
+    size = state.context_tokens
+    limit = state.given.limits.context_tokens if why == "limit" else None
+    aim = (limit or size) // 2
+    summary = min(LONGEST_SUMMARY, max(SHORTEST_REPLY, aim // 4))
+    found = boundaries(state.history, state.window.start)
+    if why == "limit":  # what the last calls brought stays, if only the model can read it
+        found = [number for number in found if number < len(state.history)]
+    if not found:
+        return None
+    upto = next((n for n in found if size_from(state, n) + 2 * summary <= aim), found[-1])
+    room = min(aim, sum(_tokens(m) for m in state.history[state.window.told : upto]) + summary)
+    return Compact(
+        n=state.next_intent,
+        turn=state.turn + 1,
+        why=why,
+        history=state.history_digest,
+        told=state.window.told,
+        upto=upto,
+        room=room,
+        max_tokens=_affordable(state, room, summary),
+    )
+
+
+def _affordable(state: RunState, room: int, summary: int) -> int:
+    """How long the summary may be within the run's budget; 0 when it is not to be asked for."""
+    if not state.given.compaction:
+        return 0
+    left = reply_tokens(state.given, state.usage, state.cost_micros or 0, room)
+    return 0 if isinstance(left, str) else min(left, summary)
+
+
+def size_from(state: RunState, start: int) -> int:
+    """Estimate the tokens of a request whose window begins at ``start``, its opening apart.
+
+    What the provider has counted of the present window corrects the estimate of its parts.
+    """
+    spec = state.given
+    fixed = tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode())
+    present = fixed + tokens_of(state.window.opening.encode())
+    present += sum(_tokens(m) for m in state.history[state.window.start :])
+    part = fixed + sum(_tokens(m) for m in state.history[start:])
+    return -(-part * min(state.context_tokens, present) // present) if present else part
+
+
+def _tokens(message: Message) -> int:
+    return tokens_of(message.identity())
+
+
+# --- what is asked, and what is said in its place ---------------------------------------------
+
+
+def summary_request(state: RunState, intent: Compact) -> tuple[ModelRequest, tuple[Message, ...]]:
+    """What a model is asked that shall summarise: no tools, no one else's reasoning."""
+    spec = state.given
+    request = ModelRequest(
+        model=spec.model,
+        system=spec.compaction,
+        tools=(),
+        tool_choice=ToolChoice(mode="none"),
+        max_tokens=intent.max_tokens,
+        temperature=None if spec.temperature is None else float(spec.temperature),
+    )
+    messages = state.history[intent.told : intent.upto]
+    lines = transcript(messages, intent.room * BYTES_A_TOKEN, state.window.summary)
+    return request, (user(lines),)
+
+
+def transcript(messages: Sequence[Message], room: int, summary: str = "") -> str:
+    """Messages as lines of JSON, in about ``room`` bytes: no text can pass for another line.
+
+    Long texts lose their middle, and when that is not enough the oldest lines are left out.
+    """
+    part = LONGEST_PART
+    while True:
+        lines = [_line(message, part) for message in messages]
+        if part <= SHORTEST_PART or sum(map(len, lines)) <= room:
+            break
+        part //= 2
+    kept: list[bytes] = []
+    for line in reversed(lines):
+        room -= len(line)
+        if room < 0 and kept:
+            break
+        kept.append(line)
+    if len(kept) < len(lines):
+        kept.append(canonical_typed({"left_out": len(lines) - len(kept)}))
+    if summary:
+        kept.append(canonical_typed({"summary_of_what_was_before": summary}))
+    return b"\n".join(reversed(kept)).decode()
+
+
+def _line(message: Message, part: int) -> bytes:
+    line: JsonObject = {"role": message.role}
+    if message.text:
+        line["text"] = head_and_tail(message.text, part)
+    calls = [block for block in message.blocks if isinstance(block, ToolUseBlock)]
+    if calls:
+        line["calls"] = [
+            {"id": c.id, "tool": c.name, "arguments": head_and_tail(c.arguments, part)}
+            for c in calls
+        ]
+    results = [block for block in message.blocks if isinstance(block, ToolResultBlock)]
+    if results:
+        line["results"] = [
+            {"id": r.tool_use_id, "status": r.status, "content": head_and_tail(r.content, part)}
+            for r in results
+        ]
+    return canonical_typed(line)
+
+
+def opening(state: RunState, intent: Compact, summary: str) -> str:
+    """What the model reads in place of messages that are no longer sent.
+
+    What the user said stays in the user's own words; ``summary`` is empty where there is none.
+    """
+    count = f"{intent.upto} message" + ("" if intent.upto == 1 else "s")
+    known = summary or state.window.summary
+    said = [f"[The first {count} of this conversation are no longer shown: they would not fit.]"]
+    said.append("What the user wrote in them:\n\n" + _words(state.history[: intent.upto], intent))
+    if state.artifacts:
+        made = ", ".join(f"{ref.kind}:{ref.id}" for ref in state.artifacts)
+        said.append(f"Artifacts that exist already: {made}")
+    if known:
+        said.append("A summary of what was done and found in them:\n\n" + known)
+    if not summary:
+        which = "the last of them" if known else "them"
+        said.append(f"[There is no summary of {which}. Look again at whatever you need there.]")
+    return "\n\n".join(said)
+
+
+def _words(messages: Sequence[Message], intent: Compact) -> str:
+    """The user's texts: the first as far as there is room, then the newest that fit."""
+    texts = [m.text for m in messages if m.role == "user" and _is_said(m)]
+    room = intent.room  # as many characters as half of the room, in estimated tokens
+    first = head_and_tail(texts[0], room // 2) if texts else ""
+    left = room - len(first)
+    later: list[str] = []
+    for text in reversed(texts[1:]):
+        left -= len(text)
+        if left < 0:
+            break
+        later.append(text)
+    if len(later) < len(texts) - 1:
+        later.append(f"[{len(texts) - 1 - len(later)} more left out]")
+    return "\n\n".join([first, *reversed(later)])
+
+
+def _is_said(message: Message) -> bool:
+    return any(isinstance(block, TextBlock) and block.text.strip() for block in message.blocks)

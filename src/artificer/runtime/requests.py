@@ -1,0 +1,60 @@
+"""The requests of a run to its model, as its provider would send them, and their digests."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from artificer.core.context import summary_request
+from artificer.core.intents import Compact, Generate, Intent
+from artificer.core.outputs import tools_blob
+from artificer.core.state import RunState
+from artificer.core.window import Window, sent
+from artificer.ports import Memo, Payload, Provider
+from artificer.values.base import JsonObject
+from artificer.values.canon import ListDigest, canonical, digest_of
+
+
+def asks(intent: Intent) -> TypeGuard[Generate | Compact]:
+    """Whether an intent is performed by a request to the model."""
+    return isinstance(intent, Generate) or (isinstance(intent, Compact) and intent.max_tokens > 0)
+
+
+class Requests:
+    """The requests of one run."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self._window = Window()
+        self._memo, self._digests = Memo(), ListDigest()
+        self._asked: object = None
+        self._answer: tuple[Payload, str] | None = None
+        self._tools: tuple[JsonObject, bytes | None] | None = None
+
+    def prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
+        """Return the payload that a pending intent sends, and its digest.
+
+        Recorded first and sent after, the same request is prepared once.
+        """
+        asked = (intent.n, state.turn, state.history_digest)
+        if self._answer is None or asked != self._asked:
+            self._asked, self._answer = asked, self._prepare(state, intent)
+        return self._answer
+
+    def tools(self, state: RunState, payload: Payload) -> bytes | None:
+        """Return the blob of a request's tools; the same one as long as they are the same."""
+        if self._tools is None or self._tools[0] is not payload.rest:
+            spec = state.given
+            blob = tools_blob(spec.wire or spec.provider, payload.rest)
+            self._tools = (payload.rest, blob)
+        return self._tools[1]
+
+    def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
+        if isinstance(intent, Compact):  # a conversation of its own
+            payload = self._provider.prepare(*summary_request(state, intent), Memo())
+            return payload, digest_of(canonical(payload.body))
+        if state.window != self._window:  # what was sent so far is no beginning of this
+            self._window = state.window
+            self._memo, self._digests = Memo(), ListDigest()
+        messages = sent(state.history, state.window)
+        payload = self._provider.prepare(state.request(), messages, self._memo)
+        return payload, self._digests.digest(payload.rest, payload.key, payload.items)
