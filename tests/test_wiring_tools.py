@@ -10,7 +10,8 @@ import pytest
 from artificer.config import Config
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call
-from artificer.wiring import build_tools, open_storage
+from artificer.tools.function import tool
+from artificer.wiring import build_tools, memory_storage, open_storage
 
 pytestmark = pytest.mark.req("wiring-manifests")
 
@@ -49,6 +50,25 @@ async def test_long_output_and_evidence_go_where_the_project_is(tmp_path: Path) 
     assert printed.splitlines()[-1] == b"20000"
     (copy,) = (config.project_folder / "evidence").rglob("copy")
     assert copy.read_bytes() == printed
+
+
+@pytest.mark.req("tools-stable-order")
+async def test_tools_are_in_the_same_order_wherever_they_are_found(tmp_path: Path) -> None:
+    @tool
+    def zebra() -> str:
+        """The last one."""
+        return ""
+
+    @tool
+    def ant() -> str:
+        """The first one."""
+        return ""
+
+    storage = memory_storage()
+    orders = [[zebra, folder_of(tmp_path), ant]]
+    orders.append(orders[0][::-1])
+    boxes = [build_tools(o, kind="chat", storage=storage, config=Config()) for o in orders]
+    assert [box.toolset.names for box in boxes] == [("ant", "count", "zebra")] * 2
 
 
 async def test_the_configuration_says_how_folders_are_read(tmp_path: Path) -> None:

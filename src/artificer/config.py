@@ -48,6 +48,7 @@ class PriceConfig(_Section):
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
+    written: float | None = Field(default=None, ge=0)
 
 
 ServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
@@ -159,6 +160,7 @@ class Config(_Section):
     policy: Policy = Policy()
     providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
+    prompt_caching: bool = True
     context_tokens: Mapping[str, Annotated[int, Field(ge=1_000)]] = Field(default_factory=dict)
     mcp: McpConfig = McpConfig()
     browser: BrowserConfig = BrowserConfig()
@@ -196,8 +198,12 @@ def _price(price: PriceConfig) -> Price:
     def micros(dollars: float) -> int:
         return round(dollars * 1_000_000)
 
-    cached = None if price.cached is None else micros(price.cached)
-    return Price(input=micros(price.input), output=micros(price.output), cached=cached)
+    return Price(
+        input=micros(price.input),
+        output=micros(price.output),
+        cached=None if price.cached is None else micros(price.cached),
+        written=None if price.written is None else micros(price.written),
+    )
 
 
 def default_project(folder: Path) -> str:

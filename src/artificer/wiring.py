@@ -183,13 +183,9 @@ def build_tools(
     executors += _facilities(facilities, storage, config)
     if KINDS[kind].makes_artifacts:
         executors.append(ArtifactExecutor(storage.blobs))
-    definitions = toolset(
-        tuple(
-            _from(tool, origins.get(id(executor)))
-            for executor in executors
-            for tool in executor.tools
-        )
-    )
+    found = [_from(tool, origins.get(id(e))) for e in executors for tool in e.tools]
+    # In an order that no server and no folder changes: providers keep what requests begin with.
+    definitions = toolset(tuple(sorted(found, key=lambda tool: tool.name)))
     by_name = {tool.name: executor for executor in executors for tool in executor.tools}
     return ToolBox(definitions, by_name, tuple(folders))
 

@@ -114,6 +114,7 @@ class World(Archive):
                 choices=tuple(choices or (ToolChoice(),)),
                 temperature=temperature,
                 compaction=compaction_prompt(),
+                caching=self.config.prompt_caching,
             )
             engine = build_engine(
                 self._storage,

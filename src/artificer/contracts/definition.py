@@ -138,7 +138,11 @@ def toolset(tools: tuple[ToolDefinition, ...]) -> Toolset:
 
 
 class ModelRequest(Value):
-    """One request to a model, in normal form. The conversation travels beside it, not in it."""
+    """One request to a model, in normal form. The conversation travels beside it, not in it.
+
+    ``cache_key`` names what the request begins with, its tools and system prompt: a provider that
+    can shall keep what it has read, for the next request that begins so. Empty is: as it likes.
+    """
 
     model: str
     system: str
@@ -146,6 +150,7 @@ class ModelRequest(Value):
     tool_choice: ToolChoice
     max_tokens: int
     temperature: float | None = None
+    cache_key: str = ""
 
 
 def trust_of(backend: Backend, said: Trust | None = None) -> Trust:

@@ -8,11 +8,19 @@ shorter a reply is asked for.
 from __future__ import annotations
 
 from artificer.core.intents import FinishReason
+from artificer.core.price import Price
 from artificer.core.spec import RunSpec
 from artificer.values.model import Usage
 
 SHORTEST_REPLY = 256
 """A reply of fewer tokens is not worth asking for, unless the run wants no longer ones."""
+
+
+def most_for(price: Price, tokens: int, reply: int = 0) -> int:
+    """What a request of so many tokens costs at most, with a reply of so many."""
+    usage = Usage(input_tokens=tokens, output_tokens=reply)
+    kept = usage.model_copy(update={"written_tokens": tokens})
+    return max(price.micros(usage), price.micros(kept))
 
 
 def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | FinishReason:
@@ -32,7 +40,7 @@ def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | 
         if most < least:
             return "token_limit"
     if limits.cost_micros is not None and price is not None:
-        left = limits.cost_micros - cost - price.micros(Usage(input_tokens=context))
+        left = limits.cost_micros - cost - most_for(price, context)
         if left < 0:
             return "cost_limit"
         if price.output:

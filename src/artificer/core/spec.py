@@ -14,7 +14,7 @@ from artificer.core.price import Price
 from artificer.loops.facts import BuildRequested
 from artificer.loops.kinds import RunKind
 from artificer.values.base import Value
-from artificer.values.canon import digest_of
+from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
 
 Count = Annotated[int, Field(ge=1)]
@@ -53,7 +53,8 @@ class RunSpec(Value):
     same everywhere: what a replay must know of the environment. ``sources`` are the folders of
     manifests that the tools came from, so that resuming finds them; ``facilities`` is what else the
     run was given. ``compaction`` is the system prompt of the request for a summary, when the
-    conversation has become too long; without one the oldest turns are dropped.
+    conversation has become too long; without one the oldest turns are dropped. ``caching`` asks
+    providers to keep what they have read for the next turn.
     """
 
     kind: RunKind
@@ -73,6 +74,7 @@ class RunSpec(Value):
     choices: Annotated[tuple[ToolChoice, ...], Field(min_length=1)] = (ToolChoice(),)
     temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None
     compaction: str = ""
+    caching: bool = False
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""
@@ -83,9 +85,19 @@ class RunSpec(Value):
         return self.choices[min(turn, len(self.choices)) - 1]
 
     @property
+    def cache_key(self) -> str:
+        """What requests of this run begin with, in a few characters; empty without caching."""
+        return _cache_key(self.system, self.toolset) if self.caching else ""
+
+    @property
     def digest(self) -> str:
         """Digest of what was asked for."""
         return digest_of(self.identity())
+
+
+@lru_cache(maxsize=64)
+def _cache_key(system: str, tools: str) -> str:
+    return digest_of(canonical([system, tools])).removeprefix("sha256:")[:32]
 
 
 @lru_cache(maxsize=64)

@@ -182,6 +182,7 @@ class RunState(Value):
             tool_choice=spec.choice(self.turn),
             max_tokens=self.reply_tokens or spec.limits.max_tokens,
             temperature=None if spec.temperature is None else float(spec.temperature),
+            cache_key=spec.cache_key,
         )
 
 

@@ -65,6 +65,8 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> Json
     }
     if dialect.include_usage:
         rest["stream_options"] = {"include_usage": True}
+    if dialect.caches and request.cache_key:
+        rest["prompt_cache_key"] = request.cache_key
     return rest | options(request, tools, _tool, _choice)
 
 

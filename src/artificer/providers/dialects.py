@@ -14,14 +14,15 @@ class Dialect:
     """What may differ in every protocol.
 
     ``provider`` tags the reasoning blocks, ``strict`` is the server's strict mode, None where it
-    has none. ``extra`` are further members of every request, such as Anthropic's ``thinking`` or
-    llama.cpp's ``cache_prompt``.
+    has none. ``caches`` says that it can be asked to keep what it has read. ``extra`` are further
+    members of every request, such as Anthropic's ``thinking`` or llama.cpp's ``cache_prompt``.
     """
 
     wire: ClassVar[str]
 
     provider: str
     strict: StrictDialect | None = None
+    caches: bool = False
     extra: JsonObject = field(default_factory=dict)
 
     @property

@@ -165,6 +165,7 @@ class MessagesStream(ReplyStream):
             input_tokens=count_of(self._usage, "input_tokens") + cached + written,
             output_tokens=count_of(self._usage, "output_tokens"),
             cached_tokens=cached,
+            written_tokens=written,
             reasoning_tokens=count_of(self._usage, "output_tokens_details", "thinking_tokens"),
         )
 

@@ -59,7 +59,25 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> 
     }
     if request.system.strip():
         rest["system"] = well_formed(request.system)
-    return rest | options(request, tools, _tool, _choice)
+    rest |= options(request, tools, _tool, _choice)
+    return _marked(rest) if dialect.caches and request.cache_key else rest
+
+
+_MARK: JsonObject = {"cache_control": {"type": "ephemeral"}}
+
+
+def _marked(rest: JsonObject) -> JsonObject:
+    """Mark what is to be kept: the tools, the system prompt, and all up to the last message.
+
+    That is three of four possible marks. The one at the top stands for the last block, and moves
+    on with the conversation; a mark inside a message would change what was sent before.
+    """
+    system, tools = rest.get("system"), rest.get("tools")
+    if isinstance(system, str):
+        rest["system"] = [{**_text(system), **_MARK}]
+    if isinstance(tools, list) and isinstance(tools[-1], dict):
+        rest["tools"] = [*tools[:-1], {**tools[-1], **_MARK}]
+    return rest | _MARK
 
 
 def _tool(wire: WireTool) -> JsonObject:

@@ -28,7 +28,9 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
     def _usual_dialect(self, name: str, *, own: bool) -> ChatDialect:
         if not own:
             return ChatDialect(name)
-        return ChatDialect(name, strict=OPENAI_STRICT, max_tokens_key="max_completion_tokens")
+        return ChatDialect(
+            name, strict=OPENAI_STRICT, caches=True, max_tokens_key="max_completion_tokens"
+        )
 
     def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
         create: Callable[..., Awaitable[Any]] = client.chat.completions.create

@@ -73,6 +73,8 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) ->
         rest["include"] = ["reasoning.encrypted_content"]
     if request.system.strip():
         rest["instructions"] = well_formed(request.system)
+    if dialect.caches and request.cache_key:
+        rest["prompt_cache_key"] = request.cache_key
     return rest | options(request, tools, _tool, _choice)
 
 

@@ -96,7 +96,8 @@ def _rest(request: ModelRequest) -> JsonObject:
     """All but the conversation. Of its tools a model is told no more than this by anyone."""
     told = {"name", "description", "input_schema"}
     return {
-        **request.model_dump(mode="json", exclude={"tools"}),
+        **request.model_dump(mode="json", exclude={"tools", "cache_key"}),
+        **({"cache_key": request.cache_key} if request.cache_key else {}),
         "tools": [tool.model_dump(mode="json", include=told) for tool in request.tools],
     }
 

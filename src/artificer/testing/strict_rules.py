@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from artificer.testing.strict_cache import CACHE_MEMBERS, cache_fault, system_texts
+
 Protocol = Literal["chat", "messages", "responses"]
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
@@ -32,10 +34,11 @@ class Refused(Exception):
 def check_request(protocol: Protocol, body: Any) -> None:
     """Raise Refused for the first thing that the provider would refuse."""
     _need(isinstance(body, dict), "the body is not an object")
-    unknown = body.keys() - _MEMBERS[protocol]
+    unknown = body.keys() - _MEMBERS[protocol] - CACHE_MEMBERS[protocol]
     _need(not unknown, f"Unknown parameter: {sorted(unknown)}")
     _need(isinstance(body.get("model"), str) and body["model"], "model: field required")
     _need(body.get("stream") is True, "this double answers streams only")
+    _need(not cache_fault(body), cache_fault(body) or "")
     _CHECKS[protocol](body)
 
 
@@ -168,8 +171,8 @@ def _chat_message(message: dict[str, Any], where: str) -> list[str]:
 def _check_messages(body: dict[str, Any]) -> None:
     _need("max_tokens" in body, "max_tokens: field required")
     _positive(body["max_tokens"], "max_tokens")
-    if "system" in body:
-        _text(body["system"], "system")
+    for text in system_texts(body):
+        _text(text, "system")
     offered = body.get("tools", [])
     tools = [(t.get("name"), t.get("input_schema"), t.get("strict", False)) for t in offered]
     choice = body.get("tool_choice", {})

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from artificer.testing.strict_cache import KEPT_TOKENS, Kept, PromptCache
 from artificer.testing.strict_rules import Protocol, Refused, check_request
 
 MAX_BODY = 16_000_000
@@ -83,6 +84,7 @@ class StrictServer:
         self._script = list(script)
         self._server: asyncio.Server | None = None
         self._count = 0
+        self._cache = PromptCache()
         self.seen: list[Seen] = []
         self.dropped = asyncio.Event()
 
@@ -132,7 +134,7 @@ class StrictServer:
             await _send_json(writer, 400, _error("invalid_request_error", str(refusal)))
             return
         self.seen.append(Seen(protocol, body, headers))
-        await self._stream(protocol, turn, reader, writer)
+        await self._stream(protocol, turn, self._cache.keep(body), reader, writer)
 
     def _next_turn(self) -> Turn:
         if not self._script:
@@ -144,6 +146,7 @@ class StrictServer:
         self,
         protocol: Protocol,
         turn: Turn,
+        kept: Kept,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
@@ -151,7 +154,7 @@ class StrictServer:
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
             b"Transfer-Encoding: chunked\r\nKeep-Alive: timeout=5, max=100\r\n\r\n"
         )
-        for event in _EVENTS[protocol](turn, self._count):
+        for event in _EVENTS[protocol](turn, self._count, kept):
             data = event if isinstance(event, str) else json.dumps(event)
             name = "" if isinstance(event, str) or protocol == "chat" else event["type"]
             frame = (f"event: {name}\n" if name else "") + f"data: {data}\n\n"
@@ -192,7 +195,7 @@ def _parts(turn: Turn) -> tuple[str, tuple[tuple[str, str], ...], bool]:
 # --- the streams ------------------------------------------------------------------------------
 
 
-def _chat_events(turn: Turn, number: int) -> Iterator[dict[str, Any] | str]:
+def _chat_events(turn: Turn, number: int, kept: Kept) -> Iterator[dict[str, Any] | str]:
     text, calls, cut = _parts(turn)
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -213,14 +216,19 @@ def _chat_events(turn: Turn, number: int) -> Iterator[dict[str, Any] | str]:
     if isinstance(turn, Hangs):
         return
     yield chunk({}, "length" if cut else "tool_calls" if calls else "stop")
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    usage: dict[str, Any] = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    if kept == "read":
+        usage["prompt_tokens_details"] = {"cached_tokens": KEPT_TOKENS}
     yield {**chunk({}), "choices": [], "usage": usage}
     yield "[DONE]"
 
 
-def _messages_events(turn: Turn, number: int) -> Iterator[dict[str, Any]]:
+def _messages_events(turn: Turn, number: int, kept: Kept) -> Iterator[dict[str, Any]]:
     text, calls, cut = _parts(turn)
-    usage = {"input_tokens": 10, "output_tokens": 1}
+    usage = {"input_tokens": 10 - (KEPT_TOKENS if kept else 0), "output_tokens": 1}
+    if kept:
+        counted = "cache_read_input_tokens" if kept == "read" else "cache_creation_input_tokens"
+        usage[counted] = KEPT_TOKENS
     message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "double"}
     ends: dict[str, Any] = {"stop_reason": None, "stop_sequence": None}
     yield {"type": "message_start", "message": {**message, **ends, "content": [], "usage": usage}}
@@ -246,7 +254,7 @@ def _messages_events(turn: Turn, number: int) -> Iterator[dict[str, Any]]:
     yield {"type": "message_stop"}
 
 
-def _responses_events(turn: Turn, number: int) -> Iterator[dict[str, Any]]:
+def _responses_events(turn: Turn, number: int, kept: Kept) -> Iterator[dict[str, Any]]:
     text, calls, cut = _parts(turn)
     response: dict[str, Any] = {"id": f"resp_{number}", "object": "response", "model": "double"}
     yield {"type": "response.created", "response": {**response, "status": "in_progress"}}
@@ -271,7 +279,9 @@ def _responses_events(turn: Turn, number: int) -> Iterator[dict[str, Any]]:
         return
     status = "incomplete" if cut else "completed"
     details = {"reason": "max_output_tokens"} if cut else None
-    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    usage: dict[str, Any] = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    if kept == "read":
+        usage["input_tokens_details"] = {"cached_tokens": KEPT_TOKENS}
     final = {**response, "status": status, "output": output, "usage": usage}
     yield {"type": f"response.{status}", "response": {**final, "incomplete_details": details}}
 

@@ -38,12 +38,15 @@ RESUMABLE_FAILURES: frozenset[str] = frozenset(
 
 
 class Usage(Value):
-    """Token counts. ``input_tokens`` includes the cached ones, ``output_tokens`` the reasoning."""
+    """Token counts. ``output_tokens`` includes the reasoning, ``input_tokens`` those that the
+    provider read from its cache (``cached_tokens``) and those that it wrote to it.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    written_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -51,6 +54,7 @@ class Usage(Value):
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            written_tokens=self.written_tokens + other.written_tokens,
         )
 
 
