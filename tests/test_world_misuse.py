@@ -26,6 +26,7 @@ def plain(number: int) -> int:
         ({"tools": [plain]}, "plain .* is not a tool"),
         ({"tools": "tools"}, "are a list"),
         ({"kind": "poem"}, "no kind of run 'poem'"),
+        ({"kind": "build"}, "no kind of run 'build'"),
         ({"prompt": 5}, "cannot begin: prompt"),
         ({"temperature": "hot"}, "cannot begin: temperature"),
     ],

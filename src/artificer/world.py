@@ -22,7 +22,7 @@ from artificer.core.price import Price
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase
 from artificer.errors import AuthorError, ConfigError, OperatorError
-from artificer.loops.kinds import KINDS, RunKind
+from artificer.loops.kinds import ASKED, KINDS, RunKind
 from artificer.ports import Approver, Provider
 from artificer.runs import Run
 from artificer.runtime.engine import Engine
@@ -313,8 +313,8 @@ class World(Archive):
 
 def _checked(tools: Iterable[Tool], kind: str) -> list[Tool]:
     """The tools. Raises AuthorError for what only a type checker would have caught."""
-    if kind not in KINDS:
-        raise AuthorError(f"There is no kind of run {kind!r}.", hint=f"Kinds: {', '.join(KINDS)}.")
+    if kind not in ASKED:
+        raise AuthorError(f"There is no kind of run {kind!r}.", hint=f"Kinds: {', '.join(ASKED)}.")
     if isinstance(tools, str | Path):
         raise AuthorError("The tools of a run are a list.", hint=f"tools=[{str(tools)!r}]")
     checked = list(tools)

@@ -16,7 +16,7 @@ from artificer.contracts.facilities import Facilities, Host
 from artificer.contracts.workspace.grant import Grant
 from artificer.contracts.workspace.names import name_fault
 from artificer.core.spec import Limits
-from artificer.loops.kinds import KINDS, RunKind
+from artificer.loops.kinds import ASKED, RunKind
 from artificer.ports import Approver
 from artificer.runs import Run
 from artificer.values.model import ToolChoice
@@ -31,7 +31,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 @click.option("--model", metavar="PROVIDER/MODEL", help="For example local/smollm2.")
 @click.option(
     "--kind",
-    type=click.Choice(list(KINDS)),
+    type=click.Choice(ASKED),
     default="deliver",
     show_default=True,
     help="deliver makes a report; chat only answers.",

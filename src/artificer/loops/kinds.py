@@ -8,7 +8,7 @@ from typing import Literal
 from artificer.artifacts.ref import LoopArtifactKind
 
 RunKind = Literal["chat", "deliver", "plan", "spec", "phase", "code", "judge", "build"]
-AskedKind = Literal["chat", "deliver"]
+ASKED: tuple[RunKind, ...] = ("chat", "deliver")
 """The kinds that people ask for by name. The others belong to builds."""
 
 
