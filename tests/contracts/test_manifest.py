@@ -190,3 +190,14 @@ def test_opting_in_to_newlines_and_schemes() -> None:
     assert manifest.argv({"x": "a\rb"}).problems
     assert manifest.argv({"u": "ftp://h/"}).argv == ("p", "--u=ftp://h/")
     assert manifest.argv({"u": "http://h/"}).problems
+
+
+@pytest.mark.req("manifest-resources")
+def test_resources_are_those_of_the_call() -> None:
+    head = f'{TOOL}resources = ["file:{{path}}", "db"]\n'
+    body = '[args.path]\ntype = "string"\nrequired = true\n[command]\nexec = ["cat", "{path}"]\n'
+    definition = parse_manifest(head + body, "t.clad.toml").definition
+    assert definition.resources_of({"path": "a"}) == ("file:a", "db")
+    assert definition.resources_of({"path": "{path}"}) == ("file:{path}", "db")
+    wrong = faults_of(f'{TOOL}resources = ["file:{{other}}"]\n{body}')
+    assert wrong == ["t.clad.toml:5: tool.resources: {other} is no argument"]

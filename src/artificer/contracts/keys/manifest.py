@@ -78,7 +78,11 @@ class SandboxKeys(Value):
 
 
 class ToolKeys(Value):
-    """``[tool]``"""
+    """``[tool]``
+
+    ``resources`` such as ``file:{path}`` name what a call needs to itself: calls of one turn that
+    share one run one after the other, unless all of them are ``pure``.
+    """
 
     name: Name
     version: Text
@@ -90,6 +94,7 @@ class ToolKeys(Value):
     trust: Trust | None = None
     sensitive: bool = False
     effect: EffectClass = "once"
+    resources: tuple[Text, ...] = ()
     dispatch: Literal["exec", "callback"] = "exec"
     mode: Literal["oneshot", "session", "browser"] | None = None
     cedar: CedarKeys = CedarKeys()

@@ -54,6 +54,14 @@ def command_faults(
     return found
 
 
+def resource_faults(keys: ManifestKeys) -> Iterator[Fault]:
+    """Resources whose places no argument fills."""
+    for resource in keys.tool.resources:
+        for name in re.findall(r"\{([^{}]*)\}", resource):
+            if name not in keys.args:
+                yield Fault(("tool", "resources"), f"{{{name}}} is no argument")
+
+
 def _dash_faults(
     keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
 ) -> Iterator[Fault]:

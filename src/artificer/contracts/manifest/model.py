@@ -39,6 +39,7 @@ from artificer.contracts.manifest.check import (
     executor_faults,
     known_names,
     mapping_faults,
+    resource_faults,
 )
 from artificer.contracts.manifest.custom_types import FolderKeys
 from artificer.contracts.manifest.read import read_keys
@@ -113,6 +114,7 @@ class Manifest:
             backend=self.backend,
             trust=trust_of(self.backend, self.tool.trust),
             sensitive=self.tool.sensitive,
+            resources=self.tool.resources,
             cedar=self.tool.cedar,
             origin="" if self.mcp is None else f"mcp:{self.mcp.server}",
         )
@@ -210,6 +212,7 @@ def _assemble(
 ) -> Manifest | None:
     keys = _checked_arguments(keys, faults, compat=compat)
     faults += _backend_faults(keys)
+    faults += resource_faults(keys)
     groups = _read_command(keys, keys.command, faults, compat=compat) if keys.command else ()
     http = _read_http(keys, keys.http, faults) if keys.http else None
     faults += [*_mcp_faults(keys), *session_faults(keys), *browser_faults(keys)]
