@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from build_world import BuildWorld, phase_of, plan_of
 
 from artificer.artifacts.loop import Owed
 from artificer.artifacts.plan import Constant
@@ -16,6 +15,7 @@ from artificer.loops import facts as f
 from artificer.loops import wishes as w
 from artificer.loops.prompt import CRITERIA, FILES, instruct, instruct_judge, scope_of
 from artificer.loops.table import LOOPS
+from build_world import BuildWorld, phase_of, plan_of
 
 TEXTS = load_prompts()
 ROOM = 30_000

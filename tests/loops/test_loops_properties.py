@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from build_world import BuildWorld, plan_of, replayed, work_of
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from artificer.loops import facts as f
 from artificer.loops import wishes as w
 from artificer.loops.build import ACTIVE, BuildState
 from artificer.loops.scheduler import schedule
+from build_world import BuildWorld, plan_of, replayed, work_of
 
 STEPS = 160
 
