@@ -13,6 +13,7 @@ from artificer.errors import AuthorError, ConfigError, NotFoundError, TamperedEr
 from artificer.policies.engine import consult_here
 from artificer.ports import Provider, RunHead
 from artificer.runs import History, Run
+from artificer.runtime.allowance import Left
 from artificer.runtime.compare import Comparison, compare
 from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.keeping import GRACE_S, Check, Sweep, check_world, collect
@@ -20,12 +21,14 @@ from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
+from artificer.system import SystemClock
 from artificer.testing.cassette import Cassette, check, dump, insert, keep, pack
 from artificer.testing.rerun import rerun
 from artificer.tools.workspace.audit import audit
 from artificer.tools.workspace.service import Workspaces
 from artificer.wiring import (
     Storage,
+    build_allowance,
     build_mapper,
     build_workspaces,
     memory_storage,
@@ -50,6 +53,10 @@ class Archive:
     def in_memory(cls, config: Config | None = None) -> Self:
         """A world that lives as long as the process."""
         return cls(config or Config(), memory_storage())
+
+    async def budget(self) -> Left:
+        """What the project has spent today, and what it may."""
+        return await build_allowance(self._storage, self.config).left(SystemClock().now())
 
     async def __aenter__(self) -> Self:
         return self

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from artificer.contracts.definition import EffectClass, Risk, Trust
 from artificer.contracts.facilities import Facilities, Host
@@ -23,6 +23,7 @@ from artificer.contracts.workspace.grant import Grant
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
+from artificer.money import BudgetConfig, PriceConfig, Section
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
 from artificer.values.canon import canonical, digest_of
@@ -30,11 +31,7 @@ from artificer.values.canon import canonical, digest_of
 FILE_NAME = "artificer.toml"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ProviderConfig(_Section):
+class ProviderConfig(Section):
     """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable."""
 
     protocol: Literal["anthropic", "openai", "openai-chat"] = "openai-chat"
@@ -42,19 +39,10 @@ class ProviderConfig(_Section):
     api_key_env: str | None = None
 
 
-class PriceConfig(_Section):
-    """Dollars per million tokens: ``[prices."provider/model"]``."""
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached: float | None = Field(default=None, ge=0)
-    written: float | None = Field(default=None, ge=0)
-
-
 ServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
 
 
-class McpOAuthConfig(_Section):
+class McpOAuthConfig(Section):
     """``[mcp.servers.NAME.oauth]``: a client of yours (RFC 6749 section 4.4, client credentials).
 
     ``client_secret`` may hold ``{_secret:name}``. It is sent to the authorization server that calls
@@ -68,7 +56,7 @@ class McpOAuthConfig(_Section):
     auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
 
 
-class McpServerConfig(_Section):
+class McpServerConfig(Section):
     """Another MCP server: ``[mcp.servers.NAME]``, started by ``command`` or found at ``url``.
 
     Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``allow`` names the tools that
@@ -100,13 +88,13 @@ class McpServerConfig(_Section):
         return self
 
 
-class McpConfig(_Section):
+class McpConfig(Section):
     """``[mcp]``"""
 
     servers: Mapping[ServerName, McpServerConfig] = Field(default_factory=dict)
 
 
-class SandboxConfig(_Section):
+class SandboxConfig(Section):
     """``[sandbox]``: what holds the programs of manifests, and what it grants them.
 
     ``off`` is none, ``auto`` one that works here, if any does, ``required`` one or no run at all.
@@ -118,7 +106,7 @@ class SandboxConfig(_Section):
     network: bool = False
 
 
-class TelemetryConfig(_Section):
+class TelemetryConfig(Section):
     """``[telemetry]``: spans and metrics for OpenTelemetry.
 
     ``enabled`` is None for: where the program has loaded OpenTelemetry already. ``content`` is
@@ -129,7 +117,7 @@ class TelemetryConfig(_Section):
     content: bool | None = None
 
 
-class BrowserConfig(_Section):
+class BrowserConfig(Section):
     """``[browser]``: ``live`` is where a browser of yours listens (``--remote-debugging-port``).
 
     With it, manifests may ask for a page in that browser, logged in as you are at the hosts of
@@ -139,11 +127,11 @@ class BrowserConfig(_Section):
     live: str = Field(default="", pattern=r"^(http://(127\.0\.0\.1|localhost|\[::1\]):\d{1,5}/?)?$")
 
 
-class _Policies(_Section):
+class _Policies(Section):
     policy: PolicyKeys = PolicyKeys()
 
 
-class Config(_Section):
+class Config(Section):
     """All settings. Paths are absolute or relative to the working directory.
 
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
@@ -162,6 +150,7 @@ class Config(_Section):
     prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
     prompt_caching: bool = True
     context_tokens: Mapping[str, Annotated[int, Field(ge=1_000)]] = Field(default_factory=dict)
+    budget: BudgetConfig = BudgetConfig()
     mcp: McpConfig = McpConfig()
     browser: BrowserConfig = BrowserConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
@@ -191,19 +180,7 @@ class Config(_Section):
     def price_of(self, model: str) -> Price | None:
         """The price of a ``provider/model``, or None where none is known, which is not zero."""
         price = self.prices.get(model)
-        return None if price is None else _price(price)
-
-
-def _price(price: PriceConfig) -> Price:
-    def micros(dollars: float) -> int:
-        return round(dollars * 1_000_000)
-
-    return Price(
-        input=micros(price.input),
-        output=micros(price.output),
-        cached=None if price.cached is None else micros(price.cached),
-        written=None if price.written is None else micros(price.written),
-    )
+        return None if price is None else price.value
 
 
 def default_project(folder: Path) -> str:

@@ -17,19 +17,23 @@ from artificer.contracts.facilities import Facilities, Host
 from artificer.core.policy import Policy
 from artificer.errors import ConfigError, NotFoundError
 from artificer.journal.memory import MemoryJournal
+from artificer.journal.purse import MemoryPurse
 from artificer.journal.sqlite import SqliteJournal
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.policies.engine import consult_here
 from artificer.ports import (
+    Allowed,
     Approver,
     BlobStore,
     Executor,
     Journal,
     Provider,
+    Purse,
     Requiring,
     Snapshots,
     Versions,
 )
+from artificer.runtime.allowance import Allowance
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
@@ -75,6 +79,7 @@ class Storage:
     files: DiskStore | None = None
     """The store of blobs that are files."""
     snapshots: Snapshots = field(default_factory=MemorySnapshots)
+    purse: Purse = field(default_factory=MemoryPurse)
 
 
 async def open_storage(config: Config) -> Storage:
@@ -94,15 +99,24 @@ async def open_storage(config: Config) -> Storage:
         snapshots.close()
         await journal.aclose()
 
-    post = Post(journal.mailbox)
-    return Storage(journal, blobs, post, close, folder / "evidence", versions, files, snapshots)
+    return Storage(
+        journal,
+        blobs,
+        Post(journal.mailbox),
+        close,
+        folder / "evidence",
+        versions,
+        files,
+        snapshots,
+        journal.purse,
+    )
 
 
 def memory_storage() -> Storage:
     """A world that lives as long as the process."""
     journal = MemoryJournal()
     blobs = JoinedStore(journal.small, MemoryStore())
-    return Storage(journal, blobs, Post(journal.mailbox))
+    return Storage(journal, blobs, Post(journal.mailbox), purse=journal.purse)
 
 
 @dataclass(frozen=True)
@@ -438,6 +452,11 @@ def _configured(name: str, own: ProviderConfig) -> Provider:
             return OpenAIChat(name, base_url=own.base_url, key_variable=key)
 
 
+def build_allowance(storage: Storage, config: Config) -> Allowance:
+    """What the world may spend."""
+    return Allowance(storage.purse, config.budget.day)
+
+
 def build_engine(
     storage: Storage,
     provider: Provider,
@@ -463,6 +482,7 @@ def build_engine(
         approver=approver,
         blobs=storage.blobs,
         clock=SystemClock(),
+        allowance=None if config.budget.day == Allowed() else build_allowance(storage, config),
     )
     watching = telling(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from artificer.archive import Archive
+from artificer.config import Config
 from artificer.contracts.facilities import Facilities
 from artificer.core.events import RunForked
 from artificer.core.policy import Policy
@@ -88,6 +89,7 @@ class World(Archive):
         facilities = located(self.config.facilities if facilities is None else facilities)
         provider, name = self._provider(model)
         model_name = f"{provider.name}/{name}"
+        limits = _limits(kind, limits, self.config, model_name)
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
                 [*self.config.tools, *tools, *await servers.offered()],
@@ -109,7 +111,7 @@ class World(Archive):
                 sources=box.folders,
                 facilities=facilities,
                 policy=policy or self.config.policy,
-                limits=_limits(kind, limits, self.config.context_tokens.get(model_name)),
+                limits=limits,
                 price=self._price(model_name, limits),
                 choices=tuple(choices or (ToolChoice(),)),
                 temperature=temperature,
@@ -300,10 +302,11 @@ class World(Archive):
             return build_provider(name, self.config), model_name
         return model, model.name
 
-    def _price(self, model: str, limits: Limits | None) -> Price | None:
+    def _price(self, model: str, limits: Limits) -> Price | None:
         """The model's price. A cost limit needs one: raises ConfigError where it is not known."""
         price = self.config.price_of(model)
-        if price is None and limits is not None and limits.cost_micros is not None:
+        limited = limits.cost_micros or self.config.budget.per_day_dollars
+        if price is None and limited is not None:
             raise ConfigError(
                 f"The price of {model!r} is not known, so its cost cannot be limited.",
                 hint=f'Give it in artificer.toml: [prices."{model}"] input = …, output = …',
@@ -336,9 +339,11 @@ def _spec(**facts: Any) -> RunSpec:
         raise AuthorError(f"This run cannot begin: {first['loc'][0]}: {first['msg']}.") from error
 
 
-def _limits(kind: RunKind, given: Limits | None, context: int | None) -> Limits:
-    """The given limits; what was not given is that of the kind of run, and of its model."""
+def _limits(kind: RunKind, given: Limits | None, config: Config, model: str) -> Limits:
+    """The given limits; what was not given is that of the kind of run, the model, the project."""
     given = given or Limits()
-    usual = {"turns": KINDS[kind].turns, "context_tokens": context}
+    usual = {"turns": KINDS[kind].turns, "waiting_counts": False, **config.budget.run}
+    if model in config.context_tokens:
+        usual["context_tokens"] = config.context_tokens[model]
     missing = {name: usual[name] for name in usual.keys() - given.model_fields_set}
     return given.model_copy(update=missing)

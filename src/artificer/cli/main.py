@@ -41,6 +41,7 @@ COMMANDS = {
     "replay": "Prove that a run's journal reproduces itself.",
     "verify": "Check every record and blob of this project.",
     "fsck": "Verify, and find orphans, leftovers and what was never finished.",
+    "budget": "Say what is spent today, and what is left.",
     "gc": "Remove blobs that nothing refers to.",
     "prune": "Remove finished runs for good.",
     "tools": "Check, show, try and write manifests of tools.",

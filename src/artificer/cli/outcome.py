@@ -10,10 +10,13 @@ from artificer.artifacts.deliverable import Deliverable
 from artificer.cli.console import complain, note, one_line, out, out_json
 from artificer.cli.exits import Exit
 from artificer.cli.words import FAILURES, cost, count, joined, tokens
-from artificer.core.events import ModelFailed
+from artificer.core.events import CompactionFailed, ModelFailed
 from artificer.report import Views
 from artificer.runs import Run
 from artificer.world import World
+
+Failed = ModelFailed | CompactionFailed
+"""What may have stalled a run."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ def views_folder(world: World, run_id: str) -> Path:
     return world.config.project_folder / "runs" / run_id
 
 
-def hand_over(world: World, run: Run, failure: ModelFailed | None, wish: Wish) -> Exit:
+def hand_over(world: World, run: Run, failure: Failed | None, wish: Wish) -> Exit:
     """Write the views, tell what came of the run, and return the exit code."""
     delivered = run.deliverable
     views = _save(world, run, wish.folder) if delivered else None
@@ -47,7 +50,7 @@ def hand_over(world: World, run: Run, failure: ModelFailed | None, wish: Wish) -
 
 
 def as_json(
-    run: Run, delivered: Deliverable | None, views: Views | None, failure: ModelFailed | None
+    run: Run, delivered: Deliverable | None, views: Views | None, failure: Failed | None
 ) -> dict[str, Any]:
     """The outcome as one JSON object; its members are listed in docs/reference/cli.md."""
     state = run.state
@@ -107,9 +110,12 @@ def _waiting(run: Run) -> Exit:
     return Exit.WAITING
 
 
-def _stalled(run: Run, failure: ModelFailed | None) -> Exit:
-    code = failure.code if failure else run.state.failure
+def _stalled(run: Run, failure: Failed | None) -> Exit:
+    code = run.state.failure
     why = FAILURES[code] if code else "the run has not ended"
-    said = f" ({failure.message})" if failure and failure.message else ""
-    complain(f"The run is {run.status}: {why}{said}.", f"artificer resume {run.id}")
+    said = f" ({failure.message.rstrip('.')})" if failure and failure.message else ""
+    hint = f"artificer resume {run.id}"
+    if code == "budget":
+        hint += ", tomorrow (UTC) or when [budget] allows more (artificer budget)"
+    complain(f"The run is {run.status}: {why}{said}.", hint)
     return Exit.STALLED

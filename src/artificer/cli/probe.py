@@ -55,7 +55,8 @@ async def ask_model(config: Config, model: str) -> tuple[bool, str]:
         return False, f"no answer within {PATIENCE_S} s"
     except ArtificerError as error:
         return False, f"{error.message} {error.hint or ''}".rstrip()
-    if progress.failure:
-        return False, f"{FAILURES[progress.failure.code]}: {progress.failure.message}"
+    if run.failure:
+        said = progress.failure.message if progress.failure else ""
+        return False, f"{FAILURES[run.failure]}: {said}"
     took = duration(round((time.monotonic() - started) * 1000))
     return True, f"answered {one_line(run.text, 40)!r} in {took}"

@@ -24,7 +24,7 @@ class Progress(Observer):
 
     def __init__(self, screen: Screen) -> None:
         self.run: str | None = None
-        self.failure: ev.ModelFailed | None = None
+        self.failure: ev.ModelFailed | ev.CompactionFailed | None = None
         self.asked: int | None = None
         """The record at which a fork was asked for."""
         self._screen = screen
@@ -99,10 +99,8 @@ class Progress(Observer):
             case ev.ModelFailed():
                 self.failure = event
                 self._screen.line(f"turn {self._turn}  failed: {FAILURES[event.code]}", "bad")
-            case ev.ContextCompacted(upto=upto):
-                self._screen.line(f"  {count(upto, 'message')} summarised, no longer sent")
-            case ev.CompactionFailed(upto=upto):
-                self._screen.line(f"  {count(upto, 'message')} no longer sent, without a summary")
+            case ev.ContextCompacted() | ev.CompactionFailed():
+                self._compacted(event)
             case ev.CallsJudged():
                 self._judged(event)
             case ev.ApprovalAnswered(approved=False, intent=intent, reason=reason):
@@ -119,6 +117,15 @@ class Progress(Observer):
                 )
             case _:
                 pass
+
+    def _compacted(self, event: ev.ContextCompacted | ev.CompactionFailed) -> None:
+        if isinstance(event, ev.ContextCompacted):
+            told = f"{count(event.upto, 'message')} summarised, no longer sent"
+        elif event.code == "budget":
+            self.failure, told = event, f"no summary: {FAILURES['budget']}"
+        else:
+            told = f"{count(event.upto, 'message')} no longer sent, without a summary"
+        self._screen.line(f"  {told}")
 
     def _forked(self, run: str, origin: ev.Origin) -> None:
         self._screen.line(f"run {run} · forked from {origin.run} after record {origin.seq}", "dim")

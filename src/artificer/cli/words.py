@@ -13,6 +13,7 @@ FAILURES: dict[FailureCode, str] = {
     "context_overflow": "the conversation no longer fits into the model's context",
     "malformed_response": "the model's reply could not be read",
     "not_found": "the provider does not know this model",
+    "out_of_time": "the run's time was over before the reply",
     "overloaded": "the provider is overloaded",
     "rate_limited": "the provider's rate limit or quota is used up",
     "stream_truncated": "the reply broke off",

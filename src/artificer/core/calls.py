@@ -50,12 +50,23 @@ def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
 def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     """When the last call of the turn is answered, the model reads all answers."""
     call = answered(call_of(state, event.intent), event.status, event.content)
+    state = _counted(state, event)
     if event.status == "ok":
         call = call.model_copy(update={"artifact": event.artifact})
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
         state = state.model_copy(update={"doubts": (*state.doubts, doubt)})
     return dispatch(with_call(labelled(settle(state, event.intent), call), call))
+
+
+def _counted(state: RunState, event: ev.ToolReturned) -> RunState:
+    limits = state.given.limits
+    if limits.tool_ms is not None:
+        state = state.model_copy(update={"tool_ms": state.tool_ms + event.duration_ms})
+    if limits.output_chars is not None:
+        chars = state.output_chars + len(event.content)
+        state = state.model_copy(update={"output_chars": chars})
+    return state
 
 
 def dispatch(state: RunState) -> Step:
@@ -141,7 +152,14 @@ def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:
         tool=verdict.tool,
         arguments=verdict.arguments,
         effect=tool.effect,
+        within_ms=_within(state),
     )
+
+
+def _within(state: RunState) -> int | None:
+    """How long a call may still take where the run limits that; it is cut off then."""
+    limit = state.given.limits.tool_ms
+    return None if limit is None else max(1, limit - state.tool_ms)
 
 
 def _ask(n: int, verdict: Verdict) -> AskApproval:

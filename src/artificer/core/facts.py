@@ -43,6 +43,8 @@ _NOTES: dict[FinishReason, str] = {
     "rejected": "The plan was rejected.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
     "token_limit": "Stopped before the next reply could exceed the run's token limit.",
+    "tool_output_limit": "Stopped: its tools have brought as much text as they may.",
+    "tool_time_limit": "Stopped: its tools have taken as much time as they may.",
     "turn_limit": "Stopped at the run's turn limit, before it was finished.",
     "wall_limit": "Stopped at the run's time limit, before it was finished.",
 }

@@ -30,6 +30,8 @@ FinishReason = Literal[
     "rejected",
     "repair_limit",
     "token_limit",
+    "tool_output_limit",
+    "tool_time_limit",
     "turn_limit",
     "wall_limit",
 ]
@@ -97,13 +99,17 @@ class AskApproval(_Intent):
 
 
 class CallTool(_Intent):
-    """Perform a call that the gate let through. ``arguments`` is canonical JSON text."""
+    """Perform a call that the gate let through. ``arguments`` is canonical JSON text.
+
+    ``within_ms`` is what the run's limit leaves for it, where it has one.
+    """
 
     type: Literal["CallTool"] = "CallTool"
     call_id: str
     tool: str
     arguments: str
     effect: EffectClass
+    within_ms: int | None = None
 
 
 class CheckReply(_Intent):

@@ -50,6 +50,8 @@ def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
     state = settle(state, event.intent).model_copy(update={"failure": event.code})
     if event.code in RESUMABLE_FAILURES and state.hold != "interrupt":
         return state.model_copy(update={"phase": Phase.STALLED}), ()
+    if event.code == "out_of_time":
+        return finish(state.model_copy(update={"failure": None}), "wall_limit")
     if event.code == "context_overflow" and may_compact(state.given):
         return overflowed(state)
     return finish(state, "model_failed")

@@ -29,7 +29,11 @@ class Limits(Value):
     its cost in micro-dollars (which takes a known ``price``), ``wall_ms`` the time since the
     start or the last resumption, ``result_chars`` what the model is shown of one tool's result
     (code points), ``context_tokens`` one request and its reply: before more would be sent, the
-    oldest turns give way (None is as much as the provider takes).
+    oldest turns give way (None is as much as the provider takes), ``tool_ms`` the durations of all
+    tool calls together, ``output_chars`` all that the model is shown of their results.
+
+    Where ``waiting_counts`` is false, ``wall_ms`` leaves out the time in which nothing was under
+    way but a question to a person.
     """
 
     turns: Count = 15
@@ -42,6 +46,9 @@ class Limits(Value):
     wall_ms: Count = 1_800_000
     result_chars: Count = 32_000
     context_tokens: Count | None = None
+    tool_ms: Count | None = None
+    output_chars: Count | None = None
+    waiting_counts: bool = True
 
 
 class RunSpec(Value):

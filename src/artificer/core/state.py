@@ -99,7 +99,7 @@ class RunState(Value):
     ``turns_before`` the turns that earlier prompts took. With ``hold`` nothing new begins;
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
     ambiguous calls of which nobody has said yet whether they happened. ``window`` is the part of
-    ``history`` that is sent.
+    ``history`` that is sent. ``tool_ms`` and ``output_chars`` count what is limited, and only then.
     """
 
     phase: Phase = Phase.NEW
@@ -139,6 +139,8 @@ class RunState(Value):
     doubts: tuple[Doubt, ...] = ()
     build: BuildState | None = None
     window: Window = Window()
+    tool_ms: int = 0
+    output_chars: int = 0
 
     @property
     def digest(self) -> str:
@@ -164,6 +166,11 @@ class RunState(Value):
         if self.hold is not None:
             return "paused"
         return "stalled" if build.stalled else "open"
+
+    @property
+    def time_left(self) -> int:
+        """The milliseconds that are left of the run's time."""
+        return self.given.limits.wall_ms - (self.now - self.running_since)
 
     @property
     def given(self) -> RunSpec:

@@ -114,13 +114,22 @@ def reduce(state: RunState, event: ev.Event) -> tuple[RunState, tuple[Intent, ..
     if row is None:
         raise TransitionError(f"{type(event).__name__} has no place in phase {state.phase!r}.")
     now = max(state.now, event.at)  # a clock that was set back does not turn time around
-    after, intents = row.handler(state.model_copy(update={"now": now}), event)
+    after, intents = row.handler(_passed(state, now), event)
     if after.phase not in row.leads_to:
         raise TransitionError(
             f"{type(event).__name__} led from {state.phase!r} to {after.phase!r}, "
             "which its row does not name."
         )
     return after, intents
+
+
+def _passed(state: RunState, now: int) -> RunState:
+    """The state at a later time. Where only people are waited for, the run's own time stands."""
+    since = state.running_since
+    waits = state.pending and all(pending.type == "AskApproval" for pending in state.pending)
+    if waits and not state.given.limits.waiting_counts:
+        since += now - state.now
+    return state.model_copy(update={"now": now, "running_since": since})
 
 
 def diagram() -> str:

@@ -18,15 +18,14 @@ def next_turn(state: RunState) -> Step:
         return state.model_copy(update={"phase": Phase.PAUSED}), ()
     state = _with_notes(state)
     spec, limits = state.given, state.given.limits
-    done = state.turn - state.turns_before >= limits.turns
-    late = state.now - state.running_since >= limits.wall_ms
-    if pressed(state) and not (done or late) and (intent := compaction(state, "limit")):
+    over = _over(state)
+    if over is None and pressed(state) and (intent := compaction(state, "limit")):
         return emit(state, intent, phase=Phase.COMPACTING, turn=intent.turn)
     room = reply_tokens(spec, state.usage, state.cost_micros or 0, state.context_tokens)
-    if done or late or isinstance(room, str):
-        return finish(
-            state, "turn_limit" if done else room if isinstance(room, str) else "wall_limit"
-        )
+    if isinstance(room, str):
+        return finish(state, room if over in (None, "wall_limit") else over)
+    if over is not None:
+        return finish(state, over)
     turn = state.turn + 1
     asked = Generate(
         n=state.next_intent,
@@ -38,6 +37,18 @@ def next_turn(state: RunState) -> Step:
     )
     shorter = room if room < limits.max_tokens else None
     return emit(state, asked, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
+
+
+def _over(state: RunState) -> FinishReason | None:
+    """The limit that the run has reached by itself, whatever the next reply would be."""
+    limits = state.given.limits
+    if state.turn - state.turns_before >= limits.turns:
+        return "turn_limit"
+    if limits.tool_ms is not None and state.tool_ms >= limits.tool_ms:
+        return "tool_time_limit"
+    if limits.output_chars is not None and state.output_chars >= limits.output_chars:
+        return "tool_output_limit"
+    return "wall_limit" if state.time_left <= 0 else None
 
 
 def overflowed(state: RunState) -> Step:

@@ -44,6 +44,11 @@ TABLES = {
         "CREATE TABLE letters (position INTEGER PRIMARY KEY, run TEXT NOT NULL, "
         "n INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (run, n)) STRICT"
     ),
+    # What requests of a day have cost (row 0), and may cost until they are settled or expire.
+    "spending": (
+        "CREATE TABLE spending (day TEXT NOT NULL, n INTEGER NOT NULL, tokens INTEGER NOT NULL, "
+        "micros INTEGER NOT NULL, until INTEGER, PRIMARY KEY (day, n)) STRICT, WITHOUT ROWID"
+    ),
 }
 """The tables, all of which an older release's file gets when it is opened for writing."""
 

@@ -17,6 +17,7 @@ from artificer.journal.chain import (
     verify_link,
 )
 from artificer.journal.mailbox import MemoryMailbox
+from artificer.journal.purse import MemoryPurse
 from artificer.journal.small import MemorySmall
 from artificer.ports import Head, Lease, Record, RunHead
 
@@ -27,6 +28,7 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.small = MemorySmall()
         self.mailbox = MemoryMailbox()
+        self.purse = MemoryPurse()
         self._runs: dict[str, StoredRun] = {}
         self._records: list[StoredRecord] = []
         self._by_run: dict[str, list[Record]] = {}

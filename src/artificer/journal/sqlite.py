@@ -12,6 +12,7 @@ from artificer.errors import ArtificerError, AuthorError
 from artificer.journal.chain import check_name, verify_link
 from artificer.journal.database import connect
 from artificer.journal.mailbox import SqliteMailbox
+from artificer.journal.purse import SqlitePurse
 from artificer.journal.reader import Reader, audit, read_records, read_runs
 from artificer.journal.small import SqliteSmall
 from artificer.journal.writer import Writer
@@ -66,6 +67,11 @@ class SqliteJournal:
     def mailbox(self) -> SqliteMailbox:
         """Letters for whoever drives the runs of this journal."""
         return SqliteMailbox(self._opened(self._writer), self._opened(self._reader))
+
+    @property
+    def purse(self) -> SqlitePurse:
+        """What the runs of this journal spend, day by day."""
+        return SqlitePurse(self._opened(self._writer), self._opened(self._reader))
 
     def _connect(self, count: int) -> list[sqlite3.Connection]:
         """Open several connections, or none."""

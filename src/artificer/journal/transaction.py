@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from artificer.errors import ArtificerError, TamperedError
 from artificer.journal.audit import Tip
@@ -14,6 +14,8 @@ from artificer.journal.chain import fenced, mailbox_full, next_world, run_seal
 from artificer.journal.database import FAULTS, designed
 from artificer.ports import MAX_LETTERS, Head, Lease, Record, RunHead
 from artificer.values.canon import digest_of
+
+T = TypeVar("T")
 
 
 class Transaction:
@@ -109,6 +111,10 @@ class Transaction:
     def position(self) -> int:
         """How many records the world has."""
         return self._tip.position
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something that is no part of any chain."""
+        return work(self._db)
 
     def finish(self) -> None:
         """Write down where the world chain ends now."""

@@ -99,10 +99,10 @@ class Drive:
         match intent:
             case Generate():
                 payload, _ = self._ledger.requests.prepare(state, intent)
-                return await self._performer.generate(
+                return await self._performer.asker.generate(
                     self.run,
                     intent,
-                    state.given,
+                    state,
                     payload,
                     lambda delta: self._observer.streamed(self.run, delta),
                 )
@@ -123,7 +123,7 @@ class Drive:
         state, payload = self._ledger.state, None
         if asks(intent):
             payload, _ = self._ledger.requests.prepare(state, intent)
-        return await self._performer.compact(self.run, intent, state, payload)
+        return await self._performer.asker.compact(self.run, intent, state, payload)
 
     # --- what came of it ----------------------------------------------------------------------
 

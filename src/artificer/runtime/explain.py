@@ -61,6 +61,8 @@ _REASONS: dict[FinishReason, str] = {
     "refused": "The model declined to answer.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
     "token_limit": "The next reply could have exceeded the token limit.",
+    "tool_output_limit": "Its tools have brought as much text as they may.",
+    "tool_time_limit": "Its tools have taken as much time as they may.",
     "turn_limit": "It has used all its turns.",
     "wall_limit": "Its time was over.",
 }
@@ -94,7 +96,9 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
     if state.reason is not None:
         return _why_ended(state.reason, events)
     if state.phase is Phase.STALLED:
-        failed = [e for e in events if isinstance(e, ev.ModelFailed)][-1]
+        failed = [e for e in events if isinstance(e, ev.ModelFailed | ev.CompactionFailed)][-1]
+        if failed.code == "budget":
+            return f"The day's budget is used up: {failed.message}"
         return f"The model could not be reached: {failed.code}: {failed.message}"
     if state.phase is Phase.PAUSED:
         paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Compact, Generate, Intent
+from artificer.core.intents import AskApproval, CallTool
 from artificer.core.letters import answer
-from artificer.core.price import Price
 from artificer.core.record import FORMAT
-from artificer.core.spec import RunSpec
-from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
@@ -26,20 +22,18 @@ from artificer.ports import (
     Clock,
     Executor,
     Lasting,
-    Payload,
     Probed,
     Probing,
     Provider,
     Question,
     Receipt,
 )
-from artificer.runtime.compacted import compacted
+from artificer.runtime.allowance import Allowance
+from artificer.runtime.asking import Asker
+from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.values.canon import canonical, digest_of
-from artificer.values.model import Delta, ModelFailure, ModelReply
 from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
-
-log = logging.getLogger("artificer.run")
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,8 @@ class Performer:
     """What the engine needs to act: one provider, the tools, a person, a clock.
 
     Without an approver, what policy asks about waits for a letter. ``grace_s`` is how much longer
-    than its timeout a call may take to end its work and report.
+    than its timeout a call may take to end its work and report. ``allowance`` is what the world
+    may spend.
     """
 
     provider: Provider
@@ -57,90 +52,12 @@ class Performer:
     clock: Clock
     grace_s: float = 5.0
     builder: Builder | None = None
+    allowance: Allowance | None = None
 
-    async def generate(
-        self,
-        run: str,
-        intent: Generate,
-        spec: RunSpec,
-        payload: Payload,
-        on_delta: Callable[[Delta], None],
-    ) -> ev.Event:
-        """Ask the model. Returns ModelResponded or ModelFailed."""
-        reply, duration, raw = await self._ask(run, intent, spec, payload, on_delta)
-        if isinstance(reply, ModelFailure):
-            return ev.ModelFailed(
-                at=self.clock.now(),
-                intent=intent.n,
-                code=reply.code,
-                message=reply.message,
-                attempts=reply.attempts,
-                duration_ms=duration,
-                raw=raw,
-            )
-        return self._responded(intent, spec.price, reply, duration, raw)
-
-    async def _ask(
-        self,
-        run: str,
-        intent: Generate | Compact,
-        spec: RunSpec,
-        payload: Payload,
-        on_delta: Callable[[Delta], None],
-    ) -> tuple[ModelReply | ModelFailure, int, str | None]:
-        """Ask the model: what came of it, how long it took, and the blob of its raw form."""
-        started = time.monotonic()
-        reply = await self.provider.generate(payload, on_delta)
-        duration = _ms_since(started)
-        raw = None
-        if reply.raw is not None:
-            raw = await asyncio.to_thread(self.blobs.put, reply.raw)
-        _log(
-            "model",
-            run,
-            intent,
-            duration,
-            provider=self.provider.name,
-            model=spec.model,
-            outcome=reply.code if isinstance(reply, ModelFailure) else reply.stop,
-            attempts=reply.attempts,
-            raw=raw,
-        )
-        return reply, duration, raw
-
-    async def compact(
-        self, run: str, intent: Compact, state: RunState, payload: Payload | None
-    ) -> ev.Event:
-        """Ask for a summary. Returns ContextCompacted, or CompactionFailed when there is none."""
-        if payload is None:
-            why = "There is no budget for it." if state.given.compaction else "None is wanted."
-            return compacted(state, intent, self.clock.now(), not_asked=why)
-        reply, duration, raw = await self._ask(run, intent, state.given, payload, _ignore)
-        return compacted(
-            state, intent, self.clock.now(), reply=reply, duration_ms=duration, raw=raw
-        )
-
-    def _responded(
-        self,
-        intent: Generate,
-        price: Price | None,
-        reply: ModelReply,
-        duration: int,
-        raw: str | None,
-    ) -> ev.ModelResponded:
-        return ev.ModelResponded(
-            at=self.clock.now(),
-            intent=intent.n,
-            blocks=reply.blocks,
-            stop=reply.stop,
-            usage=reply.usage,
-            model=reply.model,
-            response_id=reply.response_id,
-            attempts=reply.attempts,
-            duration_ms=duration,
-            cost_micros=None if price is None else price.micros(reply.usage),
-            raw=raw,
-        )
+    @property
+    def asker(self) -> Asker:
+        """What asks the model."""
+        return Asker(self.provider, self.blobs, self.clock, self.allowance)
 
     async def call_tool(self, run: str, intent: CallTool, result_chars: int) -> ev.ToolReturned:
         """Perform a tool call, within its time; whatever goes wrong is a result."""
@@ -150,8 +67,8 @@ class Performer:
         if len(content) > result_chars:
             whole = await asyncio.to_thread(self.blobs.put, content.encode())
             content = f"{head_and_tail(content, result_chars)}\n(the whole result is {whole})"
-        duration = _ms_since(started)
-        _log(
+        duration = ms_since(started)
+        tell(
             "tool",
             run,
             intent,
@@ -210,10 +127,13 @@ class Performer:
             return Probed(found="unknown", reason="The probe broke.")
 
     def _call(self, run: str, intent: CallTool, executor: Executor) -> Call:
+        definition = next(t for t in executor.tools if t.name == intent.tool)
+        if intent.within_ms is not None and intent.within_ms < definition.timeout_ms:
+            definition = definition.model_copy(update={"timeout_ms": intent.within_ms})
         return Call(
             run=run,
             id=intent.call_id,
-            definition=next(t for t in executor.tools if t.name == intent.tool),
+            definition=definition,
             arguments=json.loads(intent.arguments),
             key=idempotency_key(run, intent),
         )
@@ -270,19 +190,3 @@ def _asked_to_end(error: BaseException) -> bool:
     """Whether it is this task that is being cancelled, not something inside the tool."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-
-
-def _ignore(delta: Delta) -> None:
-    """A summary is not shown while it forms."""
-
-
-def _ms_since(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)
-
-
-def _log(what: str, run: str, intent: Intent, duration_ms: int, **facts: object) -> None:
-    """Sizes and digests, never contents."""
-    if log.isEnabledFor(logging.INFO):
-        extra = {"run": run, "intent": intent.n, "duration_ms": duration_ms, **facts}
-        words = " ".join(f"{name}={value}" for name, value in extra.items())
-        log.info("%s %s", what, words, extra={"artificer": extra})

@@ -19,6 +19,7 @@ FailureCode = Literal[
     "context_overflow",
     "malformed_response",
     "not_found",
+    "out_of_time",
     "overloaded",
     "rate_limited",
     "stream_truncated",
@@ -28,8 +29,8 @@ FailureCode = Literal[
 """Why there is no reply, after all attempts.
 
 ``auth``, ``budget``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and
-``unavailable`` leave a run that can be resumed; the others end it. ``budget`` is the world's own:
-nothing was sent.
+``unavailable`` leave a run that can be resumed; the others end it. ``budget`` and
+``out_of_time`` are our own: nothing was sent, or the run's time was over before the reply.
 """
 
 RESUMABLE_FAILURES: frozenset[str] = frozenset(

@@ -1,0 +1,63 @@
+"""What money has to say in ``artificer.toml``: prices and budgets, in dollars."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from artificer.core.price import Price
+from artificer.ports import Allowed
+
+
+class Section(BaseModel):
+    """A section of the file: closed against unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def micros(dollars: float | None) -> int | None:
+    """Dollars as micro-dollars."""
+    return None if dollars is None else round(dollars * 1_000_000)
+
+
+class PriceConfig(Section):
+    """Dollars per million tokens: ``[prices."provider/model"]``."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    written: float | None = Field(default=None, ge=0)
+
+    @property
+    def value(self) -> Price:
+        """As a run records it."""
+        return Price(
+            input=micros(self.input) or 0,
+            output=micros(self.output) or 0,
+            cached=micros(self.cached),
+            written=micros(self.written),
+        )
+
+
+Dollars = Annotated[float, Field(gt=0, le=1_000_000)]
+
+
+class BudgetConfig(Section):
+    """``[budget]``: what the project may spend in a day, and a run that is told nothing else."""
+
+    per_day_dollars: Dollars | None = None
+    per_day_tokens: Annotated[int, Field(ge=1)] | None = None
+    per_run_dollars: Dollars | None = None
+    per_run_tokens: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def day(self) -> Allowed:
+        """The most that a day may cost."""
+        return Allowed(self.per_day_tokens, micros(self.per_day_dollars))
+
+    @property
+    def run(self) -> dict[str, int]:
+        """The limits of a run."""
+        limits = {"total_tokens": self.per_run_tokens, "cost_micros": micros(self.per_run_dollars)}
+        return {name: limit for name, limit in limits.items() if limit is not None}

@@ -1,0 +1,163 @@
+"""Asking the model, within the run's time and the world's budget, and telling what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from artificer.core import events as ev
+from artificer.core.intents import Compact, Generate
+from artificer.core.state import RunState
+from artificer.errors import OperatorError
+from artificer.ports import BlobStore, Clock, Payload, Provider
+from artificer.runtime.allowance import Allowance, Reservation
+from artificer.runtime.compacted import compacted
+from artificer.runtime.effects_log import log, ms_since, tell
+from artificer.values.model import Delta, ModelFailure, ModelReply
+
+OnDelta = Callable[[Delta], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request came to. ``raw`` is the blob of the provider's own response."""
+
+    reply: ModelReply | ModelFailure
+    duration_ms: int = 0
+    raw: str | None = None
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Performs the intents that ask a model."""
+
+    provider: Provider
+    blobs: BlobStore
+    clock: Clock
+    allowance: Allowance | None
+
+    async def generate(
+        self, run: str, intent: Generate, state: RunState, payload: Payload, on_delta: OnDelta
+    ) -> ev.Event:
+        """Ask for the next reply. Returns ModelResponded or ModelFailed."""
+        request = state.request()
+        asked = await self._ask(
+            run, intent, state, payload, on_delta, (state.context_tokens, request.max_tokens)
+        )
+        reply = asked.reply
+        if isinstance(reply, ModelFailure):
+            return ev.ModelFailed(
+                at=self.clock.now(),
+                intent=intent.n,
+                code=reply.code,
+                message=reply.message,
+                attempts=reply.attempts,
+                duration_ms=asked.duration_ms,
+                raw=asked.raw,
+            )
+        price = state.given.price
+        return ev.ModelResponded(
+            at=self.clock.now(),
+            intent=intent.n,
+            blocks=reply.blocks,
+            stop=reply.stop,
+            usage=reply.usage,
+            model=reply.model,
+            response_id=reply.response_id,
+            attempts=reply.attempts,
+            duration_ms=asked.duration_ms,
+            cost_micros=None if price is None else price.micros(reply.usage),
+            raw=asked.raw,
+        )
+
+    async def compact(
+        self, run: str, intent: Compact, state: RunState, payload: Payload | None
+    ) -> ev.Event:
+        """Ask for a summary. Returns ContextCompacted, or CompactionFailed when there is none."""
+        if payload is None:
+            why = "There is no budget for it." if state.given.compaction else "None is wanted."
+            return compacted(state, intent, self.clock.now(), not_asked=why)
+        need = (intent.room, intent.max_tokens)
+        asked = await self._ask(run, intent, state, payload, _ignore, need)
+        return compacted(
+            state,
+            intent,
+            self.clock.now(),
+            reply=asked.reply,
+            duration_ms=asked.duration_ms,
+            raw=asked.raw,
+        )
+
+    async def _ask(
+        self,
+        run: str,
+        intent: Generate | Compact,
+        state: RunState,
+        payload: Payload,
+        on_delta: OnDelta,
+        need: tuple[int, int],
+    ) -> Asked:
+        """Ask the model. ``need`` are the tokens of the request and of its longest reply."""
+        spec, reserved = state.given, await self._reserve(state, *need)
+        if isinstance(reserved, ModelFailure):
+            return Asked(reserved)
+        started = time.monotonic()
+        reply = await self._reply(payload, on_delta, state.time_left / 1000)
+        duration = ms_since(started)
+        await self._settle(reserved, reply, state)
+        raw = None
+        if reply.raw is not None:
+            raw = await asyncio.to_thread(self.blobs.put, reply.raw)
+        tell(
+            "model",
+            run,
+            intent,
+            duration,
+            provider=self.provider.name,
+            model=spec.model,
+            outcome=reply.code if isinstance(reply, ModelFailure) else reply.stop,
+            attempts=reply.attempts,
+            raw=raw,
+        )
+        return Asked(reply, duration, raw)
+
+    async def _reply(
+        self, payload: Payload, on_delta: OnDelta, left_s: float
+    ) -> ModelReply | ModelFailure:
+        limit = asyncio.timeout(left_s)
+        try:
+            async with limit:
+                return await self.provider.generate(payload, on_delta)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return ModelFailure(code="out_of_time", message="The run's time was over.")
+
+    async def _reserve(
+        self, state: RunState, tokens: int, reply: int
+    ) -> Reservation | ModelFailure | None:
+        if self.allowance is None:
+            return None
+        return await self.allowance.reserve(self.clock.now(), tokens, reply, state.given.price)
+
+    async def _settle(
+        self, reserved: Reservation | None, reply: ModelReply | ModelFailure, state: RunState
+    ) -> None:
+        """Count what a request has cost.
+
+        Of one that was ended before its reply nobody knows it: the reservation stays until it
+        expires, and so it does when the request is cancelled.
+        """
+        ended = isinstance(reply, ModelFailure) and reply.code == "out_of_time"
+        if self.allowance is None or reserved is None or ended:
+            return
+        try:
+            await self.allowance.settle(reserved, reply, state.given.price)
+        except OperatorError as error:  # a reply that is paid for is not thrown away for that
+            log.warning("what a request has cost is not counted: %s", error.message)
+
+
+def _ignore(delta: Delta) -> None:
+    """A summary is not shown while it forms."""

@@ -1,0 +1,23 @@
+"""What is logged of every effect: sizes and digests, never contents."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from artificer.core.intents import Intent
+
+log = logging.getLogger("artificer.run")
+
+
+def ms_since(started: float) -> int:
+    """Milliseconds since a moment of the monotonic clock."""
+    return round((time.monotonic() - started) * 1000)
+
+
+def tell(what: str, run: str, intent: Intent, duration_ms: int, **facts: object) -> None:
+    """Log one effect, for people and, as an extra, for programs."""
+    if log.isEnabledFor(logging.INFO):
+        extra = {"run": run, "intent": intent.n, "duration_ms": duration_ms, **facts}
+        words = " ".join(f"{name}={value}" for name, value in extra.items())
+        log.info("%s %s", what, words, extra={"artificer": extra})

@@ -1,0 +1,60 @@
+"""A budget for the day, as its user meets it: real processes, a real server, one journal."""
+
+from __future__ import annotations
+
+import pytest
+from cli_kit import Shell
+
+from artificer.testing.strict_server import Says, StrictServer
+
+PRICE = '[prices."double/m"]\ninput = 1_000\noutput = 1_000\n'
+
+pytestmark = pytest.mark.req("cli-budget")
+
+
+async def test_a_run_waits_for_tomorrow_or_more_money(shell: Shell) -> None:
+    async with StrictServer(Says("One."), Says("Two.")) as server:
+        shell.configure(server.url, f"[budget]\nper_day_dollars = 10\n{PRICE}")
+        first = await shell.run("run", "--kind", "chat", "Say one.")
+        assert (first.code, first.out) == (0, "One.\n"), first.err
+        shell.configure(server.url, f"[budget]\nper_day_dollars = 0.02\n{PRICE}")
+        second = await shell.run("run", "--kind", "chat", "Say two.")
+        assert second.code == 6, second.err
+        assert "the day's budget is used up" in second.err
+        assert "Of $0.0200 for a day $0.0150 are spent and $0.0000 reserved" in second.err
+        assert "artificer resume" in second.err and "[budget]" in second.err
+        explained = await shell.run("explain", "last")
+        assert "budget is used up" in explained.out
+        left = (await shell.run("budget", "--json")).json()
+        assert left["most"] == {"tokens": None, "micros": 20_000}
+        assert left["spent"]["settled"] == {"tokens": 15, "micros": 15_000}
+        shell.configure(server.url, f"[budget]\nper_day_dollars = 20\n{PRICE}")
+        resumed = await shell.run("resume", "last")
+        assert (resumed.code, resumed.out) == (0, "Two.\n"), resumed.err
+        told = await shell.run("budget")
+        assert "$0.0300 spent, $19.9700 left of $20.0000" in told.out
+        assert len(server.seen) == 2, "what does not fit is not sent"
+
+
+async def test_without_a_budget_nothing_is_counted(shell: Shell) -> None:
+    async with StrictServer(Says("One.")) as server:
+        shell.configure(server.url)
+        assert (await shell.run("run", "--kind", "chat", "Say one.")).code == 0
+        told = await shell.run("budget")
+    assert "none: set [budget]" in told.out and "tokens   0 spent" in told.out
+
+
+async def test_a_budget_in_dollars_takes_a_price(shell: Shell) -> None:
+    async with StrictServer() as server:
+        shell.configure(server.url, "[budget]\nper_day_dollars = 1\n")
+        refused = await shell.run("run", "--kind", "chat", "Hi.")
+    assert refused.code != 0 and "price of 'double/m' is not known" in refused.err
+    assert (await shell.run("runs", "--json")).out.strip() in ("[]", "")
+
+
+async def test_runs_are_given_the_limits_of_the_project(shell: Shell) -> None:
+    async with StrictServer(Says("One.")) as server:
+        shell.configure(server.url, "[budget]\nper_run_tokens = 20\n")
+        stopped = await shell.run("run", "--kind", "chat", "--json", "Say one.")
+    assert stopped.json()["reason"] == "token_limit"
+    assert server.seen == []

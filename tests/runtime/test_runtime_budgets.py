@@ -1,0 +1,299 @@
+"""What tools may take, what time a run has, and what a world may spend in a day."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from artificer.core import events as ev
+from artificer.core.intents import Compact
+from artificer.core.price import Price
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.spec import Limits
+from artificer.core.state import RunState
+from artificer.journal.purse import MemoryPurse
+from artificer.ports import Allowed, Amount, Answer, Call, Question
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.allowance import EXPIRES_MS, Allowance, day_of
+from artificer.runtime.engine import Engine
+from artificer.runtime.observe import Observer
+from artificer.testing.rig import Rig, SteppingClock
+from artificer.values.model import ModelFailure, ModelReply, Usage
+
+
+@pytest.fixture
+def rig() -> Rig:
+    async def read(call: Call) -> str:
+        return "x" * 1_000
+
+    rig = Rig()
+    rig.tools.add("read", read)
+    return rig
+
+
+async def proven(rig: Rig) -> None:
+    replayed = await rig.replay()
+    assert replayed.divergence is None and not replayed.drift
+
+
+def reading(turns: int) -> list[ModelReply]:
+    return [*(reply(call("read", n=n)) for n in range(turns)), say("Done.")]
+
+
+@pytest.mark.req("limit-tool-output")
+class TestOutput:
+    async def test_a_run_ends_when_its_tools_have_brought_enough(self, rig: Rig) -> None:
+        state = await rig.run(list(reading(9)), limits=Limits(output_chars=2_500))
+        assert (state.reason, state.output_chars) == ("tool_output_limit", 3_000)
+        assert "as much text as they may" in rig.deliverable(state).note
+        await proven(rig)
+
+    async def test_what_is_shown_counts_not_what_there_was(self, rig: Rig) -> None:
+        limits = Limits(output_chars=2_500, result_chars=100)
+        state = await rig.run(list(reading(9)), limits=limits)
+        assert state.reason == "done" and 900 < state.output_chars < 2_500
+
+    async def test_without_a_limit_nothing_is_counted(self, rig: Rig) -> None:
+        """So that runs of earlier releases come to the states that they recorded."""
+        state = await rig.run(list(reading(2)))
+        assert (state.output_chars, state.tool_ms) == (0, 0)
+
+
+@pytest.mark.req("limit-tool-time")
+class TestToolTime:
+    async def test_the_durations_of_all_calls_are_added_up(self, rig: Rig) -> None:
+        state = await rig.run(list(reading(3)), limits=Limits(tool_ms=3_600_000))
+        returned = [e for e in await rig.events() if isinstance(e, ev.ToolReturned)]
+        assert state.tool_ms == sum(e.duration_ms for e in returned)
+        await proven(rig)
+
+    async def test_a_call_is_cut_off_at_what_is_left(self, rig: Rig) -> None:
+        given: list[int] = []
+
+        async def slow(call: Call) -> str:
+            given.append(call.definition.timeout_ms)
+            await asyncio.sleep(3600)
+            return "never"
+
+        rig.tools.add("slow", slow, timeout_ms=600_000)
+        engine = rig.engine(ScriptedProvider([reply(call("slow")), say("Done.")]))
+        engine.performer = replace(engine.performer, grace_s=0.0)
+        state = await engine.start("run", rig.spec(limits=Limits(tool_ms=30)))
+        assert given == [30]
+        (returned,) = [e for e in await rig.events() if isinstance(e, ev.ToolReturned)]
+        assert (returned.status, state.reason) == ("timeout", "tool_time_limit")
+        await proven(rig)
+
+
+class Silent(ScriptedProvider):
+    """Never answers."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.asked = asyncio.Event()
+
+    async def generate(self, payload: Any, on_delta: Any) -> Any:
+        self.asked.set()
+        await asyncio.get_running_loop().create_future()
+
+
+@pytest.mark.req("limit-wall")
+class TestWall:
+    async def test_a_request_does_not_outlast_the_run(self, rig: Rig) -> None:
+        state = await rig.run(Silent(), limits=Limits(wall_ms=50))
+        assert (state.reason, state.failure) == ("wall_limit", None)
+        (failed,) = [e for e in await rig.events() if isinstance(e, ev.ModelFailed)]
+        assert failed.code == "out_of_time"
+        await proven(rig)
+
+    @pytest.mark.parametrize("counts", [True, False])
+    async def test_waiting_for_a_person(self, rig: Rig, counts: bool) -> None:
+        clock = rig.clock
+
+        class Person:
+            async def ask(self, question: Question) -> Answer:
+                clock.time += 3_600_000
+                return Answer(True, by="alice")
+
+        async def work(call: Call) -> str:
+            return "done"
+
+        rig.approver = Person()
+        rig.tools.add("asked", work, human_approval=True)
+        limits = Limits(wall_ms=1_800_000, waiting_counts=counts)
+        state = await rig.run([reply(call("asked")), say("Done.")], limits=limits)
+        assert state.reason == ("wall_limit" if counts else "done")
+        await proven(rig)
+
+    async def test_what_goes_on_meanwhile_counts(self, rig: Rig) -> None:
+        """A person is asked while another call is still at work."""
+        clock, asked = rig.clock, asyncio.Event()
+
+        class Person:
+            async def ask(self, question: Question) -> Answer:
+                asked.set()
+                await worked.wait()
+                return Answer(True, by="alice")
+
+        worked = asyncio.Event()
+
+        async def work(call: Call) -> str:
+            await asked.wait()
+            clock.time += 3_600_000
+            worked.set()
+            return "done"
+
+        rig.approver = Person()
+        rig.tools.add("asked", work, human_approval=True)
+        rig.tools.add("other", work)
+        limits = Limits(wall_ms=1_800_000, waiting_counts=False)
+        state = await rig.run([reply(call("asked"), call("other")), say("Done.")], limits=limits)
+        assert state.reason == "wall_limit"
+
+
+class Day:
+    """A rig whose runs spend from one purse."""
+
+    def __init__(self, rig: Rig, **most: int) -> None:
+        self.rig = rig
+        self.purse = MemoryPurse()
+        self.most = Allowed(**most)
+
+    def engine(self, provider: ScriptedProvider) -> Engine:
+        engine = self.rig.engine(provider)
+        engine.performer = replace(engine.performer, allowance=Allowance(self.purse, self.most))
+        return engine
+
+    async def run(self, *answers: Any, run: str = "run", **facts: Any) -> RunState:
+        return await self.engine(ScriptedProvider([*answers])).start(run, self.rig.spec(**facts))
+
+    async def resume(self, *answers: Any, run: str = "run") -> RunState:
+        return await self.engine(ScriptedProvider([*answers])).resume(run)
+
+    async def spent(self) -> tuple[Amount, Amount]:
+        now = self.rig.clock.now()
+        found = await self.purse.spent(day_of(now), now)
+        return found.settled, found.reserved
+
+
+SMALL = Limits(max_tokens=100)
+
+
+@pytest.mark.req("budget-day")
+class TestDay:
+    async def test_what_was_really_used_is_counted(self, rig: Rig) -> None:
+        day = Day(rig, tokens=10_000)
+        price = Price(input=1_000_000, output=2_000_000)
+        await day.run(*reading(2), limits=SMALL, price=price)
+        assert await day.spent() == (Amount(45, 60), Amount())
+
+    async def test_the_next_request_is_not_made_and_the_run_waits(self, rig: Rig) -> None:
+        day = Day(rig, tokens=1_200)
+        big = reply(call("read"))
+        big = big.model_copy(update={"usage": Usage(input_tokens=1_000, output_tokens=50)})
+        state = await day.run(big, limits=SMALL)
+        assert (state.standing, state.failure) == ("stalled", "budget")
+        (failed,) = [e for e in await rig.events() if isinstance(e, ev.ModelFailed)]
+        told = "Of 1,200 tokens for a day 1,050 tokens are spent and 0 tokens reserved"
+        assert told in failed.message
+        assert failed.attempts == 0
+        await proven(rig)
+
+    async def test_it_goes_on_the_next_day(self, rig: Rig) -> None:
+        day = Day(rig, tokens=1_200)
+        big = reply(call("read"))
+        big = big.model_copy(update={"usage": Usage(input_tokens=1_000, output_tokens=50)})
+        await day.run(big, limits=SMALL)
+        assert (await day.resume()).failure == "budget"
+        rig.clock.time += 86_400_000
+        day.most = Allowed(tokens=3_000)  # the estimate of what was read has grown
+        state = await day.resume(say("Done."))
+        assert (state.reason, state.turn) == ("done", 2)
+        await proven(rig)
+
+    async def test_it_goes_on_when_the_budget_is_raised(self, rig: Rig) -> None:
+        day = Day(rig, tokens=50)
+        assert (await day.run(limits=SMALL)).failure == "budget"
+        day.most = Allowed(tokens=5_000)
+        assert (await day.resume(say("Done."))).reason == "done"
+
+    async def test_money_too(self, rig: Rig) -> None:
+        day = Day(rig, micros=100)
+        dear = Price(input=1_000_000, output=50_000_000)
+        assert (await day.run(limits=SMALL, price=dear)).failure == "budget"
+        assert await day.run(say("."), run="free", limits=SMALL, price=Price(input=0, output=0))
+        unknown = await day.run(run="unknown", limits=SMALL)
+        assert unknown.failure == "budget", "a price that nobody knows is not zero"
+
+    async def test_a_request_that_failed_gives_back_what_was_reserved(self, rig: Rig) -> None:
+        day = Day(rig, tokens=10_000)
+        await day.run(ModelFailure(code="overloaded", message=""), limits=SMALL)
+        assert await day.spent() == (Amount(), Amount())
+
+    async def test_runs_at_the_same_time_share_it(self, rig: Rig) -> None:
+        waiting = asyncio.Event()
+
+        class Slow(ScriptedProvider):
+            async def generate(self, payload: Any, on_delta: Any) -> Any:
+                await waiting.wait()
+                return say("Done.")
+
+        day = Day(rig, tokens=1_000)
+        specs = [rig.spec(limits=Limits(max_tokens=300)) for _ in range(5)]
+        engine = day.engine(Slow([]))
+        runs = [asyncio.ensure_future(engine.start(f"r{n}", s)) for n, s in enumerate(specs)]
+        pending = set(runs)
+        while len(pending) > 2:
+            _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        settled, reserved = await day.spent()
+        assert settled == Amount() and 600 < reserved.tokens <= 1_000
+        waiting.set()
+        states = [await task for task in runs]
+        assert sorted(state.reason or state.failure or "" for state in states) == [
+            *["budget"] * 3,
+            *["done"] * 2,
+        ]
+        assert await day.spent() == (Amount(2 * 15, 0), Amount())
+
+    async def test_what_a_crash_had_reserved_expires(self, rig: Rig) -> None:
+        day = Day(rig, tokens=10_000)
+        silent = Silent()
+        task = asyncio.ensure_future(day.engine(silent).start("run", rig.spec(limits=SMALL)))
+        await silent.asked.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert (await day.spent())[1].tokens > 0, "nobody knows what it has cost"
+        rig.clock = SteppingClock(rig.clock.time + EXPIRES_MS)
+        assert (await day.spent())[1] == Amount()
+
+    async def test_a_summary_waits_for_the_budget_too(self, rig: Rig) -> None:
+        """Rather than have the conversation cut for want of money."""
+
+        class Emptied(MemoryPurse, Observer):
+            """Is empty from the moment at which a summary is wanted."""
+
+            empty = False
+
+            def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+                if isinstance(line, IntentLine) and isinstance(line.intent, Compact):
+                    self.empty = True
+
+            async def reserve(self, *facts: Any, **times: Any) -> int | None:
+                return None if self.empty else await super().reserve(*facts, **times)
+
+        day = Day(rig, tokens=1_000_000)
+        day.purse = rig.observer = purse = Emptied()
+        answers = [r.model_copy(update={"usage": Usage()}) for r in reading(9)]
+        limits = Limits(turns=60, max_tokens=100, context_tokens=4_000)
+        spec = rig.spec(limits=limits, compaction="Summarise.")
+        state = await day.engine(ScriptedProvider(answers)).start("run", spec)
+        assert (state.standing, state.failure) == ("stalled", "budget")
+        (failed,) = [e for e in await rig.events() if isinstance(e, ev.CompactionFailed)]
+        assert failed.code == "budget" and state.window.start == 0, "nothing was left out"
+        purse.empty, rig.observer = False, Observer()
+        state = await day.resume(say("Summary."), say("Done."))
+        assert (state.reason, state.window.summary) == ("done", "Summary.")
+        await proven(rig)
