@@ -110,7 +110,9 @@ class TestWorld:
                 provider = ScriptedProvider([say("Done.")])
                 limits = Limits(max_tokens=99)
                 run = await world.run("Go.", model=provider, kind=kind, limits=limits)
-                assert run.state.given.limits == Limits(max_tokens=99, turns=turns)
+                assert run.state.given.limits == Limits(
+                    max_tokens=99, turns=turns, waiting_counts=False
+                )
                 assert len(provider.requests[0]["tools"]) == tools
                 assert provider.requests[0]["system"]
 

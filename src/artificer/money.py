@@ -21,13 +21,16 @@ def micros(dollars: float | None) -> int | None:
     return None if dollars is None else round(dollars * 1_000_000)
 
 
+Rate = Annotated[float, Field(ge=0, le=1_000_000)]
+
+
 class PriceConfig(Section):
     """Dollars per million tokens: ``[prices."provider/model"]``."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached: float | None = Field(default=None, ge=0)
-    written: float | None = Field(default=None, ge=0)
+    input: Rate
+    output: Rate
+    cached: Rate | None = None
+    written: Rate | None = None
 
     @property
     def value(self) -> Price:

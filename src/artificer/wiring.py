@@ -454,7 +454,7 @@ def _configured(name: str, own: ProviderConfig) -> Provider:
 
 def build_allowance(storage: Storage, config: Config) -> Allowance:
     """What the world may spend."""
-    return Allowance(storage.purse, config.budget.day)
+    return Allowance(storage.purse, config.budget.day, config.price_of)
 
 
 def build_engine(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from cli_kit import Shell
+import asyncio
+import signal
 
-from artificer.testing.strict_server import Says, StrictServer
+import pytest
+from cli_kit import Shell, finish, until
+
+from artificer.testing.strict_server import Hangs, Says, StrictServer
 
 PRICE = '[prices."double/m"]\ninput = 1_000\noutput = 1_000\n'
 
@@ -58,3 +61,30 @@ async def test_runs_are_given_the_limits_of_the_project(shell: Shell) -> None:
         stopped = await shell.run("run", "--kind", "chat", "--json", "Say one.")
     assert stopped.json()["reason"] == "token_limit"
     assert server.seen == []
+
+
+async def test_processes_at_the_same_time_cannot_spend_the_same_dollar(shell: Shell) -> None:
+    async with StrictServer(Hangs("Well"), Says("Here.")) as server:
+        shell.configure(server.url, "[budget]\nper_day_tokens = 6_000\n")
+        words = ("run", "--kind", "chat", "Think.")
+        processes = [await shell.start(*words) for _ in range(3)]
+        running = {asyncio.ensure_future(finish(process)): process for process in processes}
+        pending = set(running)
+        while len(pending) > 1:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                assert task.result().code == 6, task.result().err
+                assert "0 tokens are spent" in task.result().err
+        await until(lambda: bool(server.seen))
+        spent = (await shell.run("budget", "--json")).json()["spent"]
+        assert spent["settled"]["tokens"] == 0 and 4_096 < spent["reserved"]["tokens"] <= 6_000
+        (last,) = pending
+        running[last].send_signal(signal.SIGINT)
+        assert (await last).code == 130
+        spent = (await shell.run("budget", "--json")).json()["spent"]
+        assert spent["reserved"]["tokens"] > 4_096, "nobody knows what it has cost"
+        waiting = await shell.run("resume", "last")
+        assert waiting.code == 6, "not even the run itself gets it twice"
+        assert len(server.seen) == 1
+        shell.configure(server.url, "[budget]\nper_day_tokens = 20_000\n")
+        assert (await shell.run("resume", "last")).out == "Here.\n"

@@ -16,6 +16,7 @@ from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.journal.purse import MemoryPurse
 from artificer.ports import Allowed, Amount, Answer, Call, Question
+from artificer.providers.mapping import MOST_COUNTED, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.allowance import EXPIRES_MS, Allowance, day_of
 from artificer.runtime.engine import Engine
@@ -161,10 +162,12 @@ class Day:
         self.rig = rig
         self.purse = MemoryPurse()
         self.most = Allowed(**most)
+        self.prices: dict[str, Price] = {}
 
     def engine(self, provider: ScriptedProvider) -> Engine:
         engine = self.rig.engine(provider)
-        engine.performer = replace(engine.performer, allowance=Allowance(self.purse, self.most))
+        allowance = Allowance(self.purse, self.most, self.prices.get)
+        engine.performer = replace(engine.performer, allowance=allowance)
         return engine
 
     async def run(self, *answers: Any, run: str = "run", **facts: Any) -> RunState:
@@ -180,6 +183,16 @@ class Day:
 
 
 SMALL = Limits(max_tokens=100)
+
+
+@pytest.mark.req("budget-counts")
+def test_no_count_of_a_provider_gives_money_back() -> None:
+    """More is read from a cache than there was input; or more than anybody has ever read."""
+    odd = {"prompt_tokens": 1, "cached": 1_000_000, "negative": -5, "absurd": 10**40}
+    price = Price(input=3_000_000, output=0, cached=300_000)
+    cached = Usage(input_tokens=1, cached_tokens=count_of(odd, "cached"))
+    assert price.micros(cached) == 300_000
+    assert count_of(odd, "negative") == 0 and count_of(odd, "absurd") == MOST_COUNTED
 
 
 @pytest.mark.req("budget-day")
@@ -228,10 +241,30 @@ class TestDay:
         unknown = await day.run(run="unknown", limits=SMALL)
         assert unknown.failure == "budget", "a price that nobody knows is not zero"
 
-    async def test_a_request_that_failed_gives_back_what_was_reserved(self, rig: Rig) -> None:
+    async def test_a_run_without_a_price_goes_on_when_one_is_given(self, rig: Rig) -> None:
+        """It began before there was a budget in dollars, and its spec does not change."""
+        day = Day(rig, micros=1_000_000)
+        assert (await day.run(limits=SMALL)).failure == "budget"
+        (failed,) = [e for e in await rig.events() if isinstance(e, ev.ModelFailed)]
+        assert '[prices."scripted/m"]' in failed.message
+        day.prices["scripted/m"] = Price(input=1_000_000, output=1_000_000)
+        state = await day.resume(say("Done."))
+        assert (state.reason, state.cost_micros) == ("done", None)
+        assert await day.spent() == (Amount(15, 15), Amount())
+        await proven(rig)
+
+    async def test_a_request_that_was_refused_gives_back_what_was_reserved(self, rig: Rig) -> None:
         day = Day(rig, tokens=10_000)
         await day.run(ModelFailure(code="overloaded", message=""), limits=SMALL)
         assert await day.spent() == (Amount(), Amount())
+
+    @pytest.mark.parametrize("code", ["malformed_response", "stream_truncated", "timeout"])
+    async def test_a_reply_that_broke_off_gives_nothing_back(self, rig: Rig, code: Any) -> None:
+        """It may be paid for: what was reserved stays until it expires."""
+        day = Day(rig, tokens=10_000)
+        await day.run(ModelFailure(code=code, message=""), limits=SMALL)
+        settled, reserved = await day.spent()
+        assert settled == Amount() and reserved.tokens > SMALL.max_tokens
 
     async def test_runs_at_the_same_time_share_it(self, rig: Rig) -> None:
         waiting = asyncio.Event()

@@ -28,6 +28,6 @@ class Price(Value):
         """Cost in micro-dollars, rounded up."""
         cached = self.input if self.cached is None else self.cached
         written = self.input if self.written is None else self.written
-        fresh = usage.input_tokens - usage.cached_tokens - usage.written_tokens
+        fresh = max(0, usage.input_tokens - usage.cached_tokens - usage.written_tokens)
         total = fresh * self.input + usage.cached_tokens * cached + usage.written_tokens * written
         return -(-(total + usage.output_tokens * self.output) // 1_000_000)

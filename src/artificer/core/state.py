@@ -156,8 +156,12 @@ class RunState(Value):
             return self.phase.value
         if self.build is not None:
             return self._standing_of(self.build)
-        asked = self.pending and all(pending.type == "AskApproval" for pending in self.pending)
-        return "waiting" if asked else "open"
+        return "waiting" if self.waits_for_people else "open"
+
+    @property
+    def waits_for_people(self) -> bool:
+        """Whether nothing is under way but questions about calls."""
+        return bool(self.pending) and all(p.type == "AskApproval" for p in self.pending)
 
     def _standing_of(self, build: BuildState) -> str:
         asked = [wish for wish in build.open if isinstance(wish, AskDecision)]

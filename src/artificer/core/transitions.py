@@ -126,8 +126,7 @@ def reduce(state: RunState, event: ev.Event) -> tuple[RunState, tuple[Intent, ..
 def _passed(state: RunState, now: int) -> RunState:
     """The state at a later time. Where only people are waited for, the run's own time stands."""
     since = state.running_since
-    waits = state.pending and all(pending.type == "AskApproval" for pending in state.pending)
-    if waits and not state.given.limits.waiting_counts:
+    if state.waits_for_people and not state.given.limits.waiting_counts:
         since += now - state.now
     return state.model_copy(update={"now": now, "running_since": since})
 

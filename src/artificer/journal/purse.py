@@ -12,6 +12,9 @@ from artificer.ports import Allowed, Amount, Spent
 UNLIMITED = 2**60
 """Stands for no limit in the one statement that compares and adds."""
 
+MOST = 2**53
+"""A total that is not counted further, whatever a provider says: sums stay what SQLite can hold."""
+
 # The settled total of a day is its row 0; every other row is a reservation.
 _RESERVE = """
 INSERT INTO spending (day, n, tokens, micros, until)
@@ -26,9 +29,9 @@ WHERE :tokens + (
 """
 
 _SETTLE = """
-INSERT INTO spending (day, n, tokens, micros, until) VALUES (?, 0, ?, ?, NULL)
+INSERT INTO spending (day, n, tokens, micros, until) VALUES (:day, 0, :tokens, :micros, NULL)
 ON CONFLICT (day, n) DO UPDATE SET
-    tokens = tokens + excluded.tokens, micros = micros + excluded.micros
+    tokens = min(tokens + excluded.tokens, :most), micros = min(micros + excluded.micros, :most)
 """
 
 _SPENT = """
@@ -56,6 +59,7 @@ class MemoryPurse:
         self, day: str, need: Amount, most: Allowed, *, now: int, until: int
     ) -> int | None:
         """Reserve an amount; None when that would be more than a day may cost."""
+        self._reserved = {key: held for key, held in self._reserved.items() if held[1] > now}
         spent = await self.spent(day, now)
         if not most.holds(spent.settled + spent.reserved + need):
             return None
@@ -91,8 +95,8 @@ class SqlitePurse:
         facts = {
             "day": day,
             "n": _new_number(),
-            "tokens": need.tokens,
-            "micros": need.micros,
+            "tokens": min(need.tokens, MOST),
+            "micros": min(need.micros, MOST),
             "until": until,
             "now": now,
             "most_tokens": UNLIMITED if most.tokens is None else most.tokens,
@@ -122,4 +126,5 @@ def _reserve(db: sqlite3.Connection, facts: dict[str, object]) -> int | None:
 
 def _settle(db: sqlite3.Connection, day: str, number: int, true: Amount) -> None:
     db.execute("DELETE FROM spending WHERE day = ? AND n = ?", (day, number))
-    db.execute(_SETTLE, (day, true.tokens, true.micros))
+    tokens, micros = min(true.tokens, MOST), min(true.micros, MOST)
+    db.execute(_SETTLE, {"day": day, "tokens": tokens, "micros": micros, "most": MOST})

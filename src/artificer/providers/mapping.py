@@ -86,8 +86,12 @@ def raw_arguments(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+MOST_COUNTED = 10**12
+"""Most tokens that a provider is believed to have counted."""
+
+
 def count_of(value: object, *path: str) -> int:
     """Return the token count at a path of members, 0 where there is none."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
-    return value if type(value) is int and value > 0 else 0
+    return min(value, MOST_COUNTED) if type(value) is int and value > 0 else 0

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from artificer.core.budget import most_for
 from artificer.core.price import Price
+from artificer.core.spec import RunSpec
 from artificer.ports import Allowed, Amount, Purse, Spent
-from artificer.values.model import ModelFailure, ModelReply
+from artificer.values.model import FailureCode, ModelFailure, ModelReply
 
 EXPIRES_MS = 3_600_000
 """Milliseconds after which a reservation that nobody has settled counts no longer."""
+
+BEGUN: frozenset[FailureCode] = frozenset(
+    {"malformed_response", "out_of_time", "stream_truncated", "timeout"}
+)
+"""Failures of a request that had begun to be answered, or may have: nobody knows what it cost."""
 
 
 def day_of(now: int) -> str:
@@ -21,10 +28,11 @@ def day_of(now: int) -> str:
 
 @dataclass(frozen=True)
 class Reservation:
-    """What one request may cost, taken off its day."""
+    """What one request may cost, taken off its day. ``price`` is that of its model."""
 
     day: str
     number: int
+    price: Price | None = None
 
 
 @dataclass(frozen=True)
@@ -38,25 +46,34 @@ class Left:
 
 @dataclass(frozen=True)
 class Allowance:
-    """A world's budget for a day. Runs of all processes spend from the same purse."""
+    """A world's budget for a day. Runs of all processes spend from the same purse.
+
+    ``price_of`` a ``provider/model`` is asked for runs that have recorded no price.
+    """
 
     purse: Purse
     most: Allowed
+    price_of: Callable[[str], Price | None]
 
     async def reserve(
-        self, now: int, tokens: int, reply: int, price: Price | None
+        self, now: int, tokens: int, reply: int, spec: RunSpec
     ) -> Reservation | ModelFailure:
         """Reserve what a request may cost, or say why it cannot be made.
 
         ``tokens`` is what it sends, by our estimate, and ``reply`` the longest reply.
         """
+        model = f"{spec.provider}/{spec.model}"
+        price = spec.price or self.price_of(model)
         if self.most.micros is not None and price is None:
-            return _exhausted("The price of the model is not known, and [budget] limits dollars.")
+            return _exhausted(
+                f"The price of {model!r} is not known, and [budget] limits dollars: "
+                f'give it in artificer.toml, as [prices."{model}"].'
+            )
         micros = 0 if price is None else most_for(price, tokens, reply)
         need, day = Amount(tokens + reply, micros), day_of(now)
         number = await self.purse.reserve(day, need, self.most, now=now, until=now + EXPIRES_MS)
         if number is not None:
-            return Reservation(day, number)
+            return Reservation(day, number, price)
         return _exhausted(_why(await self.purse.spent(day, now), need, self.most))
 
     async def left(self, now: int) -> Left:
@@ -64,14 +81,19 @@ class Allowance:
         day = day_of(now)
         return Left(day, self.most, await self.purse.spent(day, now))
 
-    async def settle(
-        self, reserved: Reservation, reply: ModelReply | ModelFailure, price: Price | None
-    ) -> None:
-        """Count what the request has cost. One that failed has cost nothing that is known."""
+    async def settle(self, reserved: Reservation, reply: ModelReply | ModelFailure) -> None:
+        """Count what the request has cost.
+
+        One that was refused has cost nothing. Where nobody knows, the reservation stays until it
+        expires.
+        """
+        if isinstance(reply, ModelFailure) and reply.code in BEGUN:
+            return
         true = Amount()
         if isinstance(reply, ModelReply):
-            tokens = reply.usage.input_tokens + reply.usage.output_tokens
-            true = Amount(tokens, 0 if price is None else price.micros(reply.usage))
+            price, usage = reserved.price, reply.usage
+            micros = 0 if price is None else price.micros(usage)
+            true = Amount(usage.input_tokens + usage.output_tokens, micros)
         await self.purse.settle(reserved.day, reserved.number, true)
 
 

@@ -106,7 +106,7 @@ class Asker:
         started = time.monotonic()
         reply = await self._reply(payload, on_delta, state.time_left / 1000)
         duration = ms_since(started)
-        await self._settle(reserved, reply, state)
+        await self._settle(reserved, reply)
         raw = None
         if reply.raw is not None:
             raw = await asyncio.to_thread(self.blobs.put, reply.raw)
@@ -140,21 +140,13 @@ class Asker:
     ) -> Reservation | ModelFailure | None:
         if self.allowance is None:
             return None
-        return await self.allowance.reserve(self.clock.now(), tokens, reply, state.given.price)
+        return await self.allowance.reserve(self.clock.now(), tokens, reply, state.given)
 
-    async def _settle(
-        self, reserved: Reservation | None, reply: ModelReply | ModelFailure, state: RunState
-    ) -> None:
-        """Count what a request has cost.
-
-        Of one that was ended before its reply nobody knows it: the reservation stays until it
-        expires, and so it does when the request is cancelled.
-        """
-        ended = isinstance(reply, ModelFailure) and reply.code == "out_of_time"
-        if self.allowance is None or reserved is None or ended:
+    async def _settle(self, reserved: Reservation | None, reply: ModelReply | ModelFailure) -> None:
+        if self.allowance is None or reserved is None:
             return
         try:
-            await self.allowance.settle(reserved, reply, state.given.price)
+            await self.allowance.settle(reserved, reply)
         except OperatorError as error:  # a reply that is paid for is not thrown away for that
             log.warning("what a request has cost is not counted: %s", error.message)
 

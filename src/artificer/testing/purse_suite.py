@@ -76,3 +76,12 @@ class PurseSuite:
         tries = [_reserve(purse, Allowed(tokens=70)) for _ in range(20)]
         granted = [number for number in await asyncio.gather(*tries) if number is not None]
         assert len(granted) == len(set(granted)) == 7
+
+    async def test_whatever_is_settled_can_be_added_up(self, purse: Purse) -> None:
+        """A provider's counts are what it says they are; two days of them are still a number."""
+        for _ in range(3):
+            number = await _reserve(purse, Allowed())
+            assert number is not None
+            await purse.settle(DAY, number, Amount(2**80, 2**80))
+        assert (await purse.spent(DAY, 0)).settled.tokens >= 2**53
+        assert await _reserve(purse, Allowed(tokens=10**12)) is None
