@@ -46,6 +46,7 @@ PUBLIC = {
     "Receipt",
     "Replay",
     "Resolve",
+    "ResponseFormat",
     "Rule",
     "Run",
     "ScriptedProvider",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from artificer.config import Config, load_config
     from artificer.contracts.definition import ToolDefinition
     from artificer.contracts.facilities import Facilities, Host
+    from artificer.contracts.response_format import ResponseFormat
     from artificer.contracts.workspace.grant import Grant
     from artificer.core.conditions import Condition
     from artificer.core.letters import (
@@ -96,6 +97,7 @@ _HOMES = {
     "Receipt": "ports",
     "Replay": "runtime.replay",
     "Resolve": "core.letters",
+    "ResponseFormat": "contracts.response_format",
     "Rule": "core.policy",
     "Run": "runs",
     "ScriptedProvider": "providers.scripted",
@@ -124,6 +126,7 @@ __all__ = [
     "Facilities",
     "Grant",
     "Host",
+    "ResponseFormat",
     "ToolChoice",
     "ToolDefinition",
     "Condition",

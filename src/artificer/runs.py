@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import Doubt, RunState
-from artificer.errors import OperatorError
+from artificer.errors import AuthorError, OperatorError
 from artificer.ports import BlobStore, Question
+from artificer.values.base import JsonValue
 from artificer.values.model import FailureCode, Usage
 
 if TYPE_CHECKING:
     from artificer.render.report import Report
     from artificer.report import Views
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,41 @@ class Run:
     def text(self) -> str:
         """The narrative, or the model's last text so far."""
         return self.state.narrative or self.state.last_text
+
+    @property
+    def output(self) -> JsonValue:
+        """The final reply of a run with a ``response_format``, as JSON that fits it.
+
+        Raises:
+            OperatorError: there is none: no format was asked for, or the run is not completed.
+        """
+        value: JsonValue = json.loads(self._json())
+        return value
+
+    def output_as(self, kind: type[T]) -> T:
+        """The same as a value of a type: a pydantic model, a dataclass, a TypedDict.
+
+        Raises:
+            OperatorError: there is none.
+            AuthorError: the type demands more than its JSON Schema says.
+        """
+        try:
+            return TypeAdapter(kind).validate_json(self._json())
+        except ValidationError as error:
+            raise AuthorError(f"The run's output is no {kind.__name__}: {error}.") from error
+
+    def _json(self) -> str:
+        if self.state.given.response_format is None:
+            raise OperatorError(
+                f"Run {self.id} has no output: it was not asked for JSON.",
+                hint="Begin it with a response_format; its reply is `text`.",
+            )
+        narrative = self.state.narrative
+        if self.status != "completed" or narrative is None:
+            delivered = self.deliverable
+            why = f": {delivered.note}" if delivered and delivered.note else "."
+            raise OperatorError(f"Run {self.id} is {self.status} and has no output{why}")
+        return narrative
 
     @property
     def usage(self) -> Usage:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from artificer.archive import Archive
 from artificer.config import Config
 from artificer.contracts.facilities import Facilities
+from artificer.contracts.response_format import ResponseFormat, format_of
 from artificer.core.events import RunForked
 from artificer.core.policy import Policy
 from artificer.core.price import Price
@@ -66,6 +67,7 @@ class World(Archive):
         system: str | None = None,
         choices: Sequence[ToolChoice] | None = None,
         temperature: str | None = None,
+        response_format: ResponseFormat | Mapping[str, Any] | type[Any] | None = None,
         offer: Iterable[str] | None = None,
         facilities: Facilities | None = None,
         approver: Approver | None = None,
@@ -74,6 +76,9 @@ class World(Archive):
     ) -> Run:
         """Run a prompt to its end. ``offer`` narrows the toolset to the tools it names, and
         ``facilities`` take the place of those that are configured.
+
+        With a ``response_format`` (a JSON Schema, or a type that has one) a chat ends in JSON that
+        fits it, :attr:`Run.output`, or it has failed.
 
         A model that cannot be reached is not an exception: the run is then ``stalled``, and
         :meth:`resume` goes on with it. Without an ``approver`` a run is ``waiting`` when policy
@@ -86,6 +91,7 @@ class World(Archive):
             MissingExtraError: the provider's SDK is not installed.
         """
         tools = _checked(tools, kind)
+        asked = None if response_format is None else _format(response_format, kind)
         facilities = located(self.config.facilities if facilities is None else facilities)
         provider, name = self._provider(model)
         model_name = f"{provider.name}/{name}"
@@ -117,6 +123,7 @@ class World(Archive):
                 temperature=temperature,
                 compaction=compaction_prompt(),
                 caching=self.config.prompt_caching,
+                response_format=asked,
             )
             engine = build_engine(
                 self._storage,
@@ -328,6 +335,16 @@ def _checked(tools: Iterable[Tool], kind: str) -> list[Tool]:
                 hint="Write @artificer.tool above a function; or give an Executor or a folder.",
             )
     return checked
+
+
+def _format(given: ResponseFormat | Mapping[str, Any] | type[Any], kind: str) -> ResponseFormat:
+    """The response format. Raises AuthorError for one that cannot be used, or not in this kind."""
+    if kind != "chat":
+        raise AuthorError(
+            f"A run of kind {kind!r} ends in a text that cites its artifacts, not in JSON.",
+            hint="Ask for JSON with kind='chat'.",
+        )
+    return format_of(given)
 
 
 def _spec(**facts: Any) -> RunSpec:

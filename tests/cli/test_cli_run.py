@@ -229,3 +229,32 @@ async def test_verbose_logs_facts_but_never_contents(shell: Shell) -> None:
     assert any("provider=double" in line and "outcome=tool_use" in line for line in logged)
     assert any("tool=create_bar_chart" in line and "outcome=ok" in line for line in logged)
     assert not any("Rome" in line for line in logged)
+
+
+@pytest.mark.req("response-format")
+async def test_with_a_schema_stdout_is_the_json_or_nothing(shell: Shell) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    (shell.cwd / "s.json").write_text(json.dumps(schema), encoding="utf-8")
+    async with StrictServer(Says("One."), Says('{"n": 1}'), *[Says('{"m": 1}')] * 10) as server:
+        shell.configure(server.url)
+        done = await shell.run("run", "--schema", "s.json", "Count.")
+        failed = await shell.run("run", "--schema", "s.json", "Count.")
+        told = (await shell.run("run", "--schema", "s.json", "--json", "Count.")).json()
+    assert (done.code, done.out) == (0, '{"n": 1}\n')
+    assert (failed.code, failed.out) == (5, "")
+    assert "schema: /n: is required" in failed.err and "not the JSON" in failed.err
+    assert (told["kind"], told["status"], told["output"]) == ("chat", "failed", None)
+
+
+@pytest.mark.req("response-format-checked")
+async def test_a_schema_that_cannot_be_used_is_refused_before_the_run(shell: Shell) -> None:
+    shell.configure("http://127.0.0.1:9")
+    (shell.cwd / "bad.json").write_text("{", encoding="utf-8")
+    (shell.cwd / "odd.json").write_text('{"type": "thing"}', encoding="utf-8")
+    bad = await shell.run("run", "--schema", "bad.json", "Count.")
+    odd = await shell.run("run", "--schema", "odd.json", "Count.")
+    report = await shell.run("run", "--kind", "deliver", "--schema", "odd.json", "Count.")
+    assert bad.code == 2 and "not valid JSON" in bad.err
+    assert odd.code == 4 and "not a usable JSON Schema" in odd.err
+    assert report.code == 4 and "kind='chat'" in report.err
+    assert (await shell.run("runs")).out.strip() in ("", "[]")

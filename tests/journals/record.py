@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
+from artificer.contracts.response_format import format_of
 from artificer.core.events import BuildAdvanced, RunForked
 from artificer.core.letters import (
     AnswerCall,
@@ -322,6 +323,29 @@ async def context(run: Rig) -> None:
     await run.run(ScriptedProvider(answer), limits=small, compaction="Summarise.", prompt=ODD)
 
 
+async def response_format(run: Rig) -> None:
+    """No JSON, JSON that does not fit, and JSON that does, with a null for what is left out."""
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "minLength": 1},
+            "born": {"type": "integer"},
+            "died": {"type": "integer"},
+        },
+        "required": ["name", "born"],
+        "additionalProperties": False,
+    }
+    await run.run(
+        [
+            reply(call("echo", x=1)),
+            say('Here it is:\n```json\n{"name": "é", "born": 1815}\n```'),
+            say('{"name": "", "died": "later", "job": true}'),
+            say('{"name": "é 😀", "born": 1815, "died": null}'),
+        ],
+        response_format=format_of(schema),
+    )
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -357,6 +381,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "entombed": entombed,
     "build": build,
     "context": context,
+    "response-format": response_format,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

@@ -25,6 +25,7 @@ FindingCode = Literal[
     "markdown_table",
     "markdown_list",
     "too_long",
+    "schema",
 ]
 
 

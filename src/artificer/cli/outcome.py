@@ -41,6 +41,9 @@ def hand_over(world: World, run: Run, failure: Failed | None, wish: Wish) -> Exi
     elif delivered and views and run.state.given.kind == "deliver":
         out(str(views.html))
         out(str(views.markdown))
+    elif run.state.given.response_format is not None:
+        if run.status == "completed":  # for a program: JSON that fits, or nothing
+            out(run.text)
     elif run.text:
         out(run.text)
     if delivered is None:
@@ -61,6 +64,7 @@ def as_json(
         "status": run.status,
         "reason": state.reason,
         "text": run.text,
+        "output": _output(run),
         "note": delivered.note if delivered else "",
         "files": _files(views),
         "findings": [f.model_dump(mode="json") for f in delivered.findings] if delivered else [],
@@ -71,6 +75,11 @@ def as_json(
         "failure": {"code": failure.code, "message": failure.message} if failure else None,
         "deliverable": state.deliverable,
     }
+
+
+def _output(run: Run) -> Any:
+    asked = run.state.given.response_format is not None
+    return run.output if asked and run.status == "completed" else None
 
 
 def _save(world: World, run: Run, folder: Path | None) -> Views | None:

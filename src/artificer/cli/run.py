@@ -13,16 +13,20 @@ from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
 from artificer.contracts.facilities import Facilities, Host
+from artificer.contracts.response_format import MAX_SCHEMA
 from artificer.contracts.workspace.grant import Grant
 from artificer.contracts.workspace.names import name_fault
 from artificer.core.spec import Limits
 from artificer.loops.kinds import ASKED, RunKind
 from artificer.ports import Approver
 from artificer.runs import Run
+from artificer.values.base import JsonObject
 from artificer.values.model import ToolChoice
+from artificer.values.strict_json import parse_value
 from artificer.world import World
 
 EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
+SCHEMA = click.Path(exists=True, dir_okay=False, path_type=Path)
 DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 
 
@@ -32,9 +36,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 @click.option(
     "--kind",
     type=click.Choice(ASKED),
-    default="deliver",
-    show_default=True,
-    help="deliver makes a report; chat only answers.",
+    help="deliver makes a report, the default; chat only answers.",
 )
 @click.option("--tools", type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests.")
 @click.option("--offer", metavar="TOOL", multiple=True, help="Offer only this tool; repeatable.")
@@ -56,6 +58,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
     multiple=True,
     help="auto, none, required or a tool's name, turn by turn; the last one stays.",
 )
+@click.option("--schema", type=SCHEMA, help="Answer with JSON that fits this JSON Schema.")
 @click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
@@ -68,7 +71,7 @@ def command(
     settings: Settings,
     prompt: str,
     model: str | None,
-    kind: RunKind,
+    kind: RunKind | None,
     tools: tuple[Path, ...],
     offer: tuple[str, ...],
     allow: tuple[str, ...],
@@ -77,6 +80,7 @@ def command(
     introspect: bool,
     system: str | None,
     choices: tuple[str, ...],
+    schema: Path | None,
     out: Path | None,
     as_json: bool,
     local_model: Path | None,
@@ -87,30 +91,33 @@ def command(
 ) -> int:
     """Run PROMPT to its end; `-` reads it from stdin.
 
-    A report is printed as two paths, report.html and report.md; a chat as its text. Progress goes
-    to stderr. Ctrl-C leaves a run that `artificer resume` finishes. Where the policy of
-    artificer.toml says `ask`, you are asked at the terminal; without one the run waits for
-    `artificer approve`.
+    A report is printed as two paths, report.html and report.md; a chat as its text; with --schema
+    the JSON alone, and nothing when there is none. Progress goes to stderr. Ctrl-C leaves a run
+    that `artificer resume` finishes. Where the policy of artificer.toml says `ask`, you are asked
+    at the terminal; without one the run waits for `artificer approve`.
 
     \b
     Examples:
       artificer run "Compare three kinds of tea" --model anthropic/claude-sonnet-4-5
       artificer run --kind chat --model local/smollm2 "Say hello"
+      artificer run --schema person.json "Ada Lovelace, born 1815" | jq .name
       git log -20 | artificer run - --tools ./tools --out ./report
     """
     text = _prompt(prompt)
+    asked = None if schema is None else _schema(schema)
 
     def begin(world: World, progress: Progress, approver: Approver | None) -> Awaitable[Run]:
         return world.run(
             text,
             model=model,
-            kind=kind,
+            kind=kind or ("chat" if asked else "deliver"),
             tools=tools,
             offer=offer or None,
             policy=world.config.policy.narrowed(allow) if allow else None,
             facilities=_facilities(world.config.facilities, folder, workspaces, introspect),
             system=system,
             choices=tuple(_choice(word) for word in choices),
+            response_format=asked,
             limits=_limits(max_turns, max_cost),
             approver=approver,
             observer=progress,
@@ -144,6 +151,19 @@ def _limits(max_turns: int | None, max_cost: float | None) -> Limits | None:
     if max_cost:
         limits = limits.model_copy(update={"cost_micros": round(max_cost * 1_000_000)})
     return limits if limits.model_fields_set else None
+
+
+def _schema(path: Path) -> JsonObject:
+    """The JSON Schema in a file. Raises UsageError."""
+    data = path.read_bytes()
+    if len(data) > MAX_SCHEMA:
+        raise click.UsageError(f"{path} is longer than {MAX_SCHEMA} bytes.")
+    schema = parse_value(data.decode(errors="replace"))
+    if isinstance(schema, tuple):
+        raise click.UsageError(f"{path} is no JSON Schema: {schema[0].message}.")
+    if not isinstance(schema, dict):
+        raise click.UsageError(f"{path} is no JSON Schema: it must be a JSON object.")
+    return schema
 
 
 def _choice(word: str) -> ToolChoice:

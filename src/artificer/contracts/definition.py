@@ -7,6 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, JsonValue
 
+from artificer.contracts.response_format import ResponseFormat
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, Value
 from artificer.values.canon import canonical, digest_of
@@ -142,6 +143,7 @@ class ModelRequest(Value):
 
     ``cache_key`` names what the request begins with, its tools and system prompt: a provider that
     can shall keep what it has read, for the next request that begins so. Empty is: as it likes.
+    ``response_format`` is what a reply without tool calls has to be.
     """
 
     model: str
@@ -151,6 +153,7 @@ class ModelRequest(Value):
     max_tokens: int
     temperature: float | None = None
     cache_key: str = ""
+    response_format: ResponseFormat | None = None
 
 
 def trust_of(backend: Backend, said: Trust | None = None) -> Trust:

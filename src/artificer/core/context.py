@@ -86,7 +86,7 @@ def size_from(state: RunState, start: int) -> int:
     What the provider has counted of the present window corrects the estimate of its parts.
     """
     spec = state.given
-    fixed = tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode())
+    fixed = spec.fixed_tokens
     present = fixed + tokens_of(state.window.opening.encode())
     present += sum(_tokens(m) for m in state.history[state.window.start :])
     part = fixed + sum(_tokens(m) for m in state.history[start:])

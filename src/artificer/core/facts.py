@@ -15,7 +15,8 @@ from artificer.artifacts.deliverable import (
     repair_request,
 )
 from artificer.artifacts.loop import tool_of
-from artificer.artifacts.ref import DeliverableStatus
+from artificer.artifacts.ref import DeliverableStatus, Finding
+from artificer.contracts.response_format import ResponseFormat
 from artificer.core import events as ev
 from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
@@ -25,6 +26,8 @@ from artificer.errors import InvariantError
 from artificer.loops.kinds import KINDS
 from artificer.loops.summary import told
 from artificer.values.canon import digest_of
+from artificer.values.model import StopReason
+from artificer.values.refusal import not_ok
 
 _EMPTY = (
     "Your reply held neither text nor a tool call. Answer the request, or call one of the tools."
@@ -56,6 +59,8 @@ _FAILURES: dict[str, str] = {
     "stream_truncated": "The model's answers broke off, again and again.",
 }
 """What ended a run for which ``model_failed`` says too little."""
+
+_UNFIT = "The last reply is still not the JSON that was asked for, after all repair rounds."
 
 
 def establish(
@@ -104,6 +109,8 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
     """
     last = state.history[-1]
     text = last.text if last.role == "assistant" else ""
+    if state.given.response_format is not None:
+        return _check_format(state.given.response_format, text, state.stop, intent, at)
     kept, rejected = state.narrative or "", None
     if kept and text and text != kept:
         rejected = keeps(kept, text, state.artifacts)
@@ -130,12 +137,42 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
     )
 
 
+def _check_format(
+    asked: ResponseFormat, text: str, stop: StopReason | None, intent: CheckReply, at: int
+) -> ev.ReplyChecked:
+    """Hold a reply against the schema that was asked for, and send back all violations at once.
+
+    One that was cut off ends the run: that it reads as JSON would prove nothing.
+    """
+    if stop == "max_tokens":
+        return ev.ReplyChecked(at=at, intent=intent.n, narrative=text, revised=True)
+    narrative, problems = asked.read(text)
+    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+    detail = (
+        f"Your reply is not the JSON that was asked for: {count}. Correct all of them and write "
+        "the whole JSON again, with no word and no code fence around it."
+    )
+    return ev.ReplyChecked(
+        at=at,
+        intent=intent.n,
+        narrative=narrative,
+        findings=tuple(
+            Finding(code="schema", subject=p.pointer or "the reply", message=p.message)
+            for p in problems
+        ),
+        request=not_ok("invalid", detail, problems) if problems else None,
+        revised=True,
+    )
+
+
 def conclude(state: RunState, reason: FinishReason) -> Deliverable:
     """What the run delivers: whatever exists, and the truth about what is missing."""
     if state.build is not None:
         status: DeliverableStatus = "completed" if reason == "done" else "cancelled"
         return Deliverable(status=status, narrative=told(state.build), note=_NOTES[reason])
     narrative = state.narrative or state.last_text
+    if state.given.response_format is not None:
+        return _conclude_format(state, reason, narrative)
     examined = examine(narrative, state.artifacts)
     findings = examined.findings if state.given.kind == "deliver" else ()
     return Deliverable(
@@ -143,8 +180,23 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
         narrative=examined.narrative if state.given.kind == "deliver" else narrative,
         artifacts=state.artifacts,
         findings=findings,
-        note=_FAILURES.get(state.failure or "", _NOTES[reason]),
+        note=_note(state, reason),
     )
+
+
+def _conclude_format(state: RunState, reason: FinishReason, narrative: str) -> Deliverable:
+    """JSON that fits or nothing: half of it is of no use to the program that asked."""
+    return Deliverable(
+        status=_status(reason, reason == "done", incomplete=False),
+        narrative=narrative,
+        artifacts=state.artifacts,
+        findings=state.findings if reason != "done" else (),
+        note=_UNFIT if reason == "repair_limit" else _note(state, reason),
+    )
+
+
+def _note(state: RunState, reason: FinishReason) -> str:
+    return _FAILURES.get(state.failure or "", _NOTES[reason])
 
 
 def _status(reason: FinishReason, exists: bool, incomplete: bool) -> DeliverableStatus:

@@ -10,7 +10,6 @@ from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
 from artificer.errors import InvariantError
 from artificer.values.blocks import user
-from artificer.values.tokens import tokens_of
 
 
 def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
@@ -21,7 +20,7 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
             "spec": spec,
             "spec_digest": spec.digest,
             "running_since": event.at,
-            "context_tokens": tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode()),
+            "context_tokens": spec.fixed_tokens,
         }
     )
     state = with_message(state, user(spec.prompt))

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from artificer.contracts.definition import Toolset
 from artificer.contracts.facilities import Facilities
+from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.loops.facts import BuildRequested
@@ -16,6 +17,7 @@ from artificer.loops.kinds import RunKind
 from artificer.values.base import Value
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
+from artificer.values.tokens import tokens_of
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -61,7 +63,8 @@ class RunSpec(Value):
     manifests that the tools came from, so that resuming finds them; ``facilities`` is what else the
     run was given. ``compaction`` is the system prompt of the request for a summary, when the
     conversation has become too long; without one the oldest turns are dropped. ``caching`` asks
-    providers to keep what they have read for the next turn.
+    providers to keep what they have read for the next turn. With a ``response_format`` the final
+    reply is JSON that fits it, or the run has failed.
     """
 
     kind: RunKind
@@ -82,6 +85,7 @@ class RunSpec(Value):
     temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None
     compaction: str = ""
     caching: bool = False
+    response_format: ResponseFormat | None = None
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""
@@ -90,6 +94,14 @@ class RunSpec(Value):
     def choice(self, turn: int) -> ToolChoice:
         """The tool choice of a turn, counted from 1."""
         return self.choices[min(turn, len(self.choices)) - 1]
+
+    @property
+    def fixed_tokens(self) -> int:
+        """What every request says besides the conversation, estimated."""
+        parts = [self.system, self.toolset]
+        if self.response_format is not None:
+            parts.append(self.response_format.json_schema)
+        return sum(tokens_of(part.encode()) for part in parts)
 
     @property
     def cache_key(self) -> str:

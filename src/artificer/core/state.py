@@ -194,6 +194,7 @@ class RunState(Value):
             max_tokens=self.reply_tokens or spec.limits.max_tokens,
             temperature=None if spec.temperature is None else float(spec.temperature),
             cache_key=spec.cache_key,
+            response_format=spec.response_format,
         )
 
 

@@ -25,7 +25,8 @@ class Anthropic(SdkProvider[MessagesDialect]):
         return to_payload(request, messages, memo, self._dialect)
 
     def _usual_dialect(self, name: str, *, own: bool) -> MessagesDialect:
-        return MessagesDialect(name, strict=ANTHROPIC_STRICT if own else None, caches=own)
+        strict = ANTHROPIC_STRICT if own else None
+        return MessagesDialect(name, strict=strict, caches=own, formats=own)
 
     def _new_client(self, key: str) -> Any:
         from anthropic import AsyncAnthropic

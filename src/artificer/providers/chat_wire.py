@@ -18,7 +18,7 @@ from artificer.providers.mapping import (
     result_text,
     wire_id,
 )
-from artificer.providers.options import options, results_first
+from artificer.providers.options import options, results_first, system_text, wire_format
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
@@ -27,7 +27,6 @@ from artificer.values.blocks import (
     ToolResultBlock,
     user,
 )
-from artificer.values.text import well_formed
 
 __all__ = ["ChatDialect", "ChatStream", "to_payload"]
 
@@ -37,20 +36,20 @@ def to_payload(
 ) -> Payload:
     """Map a request. The system prompt is the first item, and keeps its place in the memo."""
     tools = WireTools(request.tools, strict=dialect.strict)
-    system = user(request.system)
+    system = user(system_text(request, dialect))
 
     def to_wire(message: Message) -> list[JsonObject]:
         if message is system:
-            return [{"role": "system", "content": well_formed(request.system)}]
+            return [{"role": "system", "content": system.text}]
         if message.role == "user":
             return results_first(message, _result, _said)
         return [_assistant_item(message, tools, dialect)]
 
-    everything = [system, *messages] if request.system.strip() else messages
+    everything = [system, *messages] if system.text else messages
     return Payload(
         rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
         key="messages",
-        items=memo.items((dialect.tag, request.system, request.tools), everything, to_wire),
+        items=memo.items((dialect.tag, system.text, request.tools), everything, to_wire),
         tools=request.tools,
     )
 
@@ -65,6 +64,11 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> Json
     }
     if dialect.include_usage:
         rest["stream_options"] = {"include_usage": True}
+    if asked := wire_format(request, dialect):
+        rest["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": asked.name, "schema": asked.schema, "strict": asked.strict},
+        }
     if dialect.caches and request.cache_key:
         rest["prompt_cache_key"] = request.cache_key
     return rest | options(request, tools, _tool, _choice)

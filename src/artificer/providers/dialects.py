@@ -14,7 +14,8 @@ class Dialect:
     """What may differ in every protocol.
 
     ``provider`` tags the reasoning blocks, ``strict`` is the server's strict mode, None where it
-    has none. ``caches`` says that it can be asked to keep what it has read. ``extra`` are further
+    has none. ``caches`` says that it can be asked to keep what it has read, ``formats`` that it can
+    be held to a JSON Schema in its replies. ``extra`` are further
     members of every request, such as Anthropic's ``thinking`` or llama.cpp's ``cache_prompt``.
     """
 
@@ -23,6 +24,7 @@ class Dialect:
     provider: str
     strict: StrictDialect | None = None
     caches: bool = False
+    formats: bool = False
     extra: JsonObject = field(default_factory=dict)
 
     @property

@@ -18,7 +18,7 @@ from artificer.ports import Memo, Payload
 from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
 from artificer.providers.local_http import post_events
-from artificer.providers.local_offer import offered
+from artificer.providers.local_offer import narrowed, offered
 from artificer.providers.local_process import LocalServer
 from artificer.providers.local_text import closing_grammar
 from artificer.values.base import JsonObject
@@ -77,8 +77,11 @@ class Local:
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
         narrow = _narrowed(request, self._max_tokens)
-        grammar = None if narrow.tools else closing_grammar(messages)
-        dialect = ChatDialect(self._name, extra=_extra(narrow.tool_choice, grammar))
+        asked = narrow.response_format
+        grammar = None if narrow.tools or asked else closing_grammar(messages)
+        # llama.cpp holds a reply to tools or to a schema, never to either of them.
+        held = asked is not None and not narrow.tools
+        dialect = ChatDialect(self._name, formats=held, extra=_extra(narrow.tool_choice, grammar))
         return to_payload(narrow, messages, memo, dialect)
 
     async def generate(
@@ -128,8 +131,10 @@ def _narrowed(request: ModelRequest, max_tokens: int) -> ModelRequest:
     if choice.mode == "tool":
         tools = tuple(tool for tool in tools if tool.name == choice.name)
         choice = ToolChoice(mode="required")
+    asked = request.response_format
     return request.model_copy(
         update={
+            "response_format": None if asked is None else narrowed(asked),
             "tools": tuple(map(offered, tools)),
             "tool_choice": choice if tools else ToolChoice(mode="none"),
             "max_tokens": min(request.max_tokens, max_tokens),

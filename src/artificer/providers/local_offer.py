@@ -13,9 +13,11 @@ checks every call against the tool's own schema in any case.
 
 from __future__ import annotations
 
+import json
 import re
 
 from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.response_format import ResponseFormat
 from artificer.values.base import JsonObject, JsonValue
 
 MAX_STRING = 60
@@ -38,6 +40,13 @@ def offered(tool: ToolDefinition) -> ToolDefinition:
     sentence = re.split(r"(?<=[.!?])\s", tool.description.strip(), maxsplit=1)[0]
     schema = _narrow(tool.input_schema, tool.input_schema, 0)
     return tool.model_copy(update={"description": sentence, "input_schema": schema})
+
+
+def narrowed(asked: ResponseFormat) -> ResponseFormat:
+    """Return a response format as grammar can hold it."""
+    schema = asked.to_schema()
+    text = json.dumps(_narrow(schema, schema, 0), ensure_ascii=False)
+    return asked.model_copy(update={"json_schema": text})
 
 
 def _narrow(schema: JsonValue, root: JsonObject, depth: int) -> JsonObject:

@@ -18,7 +18,7 @@ from artificer.providers.mapping import (
     wire_id,
 )
 from artificer.providers.messages_stream import MessagesStream
-from artificer.providers.options import options
+from artificer.providers.options import options, system_text, wire_format, with_member
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
@@ -38,7 +38,9 @@ def to_payload(
     request: ModelRequest, messages: Sequence[Message], memo: Memo, dialect: MessagesDialect
 ) -> Payload:
     """Map a request. Each message is one item; the system prompt stands apart."""
-    tools = WireTools(request.tools, strict=dialect.strict)
+    asked = wire_format(request, dialect)
+    taken = asked.optional if asked else 0
+    tools = WireTools(request.tools, strict=dialect.strict, optional=taken)
     return Payload(
         rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
         key="messages",
@@ -57,8 +59,10 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> 
         "stream": True,
         **dialect.extra,
     }
-    if request.system.strip():
-        rest["system"] = well_formed(request.system)
+    if system := system_text(request, dialect):
+        rest["system"] = system
+    if asked := wire_format(request, dialect):
+        with_member(rest, "output_config", format={"type": "json_schema", "schema": asked.schema})
     rest |= options(request, tools, _tool, _choice)
     return _marked(rest) if dialect.caches and request.cache_key else rest
 

@@ -29,7 +29,11 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
         if not own:
             return ChatDialect(name)
         return ChatDialect(
-            name, strict=OPENAI_STRICT, caches=True, max_tokens_key="max_completion_tokens"
+            name,
+            strict=OPENAI_STRICT,
+            caches=True,
+            formats=True,
+            max_tokens_key="max_completion_tokens",
         )
 
     def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:

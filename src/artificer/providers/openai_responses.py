@@ -24,7 +24,8 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
         return to_payload(request, messages, memo, self._dialect)
 
     def _usual_dialect(self, name: str, *, own: bool) -> ResponsesDialect:
-        return ResponsesDialect(name, strict=OPENAI_STRICT if own else None, caches=own)
+        strict = OPENAI_STRICT if own else None
+        return ResponsesDialect(name, strict=strict, caches=own, formats=own)
 
     def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
         create: Callable[..., Awaitable[Any]] = client.responses.create

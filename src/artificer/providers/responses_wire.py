@@ -19,7 +19,14 @@ from artificer.providers.mapping import (
     result_text,
     wire_id,
 )
-from artificer.providers.options import options, results_first
+from artificer.providers.options import (
+    WireFormat,
+    options,
+    results_first,
+    system_text,
+    wire_format,
+    with_member,
+)
 from artificer.providers.responses_stream import ResponsesStream
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
@@ -30,7 +37,6 @@ from artificer.values.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from artificer.values.text import well_formed
 
 __all__ = ["ResponsesDialect", "ResponsesStream", "to_payload"]
 
@@ -71,11 +77,17 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) ->
     }
     if not request.model.startswith(_WITHOUT_REASONING):
         rest["include"] = ["reasoning.encrypted_content"]
-    if request.system.strip():
-        rest["instructions"] = well_formed(request.system)
+    if system := system_text(request, dialect):
+        rest["instructions"] = system
+    if asked := wire_format(request, dialect):
+        with_member(rest, "text", format={"type": "json_schema", **_format(asked)})
     if dialect.caches and request.cache_key:
         rest["prompt_cache_key"] = request.cache_key
     return rest | options(request, tools, _tool, _choice)
+
+
+def _format(asked: WireFormat) -> JsonObject:
+    return {"name": asked.name, "schema": asked.schema, "strict": asked.strict}
 
 
 def _tool(wire: WireTool) -> JsonObject:

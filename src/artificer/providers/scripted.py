@@ -92,12 +92,16 @@ class ScriptedProvider:
         """Nothing to release."""
 
 
+_LATER = {"cache_key", "response_format"}
+"""What requests did not say from the beginning: where it says nothing, their digests stay."""
+
+
 def _rest(request: ModelRequest) -> JsonObject:
     """All but the conversation. Of its tools a model is told no more than this by anyone."""
     told = {"name", "description", "input_schema"}
     return {
-        **request.model_dump(mode="json", exclude={"tools", "cache_key"}),
-        **({"cache_key": request.cache_key} if request.cache_key else {}),
+        **request.model_dump(mode="json", exclude={"tools", *_LATER}),
+        **request.model_dump(mode="json", include=_LATER, exclude_defaults=True),
         "tools": [tool.model_dump(mode="json", include=told) for tool in request.tools],
     }
 

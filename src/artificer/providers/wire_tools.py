@@ -30,13 +30,17 @@ class WireTools:
     """The mapping of one toolset to one provider, both ways.
 
     ``strict`` is the provider's strict mode, None for a server without one. Its bounds hold for a
-    whole request: tools are made strict in their order for as long as there is room. Everything
-    is derived when it is first needed, so that an unchanged request costs nothing.
+    whole request: tools are made strict in their order for as long as there is room, beside the
+    ``optional`` properties that the request has elsewhere. Everything is derived when it is first
+    needed, so that an unchanged request costs nothing.
     """
 
-    def __init__(self, tools: Sequence[ToolDefinition], *, strict: StrictDialect | None) -> None:
+    def __init__(
+        self, tools: Sequence[ToolDefinition], *, strict: StrictDialect | None, optional: int = 0
+    ) -> None:
         self._tools = tuple(tools)
         self._dialect = strict
+        self._optional = optional
 
     @cached_property
     def names(self) -> SafeNames:
@@ -45,7 +49,9 @@ class WireTools:
 
     @cached_property
     def _strict(self) -> dict[str, StrictSchema]:
-        return {} if self._dialect is None else _strict_schemas(self._tools, self._dialect)
+        if self._dialect is None:
+            return {}
+        return _strict_schemas(self._tools, self._dialect, self._optional)
 
     def wire(self, tool: ToolDefinition) -> WireTool:
         """Return the tool as it goes into a request."""
@@ -72,10 +78,9 @@ class WireTools:
 
 
 def _strict_schemas(
-    tools: Sequence[ToolDefinition], dialect: StrictDialect
+    tools: Sequence[ToolDefinition], dialect: StrictDialect, optional: int
 ) -> dict[str, StrictSchema]:
     chosen: dict[str, StrictSchema] = {}
-    optional = 0
     for tool in tools:
         derived = strict(tool.input_schema, dialect)
         fits = derived.fits and optional + derived.optional <= dialect.max_optional

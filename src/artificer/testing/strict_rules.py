@@ -9,11 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 from artificer.testing.strict_cache import CACHE_MEMBERS, cache_fault, system_texts
+from artificer.testing.strict_schema import (
+    FORMAT_MEMBERS,
+    Protocol,
+    Refused,
+    anthropic_strict,
+    format_optional,
+    openai_strict,
+)
+from artificer.testing.strict_schema import need as _need
 
-Protocol = Literal["chat", "messages", "responses"]
+__all__ = ["Protocol", "Refused", "check_request"]
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 _ANTHROPIC_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
@@ -27,24 +36,16 @@ _MEMBERS: dict[Protocol, set[str]] = {
 }
 
 
-class Refused(Exception):
-    """The provider would answer 400; the message says why."""
-
-
 def check_request(protocol: Protocol, body: Any) -> None:
     """Raise Refused for the first thing that the provider would refuse."""
     _need(isinstance(body, dict), "the body is not an object")
-    unknown = body.keys() - _MEMBERS[protocol] - CACHE_MEMBERS[protocol]
+    unknown = body.keys() - _MEMBERS[protocol] - CACHE_MEMBERS[protocol] - FORMAT_MEMBERS[protocol]
     _need(not unknown, f"Unknown parameter: {sorted(unknown)}")
     _need(isinstance(body.get("model"), str) and body["model"], "model: field required")
     _need(body.get("stream") is True, "this double answers streams only")
     _need(not cache_fault(body), cache_fault(body) or "")
+    format_optional(protocol, body)
     _CHECKS[protocol](body)
-
-
-def _need(condition: object, message: str) -> None:
-    if not condition:
-        raise Refused(message)
 
 
 def _text(value: Any, where: str) -> None:
@@ -80,39 +81,10 @@ def _tools(tools: Iterable[tuple[Any, Any, bool]], choice: Any) -> None:
     _need(choice is None or choice in names, f"tool_choice: no tool named {choice!r}")
 
 
-# --- strict mode ------------------------------------------------------------------------------
-
-_STRUCTURE = {"type", "properties", "required", "additionalProperties", "items", "enum", "anyOf"}
-_ANTHROPIC_KEYWORDS = frozenset(_STRUCTURE | {"description", "format"})
-_NUMBERS = {"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
-_OPENAI_KEYWORDS = _ANTHROPIC_KEYWORDS | _NUMBERS | {"pattern", "minItems", "maxItems"}
-
-
-def _strict_node(node: Any, keywords: frozenset[str], all_required: bool) -> int:
-    """Check a strict schema; return its number of optional properties."""
-    _need(isinstance(node, dict), "strict: a subschema must be an object")
-    unknown = node.keys() - keywords
-    _need(not unknown, f"strict: {sorted(unknown)} not permitted")
-    _need({"type", "anyOf"} & node.keys(), "strict: schema must have a 'type' key")
-    optional = 0
-    kind = node.get("type")
-    if kind == "object" or (isinstance(kind, list) and "object" in kind):
-        properties = node.get("properties", {})
-        required = node.get("required", [])
-        _need(node.get("additionalProperties") is False, "strict: additionalProperties: false")
-        _need(set(required) <= properties.keys(), "strict: required names unknown properties")
-        optional = len(properties.keys() - set(required))
-        _need(not (all_required and optional), "strict: every property must be required")
-    children = [*node.get("properties", {}).values(), *node.get("anyOf", [])]
-    if "items" in node:
-        children.append(node["items"])
-    return optional + sum(_strict_node(child, keywords, all_required) for child in children)
-
-
 def _strict_openai(tools: Iterable[tuple[Any, Any, bool]]) -> None:
     for _, schema, strict in tools:
         if strict:
-            _strict_node(schema, _OPENAI_KEYWORDS, all_required=True)
+            openai_strict(schema)
 
 
 # --- Chat Completions -------------------------------------------------------------------------
@@ -179,7 +151,8 @@ def _check_messages(body: dict[str, Any]) -> None:
     _need(choice.get("type", "auto") in ("auto", "any", "tool", "none"), "tool_choice: invalid")
     _tools(tools, choice.get("name"))
     strict = [schema for _, schema, is_strict in tools if is_strict]
-    optional = sum(_strict_node(schema, _ANTHROPIC_KEYWORDS, False) for schema in strict)
+    optional = sum(anthropic_strict(schema) for schema in strict)
+    optional += format_optional("messages", body)
     _need(len(strict) <= 20 and optional <= 24, "strict: too many tools or optional parameters")
     turns = _merged(_list(body.get("messages"), "messages"))
     _need(turns[0][0] == "user", "messages: first message must use the user role")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from artificer.values.base import JsonObject, Problem
+from artificer.values.base import JsonObject, JsonValue, Problem
 from artificer.values.canon import MAX_SAFE_INTEGER
 from artificer.values.text import clip
 
@@ -26,17 +26,28 @@ class _Refused(ValueError):
 
 
 def parse_object(text: str) -> JsonObject | tuple[Problem, ...]:
-    """Parse the arguments of a tool call.
+    """Parse the arguments of a tool call, as :func:`parse_value` does, and demand an object.
 
     An empty or blank text means no arguments, ``{}``: that is how providers send a call of a tool
-    without parameters. Returns problems for text that is not JSON, is not an object, repeats a
-    member, holds a number outside the interoperable range (RFC 8259 section 6), a lone surrogate,
-    or nests deeper than MAX_DEPTH.
+    without parameters.
     """
-    if not text.strip():
-        return {}
+    value = parse_value(text) if text.strip() else {}
+    if isinstance(value, dict | tuple):
+        return value
+    kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(
+        type(value), "number"
+    )
+    return (Problem(pointer="", message="must be a JSON object", limit="object", actual=kind),)
+
+
+def parse_value(text: str) -> JsonValue | tuple[Problem, ...]:
+    """Parse any JSON value that a model wrote.
+
+    Returns problems for text that is not JSON, repeats a member, holds a number outside the
+    interoperable range (RFC 8259 section 6), a lone surrogate, or nests deeper than MAX_DEPTH.
+    """
     try:
-        value = json.loads(
+        value: JsonValue = json.loads(
             text,
             object_pairs_hook=_no_duplicates,
             parse_constant=_no_constant,
@@ -49,11 +60,6 @@ def parse_object(text: str) -> JsonObject | tuple[Problem, ...]:
     except (_Refused, RecursionError, ValueError) as error:
         reason = str(error) if isinstance(error, _Refused) else "nested too deeply or out of range"
         return (Problem(pointer="", message=f"not acceptable JSON: {reason}"),)
-    if not isinstance(value, dict):
-        kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(
-            type(value), "number"
-        )
-        return (Problem(pointer="", message="must be a JSON object", limit="object", actual=kind),)
     fault = _fault(value, 1)
     if fault:
         return (Problem(pointer="", message=f"not acceptable JSON: {fault}"),)

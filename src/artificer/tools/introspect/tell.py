@@ -8,6 +8,7 @@ from typing import Any
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.spec import RunSpec
 from artificer.ports import RunView
 from artificer.tools.answer import Refusal, page
 from artificer.tools.introspect.module import Module
@@ -45,8 +46,14 @@ def manifest(view: RunView, asked: JsonObject) -> JsonObject:
         "policy": _value(spec.policy),
         "limits": _value(spec.limits),
         "facilities": _value(spec.facilities),
+        **_format(spec),
         **_page("tools", tools, _tool, asked, 50),
     }
+
+
+def _format(spec: RunSpec) -> JsonObject:
+    asked = spec.response_format
+    return {} if asked is None else {"response_format": _value(asked)}
 
 
 def schemas(view: RunView, asked: JsonObject) -> JsonObject:

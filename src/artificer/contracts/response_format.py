@@ -1,0 +1,111 @@
+"""The JSON that the final reply of a run has to be (seed 004, ``LlmTextFormat``)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+from pydantic.errors import PydanticUserError
+
+from artificer.contracts.schema import compile_schema
+from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
+from artificer.contracts.strict_schema import strict
+from artificer.errors import AuthorError
+from artificer.values.base import JsonObject, JsonValue, Problem, Value
+from artificer.values.canon import canonical
+from artificer.values.strict_json import parse_value
+
+MAX_SCHEMA = 100_000
+"""Longest schema, in bytes of canonical JSON: it travels with every request."""
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+class ResponseFormat(Value):
+    """A JSON Schema for the final reply, the one without tool calls.
+
+    ``json_schema`` is the text of a JSON Schema, with its members in their author's order, which is
+    that in which a model writes. Every reply is held against it here, whatever a provider promises.
+    ``strict`` demands a schema that every strict mode can express, so that a provider that has one
+    cannot write anything else.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "reply"
+    json_schema: str
+    strict: bool = False
+
+    def to_schema(self) -> JsonObject:
+        """The schema, parsed."""
+        return _parsed(self.json_schema)
+
+    def read(self, text: str) -> tuple[str, tuple[Problem, ...]]:
+        """Hold a reply against the schema: return it as JSON text, and every violation.
+
+        Nothing is guessed: words or a code fence around the JSON are a violation. Only the nulls
+        with which strict modes write optional members that are left out are taken away.
+        """
+        value = parse_value(text)
+        if isinstance(value, tuple):
+            return text, value
+        problems = compile_schema(self.to_schema()).problems(value)
+        if problems and isinstance(value, dict):
+            lean = strict(self.to_schema(), OPENAI_STRICT).without_added_nulls(value)
+            if not compile_schema(self.to_schema()).problems(lean):
+                return json.dumps(lean, ensure_ascii=False), ()
+        return text.strip(), problems
+
+
+def format_of(
+    given: ResponseFormat | Mapping[str, JsonValue] | type[Any],
+) -> ResponseFormat:
+    """Make the format of a JSON Schema, or of a type: a pydantic model, a dataclass, a TypedDict.
+
+    Raises:
+        AuthorError: that is no schema, or one that cannot be used.
+    """
+    if isinstance(given, ResponseFormat):
+        return _usable(given)
+    schema = dict(given) if isinstance(given, Mapping) else _schema_of(given)
+    canonical(schema)  # raises for what no JSON can say
+    text = json.dumps(schema, ensure_ascii=False)
+    title = schema.get("title")
+    name = _NOT_IN_A_NAME.sub("-", title if isinstance(title, str) else "").strip("-")[:64]
+    return _usable(ResponseFormat(name=name or "reply", json_schema=text))
+
+
+def _schema_of(given: Any) -> JsonObject:
+    try:
+        schema: JsonObject = TypeAdapter(given).json_schema()
+    except PydanticUserError as error:
+        raise AuthorError(
+            f"{given!r} has no JSON Schema: {error.message}.",
+            hint="Give a JSON Schema, or a pydantic model, a dataclass or a TypedDict.",
+        ) from error
+    return schema
+
+
+def _usable(asked: ResponseFormat) -> ResponseFormat:
+    schema = parse_value(asked.json_schema)
+    if not isinstance(schema, dict):
+        raise AuthorError("The schema of a response format is a JSON object.")
+    if len(asked.json_schema.encode()) > MAX_SCHEMA:
+        raise AuthorError(f"The schema of a response format has at most {MAX_SCHEMA} bytes.")
+    compile_schema(schema)
+    fits = [strict(schema, dialect).fits for dialect in (OPENAI_STRICT, ANTHROPIC_STRICT)]
+    if asked.strict and not all(fits):
+        raise AuthorError(
+            "The schema says what the providers' strict modes cannot express.",
+            hint="Describe closed objects without oneOf, allOf, recursion or free-form members; "
+            "or ask without strict: the reply is held against the schema in any case.",
+        )
+    return asked
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> JsonObject:
+    schema: JsonObject = json.loads(text)
+    return schema
