@@ -169,7 +169,7 @@ class Config(Section):
         """Digest of the settings, without what servers are told: secrets may stand there."""
         body = self.model_dump(mode="json")
         for server in body["mcp"]["servers"].values():
-            server["env"] = server["headers"] = None
+            server["env"] = server["headers"] = server["oauth"] = None
         return digest_of(canonical(body))
 
     @property

@@ -47,6 +47,7 @@ from artificer.system import SystemClock
 from artificer.telemetry.wanted import telling
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.function import FunctionExecutor, FunctionTool
+from artificer.tools.secrets import MIN_ENCODED, CleanBlobs, Redactor, all_secrets
 from artificer.values.model import ToolChoice
 
 if TYPE_CHECKING:
@@ -237,14 +238,23 @@ def _introspection(storage: Storage, config: Config) -> Executor:
     from artificer.runtime.view import JournalReader
     from artificer.tools.introspect.executor import IntrospectExecutor
     from artificer.tools.introspect.module import Module
-    from artificer.tools.secrets import Redactor, all_secrets
+    from artificer.tools.secrets import MIN_HIDDEN
 
-    keys = [name for own in config.providers.values() if (name := own.api_key_env)]
     return IntrospectExecutor(
         JournalReader(storage.journal, storage.blobs),
         Module(config.digest),
-        Redactor(all_secrets(os.environ, [*PROVIDER_KEYS, *keys])),
+        _redactor(config, MIN_HIDDEN),
     )
+
+
+def _redactor(config: Config, shortest: int = MIN_ENCODED) -> Redactor:
+    """What takes the secrets of our environment out of texts, those of so many characters.
+
+    What tools bring is the model's to work with: a short one would be found where it is no secret.
+    """
+    keys = [name for own in config.providers.values() if (name := own.api_key_env)]
+    secrets = all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
+    return Redactor({name: value for name, value in secrets.items() if len(value) >= shortest})
 
 
 def build_workspaces(storage: Storage) -> Workspaces:
@@ -259,7 +269,8 @@ def build_servers(config: Config, storage: Storage) -> McpServers:
     from artificer.tools.mcp_servers import McpServers
 
     return McpServers(
-        (_offer(name, server) for name, server in config.mcp.servers.items()), storage.blobs
+        (_offer(name, server) for name, server in config.mcp.servers.items()),
+        CleanBlobs(storage.blobs, _redactor(config)),
     )
 
 
@@ -312,10 +323,11 @@ def _manifests(
     for tool in tools:
         by_backend[tool.manifest.backend].append(tool)
     grants, cwd = _grants(config), Path(host.folder) if host else None
+    blobs = CleanBlobs(storage.blobs, _redactor(config))
     commands = CommandExecutor(
         by_backend["command"],
         cwd=cwd,
-        blobs=storage.blobs,
+        blobs=blobs,
         evidence=storage.evidence,
         grants=grants,
     )
@@ -324,17 +336,17 @@ def _manifests(
         from artificer.tools.http import HttpExecutor
 
         requests = [tool.manifest for tool in by_backend["http"]]
-        executors.append(HttpExecutor(requests, blobs=storage.blobs))
+        executors.append(HttpExecutor(requests, blobs=blobs))
     if by_backend["session"]:
         from artificer.tools.session import SessionExecutor
 
         sessions = [tool.manifest for tool in by_backend["session"]]
-        executors.append(SessionExecutor(sessions, cwd=cwd, blobs=storage.blobs, grants=grants))
+        executors.append(SessionExecutor(sessions, cwd=cwd, blobs=blobs, grants=grants))
     if by_backend["browser"]:
         from artificer.tools.browser import BrowserExecutor
 
         browsers = [tool.manifest for tool in by_backend["browser"]]
-        executors.append(BrowserExecutor(browsers, blobs=storage.blobs, live=config.browser.live))
+        executors.append(BrowserExecutor(browsers, blobs=blobs, live=config.browser.live))
     if by_backend["mcp"]:
         servers = servers or build_servers(config, storage)
         executors += servers.wanted([tool.manifest for tool in by_backend["mcp"]])
@@ -483,6 +495,7 @@ def build_engine(
         blobs=storage.blobs,
         clock=SystemClock(),
         allowance=None if config.budget.day == Allowed() else build_allowance(storage, config),
+        clean=_redactor(config).clean,
     )
     watching = telling(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content

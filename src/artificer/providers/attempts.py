@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
-from artificer.providers.failures import classify, error_in, failure, keyless
+from artificer.providers.failures import classify, error_in, failure, keyless, keyless_failure
 from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply
 
 RETRYABLE: frozenset[FailureCode] = frozenset(
@@ -112,7 +112,9 @@ async def generate_with_attempts(
         delay = _delay(outcome, attempt, broken, limits)
         if delay is None:
             outcome = outcome.model_copy(update={"attempts": attempt})
-            return keyless(outcome, secret) if isinstance(outcome, ModelFailure) else outcome
+            if isinstance(outcome, ModelFailure):
+                return keyless_failure(outcome, secret)
+            return keyless(outcome, secret)
         await asyncio.sleep(delay)
         attempt += 1
 

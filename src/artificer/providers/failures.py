@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from artificer.values.model import FailureCode, ModelFailure
+from artificer.values.model import FailureCode, ModelFailure, ModelReply
 from artificer.values.text import clip
 
 MAX_MESSAGE = 500
@@ -74,7 +74,14 @@ def failure(
     return ModelFailure(code=code, message=clip(" ".join(text.split()), MAX_MESSAGE), raw=raw)
 
 
-def keyless(failed: ModelFailure, secret: str) -> ModelFailure:
+def keyless(reply: ModelReply, secret: str) -> ModelReply:
+    """The reply without a key that the server repeated in it."""
+    if len(secret) < _SHORTEST_SECRET or secret.encode() not in (reply.raw or b""):
+        return reply
+    return ModelReply.model_validate_json(reply.model_dump_json().replace(secret, "[key]"))
+
+
+def keyless_failure(failed: ModelFailure, secret: str) -> ModelFailure:
     """The failure without a key that the server repeated inside its stream."""
     raw = None if failed.raw is None else _keyless(failed.raw.decode(), secret).encode()
     return failed.model_copy(update={"message": _keyless(failed.message, secret), "raw": raw})

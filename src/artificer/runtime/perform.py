@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,7 +42,8 @@ class Performer:
 
     Without an approver, what policy asks about waits for a letter. ``grace_s`` is how much longer
     than its timeout a call may take to end its work and report. ``allowance`` is what the world
-    may spend.
+    may spend. ``clean`` takes the secrets of the environment out of what tools bring: nothing is
+    recorded before.
     """
 
     provider: Provider
@@ -53,6 +54,7 @@ class Performer:
     grace_s: float = 5.0
     builder: Builder | None = None
     allowance: Allowance | None = None
+    clean: Callable[[str], str] = str
 
     @property
     def asker(self) -> Asker:
@@ -63,10 +65,11 @@ class Performer:
         """Perform a tool call, within its time; whatever goes wrong is a result."""
         started = time.monotonic()
         receipt = await self._execute(run, intent)
-        content, whole = receipt.content, None
-        if len(content) > result_chars:
-            whole = await asyncio.to_thread(self.blobs.put, content.encode())
-            content = f"{head_and_tail(content, result_chars)}\n(the whole result is {whole})"
+        said = content = self.clean(receipt.content)
+        whole = None
+        if len(said) > result_chars:
+            whole = await asyncio.to_thread(self.blobs.put, said.encode())
+            content = f"{head_and_tail(said, result_chars)}\n(the whole result is {whole})"
         duration = ms_since(started)
         tell(
             "tool",
@@ -75,8 +78,8 @@ class Performer:
             duration,
             tool=intent.tool,
             outcome=receipt.status,
-            chars=len(receipt.content),
-            result=digest_of(receipt.content.encode()),
+            chars=len(said),
+            result=digest_of(said.encode()),
         )
         return ev.ToolReturned(
             at=self.clock.now(),
@@ -84,7 +87,7 @@ class Performer:
             status=receipt.status,
             content=content,
             duration_ms=duration,
-            evidence=receipt.evidence,
+            evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
             artifact=receipt.artifact,
             whole=whole,
         )
@@ -119,7 +122,9 @@ class Performer:
             return None
         try:
             async with asyncio.timeout(call.definition.timeout_ms / 1000 + self.grace_s):
-                return Probed.model_validate(await executor.probe(call))
+                probed = Probed.model_validate(await executor.probe(call))
+            said = {"content": self.clean(probed.content), "reason": self.clean(probed.reason)}
+            return probed.model_copy(update=said)
         except TimeoutError:
             return Probed(found="unknown", reason="The probe did not end in time.")
         except Exception as error:  # noqa: BLE001 - a broken probe leaves the call in doubt

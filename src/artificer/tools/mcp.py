@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -67,13 +67,14 @@ async def discover(
             f"The MCP server {name!r} has no tool {absent[0]!r}.", hint=f"It has: {offered}."
         )
     found = []
+    clean: Callable[[Any], Any] = link.redactor.clean_value  # it has started: they are known now
     for tool in kept:
         try:
             facts = RemoteFacts(
                 name=tool.name,
-                description=tool.description or "",
-                input_schema=tool.input_schema,
-                output_schema=tool.output_schema,
+                description=clean(tool.description or ""),
+                input_schema=clean(tool.input_schema),
+                output_schema=clean(tool.output_schema),
             )
             found.append(McpTool(adopt(name, facts, contract)))
         except (ArtificerError, ValidationError) as error:
@@ -156,14 +157,14 @@ class McpExecutor:
         blobs: list[str] = []
         texts = [await self._block(block, blobs) for block in result.content]
         text = self._link.redactor.clean(well_formed("\n".join(texts)))
-        structured: JsonValue = result.structured_content
+        structured = self._link.redactor.clean_value(result.structured_content)
         if result.is_error or structured is None:
             missing = tool.output_schema is not None and not result.is_error
             fault = "It returned no structured content, as its schema says." if missing else None
             return _Outcome(text, None, tuple(blobs), fault)
         problems = compile_schema(tool.output_schema or {}).problems(structured)
         try:
-            whole = self._link.redactor.clean(canonical(structured).decode())
+            whole = canonical(structured).decode()
         except ArtificerError as error:
             return _Outcome(text, None, tuple(blobs), f"Its structured content is no JSON: {error}")
         if problems:
@@ -192,9 +193,10 @@ class McpExecutor:
             return f"[{kind} {mime}: not base64]"
         if self._blobs is None:
             return f"[{kind} {mime}: {len(decoded)} bytes]"
-        digest = await asyncio.to_thread(self._blobs.put, decoded)
+        kept = self._link.redactor.clean_bytes(decoded)
+        digest = await asyncio.to_thread(self._blobs.put, kept)
         blobs.append(digest)
-        return f"[{kind} {mime}: {len(decoded)} bytes, {digest}]"
+        return f"[{kind} {mime}: {len(kept)} bytes, {digest}]"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
@@ -20,6 +20,7 @@ from artificer.contracts.mcp.tools import MAX_TOOLS
 from artificer.errors import ConfigError, MissingExtraError
 from artificer.tools.environment import child_environment
 from artificer.tools.mcp_oauth import OAuthClient, authorization
+from artificer.tools.mcp_refusals import clean_refusals
 from artificer.tools.mcp_secrets import ServerSecrets
 from artificer.tools.mcp_stdio import StdioServer
 from artificer.tools.secrets import Redactor
@@ -210,7 +211,7 @@ class McpLink:
         except OSError as error:
             _tell(ready, LinkError(f"it cannot be started: {error.strerror or error}"))
         except Exception as error:  # noqa: BLE001 - what a server says may make the SDK raise
-            what = f"it did not start ({self._said(_cause(error))}){self._last_words()}"
+            what = f"it did not start ({_cause(error, self._said)}){self._last_words()}"
             _tell(ready, LinkError(what))
 
     @contextlib.asynccontextmanager
@@ -219,7 +220,7 @@ class McpLink:
         if server.command:
             env = {**child_environment(os.environ), **self._secrets.fill(server.env)}
             self._process = StdioServer(server.command, env, server.cwd)
-            yield self._process
+            yield clean_refusals(self._process, self._secrets)
             return
         from mcp.client.streamable_http import streamable_http_client
 
@@ -229,7 +230,9 @@ class McpLink:
         if server.oauth is not None:
             auth = authorization(server.oauth, server.url, self._secrets)
         async with bounded_client(headers, MAX_RESPONSE, auth) as http:
-            yield streamable_http_client(server.url, http_client=http)
+            yield clean_refusals(
+                streamable_http_client(server.url, http_client=http), self._secrets
+            )
 
     async def _hear(self, message: object) -> None:
         """Note what a server says unasked. A run's tools are those that it began with."""
@@ -261,11 +264,17 @@ class McpLink:
             raise cancelled
 
     def _said(self, message: str) -> str:
-        return self._secrets.redactor.clean(clip(message, 1_000))
+        return clip(self._secrets.redactor.clean(message), 1_000)
 
     def _last_words(self) -> str:
-        errors = self._process.errors if self._process else ""
-        return f"; it said: {self._secrets.redactor.clean(clip(errors, 500))}" if errors else ""
+        if self._process is None:
+            return ""
+        redactor = self._secrets.redactor
+        said = redactor.clean(self._process.errors)
+        if self._process.errors_cut:
+            said = said[redactor.longest :]  # the end of a secret may stand there
+        last = said if len(said) <= 500 else f"…{said[-500:]}"
+        return f"; it said: {last}" if said else ""
 
 
 @lru_cache(maxsize=1)
@@ -277,11 +286,11 @@ def _call_result() -> Any:
     return TypeAdapter(CallToolResult | InputRequiredResult)
 
 
-def _cause(error: Exception) -> str:
+def _cause(error: Exception, clean: Callable[[str], str]) -> str:
     """The first error of a group, by its name and what it says."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    said = str(error).partition("\n")[0]
+    said = clean(str(error)).partition("\n")[0]
     return f"{type(error).__name__}: {clip(said, 200)}" if said else type(error).__name__
 
 

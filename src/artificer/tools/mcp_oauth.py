@@ -68,7 +68,7 @@ def authorization(client: OAuthClient, url: str, secrets: ServerSecrets) -> http
         server_url=url,
         storage=Tokens(secrets),
         client_id=client.client_id,
-        client_secret=secrets.fill({"": client.client_secret})[""],
+        client_secret=secrets.fill({"client_secret": client.client_secret})["client_secret"],
         token_endpoint_auth_method=client.auth_method,
         scope=client.scope,
         issuer=client.issuer,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from artificer.contracts.http.template import parse_parts
 from artificer.errors import ConfigError
-from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
+from artificer.tools.secrets import MIN_ENCODED, PREFIXES, Redactor, find_secrets
+
+_SECRET_NAME = re.compile("(?i)authorization|cookie|secret|token|key|passw")
+"""Names of headers, variables and settings whose values are secrets, also where they are given as
+they are."""
 
 
 class ServerSecrets:
@@ -28,7 +33,12 @@ class ServerSecrets:
                 f"The MCP server {self._server!r} needs the secret {missing[0]!r}.",
                 hint=f"Set {PREFIXES[0]}{missing[0].upper()}.",
             )
-        self._known |= secrets
+        literal = {
+            name: text.rpartition(" ")[2]  # of "Bearer token", the token
+            for name, text in texts.items()
+            if _SECRET_NAME.search(name) and not any(p.secret for p in parts[name])
+        }
+        self._known |= {n: v for n, v in literal.items() if len(v) >= MIN_ENCODED} | secrets
         self.redactor = Redactor(self._known)
         return {
             name: "".join(secrets[p.secret] if p.secret else p.text for p in pieces)

@@ -61,6 +61,11 @@ class StdioServer:
         """The end of its standard error."""
         return self._errors[-KEPT_ERRORS:].decode("utf-8", "replace").strip()
 
+    @property
+    def errors_cut(self) -> bool:
+        """Whether something may have stood before that end."""
+        return len(self._errors) >= KEPT_ERRORS
+
     async def __aenter__(self) -> TransportStreams:
         """Start the server. Raises OSError when it cannot be started."""
         import anyio

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Mapping
-from urllib.parse import quote, quote_plus
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from artificer.ports import BlobStore
 
 PREFIXES = ("ARTIFICER_SECRET_", "TOOLCLAD_SECRET_")
 """A secret ``name`` is the variable of either prefix and the name in capitals; the first wins."""
@@ -38,25 +45,147 @@ def all_secrets(environment: Mapping[str, str], also: Iterable[str]) -> dict[str
     return {name: value for name, value in found.items() if len(value) >= MIN_HIDDEN}
 
 
+MIN_ENCODED = 8
+"""Characters of the shortest value that is also looked for in base64 and in hex, for the same
+reason."""
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
+"""What no encoding of texts touches."""
+
+_BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
+
+
+def _pattern(value: str) -> str:
+    """A pattern of a value as texts hold it: as it is, percent-encoded and escaped, in any mix."""
+    return "".join(c if _PLAIN.match(c) else _forms_of(c) for c in value)
+
+
+_BACKSLASH = r"(?:\\|%(?:25)*5[cC]|&(?:amp;)*#92;)"
+
+
+def _forms_of(character: str) -> str:
+    """The forms of a character, encoded twice too: what is escaped may be escaped again."""
+    code = ord(character)
+    percent = "".join(f"%(?:25)*(?i:{b:02x})" for b in character.encode("utf-8", "replace"))
+    named = "|".join([f"#{code}", f"#x(?i:0*{code:x})", *_NAMED.get(character, [])])
+    units = character.encode("utf-16-be", "replace").hex()
+    unicode = "".join(
+        rf"{_BACKSLASH}{{1,8}}u(?i:{units[i : i + 4]})" for i in range(0, len(units), 4)
+    )
+    escaped = _SHORT.get(character, character)
+    forms = [re.escape(character), percent, f"&(?:amp;)*(?:{named});"]
+    if character in _SHORT:
+        forms = [rf"{_BACKSLASH}{{0,8}}(?:{'|'.join(forms)})", rf"{_BACKSLASH}{{1,8}}{escaped}"]
+    if character == " ":
+        forms.append(r"\+")
+    return f"(?:{'|'.join([*forms, unicode])})"
+
+
+_SHORT = {'"': '"', "\\": r"\\", "/": "/", "\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+"""Characters that a backslash escapes, and what stands behind it then."""
+
+_NAMED = {"&": ["amp"], "<": ["lt"], ">": ["gt"], '"': ["quot"], "'": ["apos"]}
+
+
+def _encoded(value: str) -> set[str]:
+    """A value in base64 and in hex, with whatever stands around it."""
+    if len(value) < MIN_ENCODED:
+        return set()
+    forms: set[str] = set()
+    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    for text in {value, *escaped, quote(value), quote(value, safe="")}:
+        data = text.encode("utf-8", "replace")
+        forms |= {data.hex(), data.hex().upper()}
+        forms |= {form for encode in _BASE64 for form in _aligned(data, encode)}
+    return forms
+
+
+def _aligned(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """What base64 makes of bytes wherever they begin in a text, without the characters that they
+    share with their neighbours."""
+    for before in range(3):
+        text = encode(bytes(before) + data).decode().rstrip("=")
+        shared = (before + len(data)) % 3 != 0
+        yield text[(0, 2, 3)[before] : len(text) - shared]
+
+
+@dataclass(frozen=True)
+class _Mixed:
+    """A value that encodings touch; ``core`` is a part that none does, and that all forms have."""
+
+    core: str
+    pattern: re.Pattern[str]
+    mark: str
+
+
 class Redactor:
     """Takes secrets out of texts, in each form in which a request may have carried them."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        forms = {}
-        for name, value in secrets.items():
-            escaped = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
-            for form in (value, *escaped, quote(value, safe=""), quote(value), quote_plus(value)):
-                forms[form] = f"[secret {name}]"
+        forms: dict[str, str] = {}
+        self._mixed: list[_Mixed] = []
         # The longest first: one secret may be the beginning of another.
+        for name, value in sorted(secrets.items(), key=lambda item: -len(item[1])):
+            mark = f"[secret {name}]"
+            forms |= dict.fromkeys({value, *_encoded(value)}, mark)
+            if not _PLAIN.fullmatch(value):
+                core = max(_PLAIN.findall(value), key=len, default="")
+                self._mixed.append(_Mixed(core, re.compile(_pattern(value)), mark))
         self._forms = sorted(forms.items(), key=lambda item: -len(item[0]))
-
-    @property
-    def longest(self) -> int:
+        percent = (len(quote(value, safe="")) for value in secrets.values())
+        self.longest = max([*percent, *map(len, forms)], default=0)
         """Characters of the longest form: as many may be missing at a cut."""
-        return len(self._forms[0][0]) if self._forms else 0
 
     def clean(self, text: str) -> str:
         """The text without the secrets."""
         for form, mark in self._forms:
             text = text.replace(form, mark)
+        for mixed in self._mixed:
+            if mixed.core in text:
+                text = mixed.pattern.sub(mixed.mark.replace("\\", r"\\"), text)
         return text
+
+    def clean_bytes(self, data: bytes) -> bytes:
+        """The same of bytes, whatever else they are."""
+        text = data.decode("utf-8", "surrogateescape")
+        cleaned = self.clean(text)
+        return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
+
+    def clean_value(self, value: JsonValue) -> JsonValue:
+        """The same of every name and text of a JSON value, which stays one."""
+        match value:
+            case str():
+                return self.clean(value)
+            case list():
+                return [self.clean_value(item) for item in value]
+            case dict():
+                return {self.clean(k): self.clean_value(item) for k, item in value.items()}
+            case _:
+                text = json.dumps(value)
+                cleaned = self.clean(text)
+                return value if cleaned == text else cleaned
+
+
+class CleanBlobs:
+    """A store for what tools bring: bytes are kept without secrets, under their own digest."""
+
+    def __init__(self, blobs: BlobStore, redactor: Redactor) -> None:
+        self._blobs = blobs
+        self._redactor = redactor
+
+    def put(self, data: bytes) -> str:
+        """Store the bytes without secrets and return the digest of what was stored."""
+        return self._blobs.put(self._redactor.clean_bytes(data))
+
+    def get(self, digest: str) -> bytes:
+        """The bytes that were stored."""
+        return self._blobs.get(digest)
+
+    def has(self, digest: str) -> bool:
+        """Whether they are there."""
+        return self._blobs.has(digest)
+
+    def digests(self) -> Iterable[str]:
+        """Every stored digest."""
+        return self._blobs.digests()
