@@ -202,7 +202,7 @@ class Lasting(Protocol):
 
 
 class Builder(Protocol):
-    """Serves what the scheduler of a build wishes for."""
+    """Serves what the scheduler of a build wishes for, and looks after the runs it started."""
 
     async def serve(self, run: str, state: RunState, wish: Wish) -> BuildAdvanced | None:
         """Serve a wish, and return the fact that answers it.
@@ -210,6 +210,12 @@ class Builder(Protocol):
         None when there is none to tell now: the wish asks for no answer, or what it started rests
         and will be taken up again. Serving a wish again comes to the same.
         """
+
+    async def relay(self, run: str, state: RunState, letter: bytes) -> None:
+        """Leave a letter for every run of the build that is under way. It may come twice."""
+
+    async def tidy(self, run: str, state: RunState) -> None:
+        """End every run of the build that nobody waits for, and remove what it left."""
 
 
 # --- storage ----------------------------------------------------------------------------------

@@ -322,7 +322,7 @@ def _manifests(
     by_backend: defaultdict[str, list[CommandTool]] = defaultdict(list)
     for tool in tools:
         by_backend[tool.manifest.backend].append(tool)
-    grants, cwd = _grants(config), Path(host.folder) if host else None
+    grants, cwd = grants_of(config), Path(host.folder) if host else None
     blobs = CleanBlobs(storage.blobs, _redactor(config))
     commands = CommandExecutor(
         by_backend["command"],
@@ -353,7 +353,7 @@ def _manifests(
     return executors
 
 
-def _grants(config: Config) -> Grants:
+def grants_of(config: Config) -> Grants:
     """What a sandbox lets programs do; the configuration itself is never theirs to write."""
     from artificer.tools.sandbox.sandbox import Grants
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -24,6 +24,7 @@ from artificer.core.price import Price
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase
 from artificer.errors import AuthorError, ConfigError, OperatorError
+from artificer.loops.facts import Options
 from artificer.loops.kinds import ASKED, KINDS, RunKind
 from artificer.ports import Approver, Provider
 from artificer.runs import Run
@@ -50,6 +51,9 @@ from artificer.wiring import (
     system_prompt,
     wire_of,
 )
+
+if TYPE_CHECKING:
+    from artificer.build.builder import Decider
 
 
 class World(Archive):
@@ -140,6 +144,60 @@ class World(Archive):
             finally:
                 await provider.aclose()
 
+    async def build(
+        self,
+        request: str,
+        *,
+        project: str | Path = ".",
+        model: str | Provider | None = None,
+        options: Options | None = None,
+        check: str | None = None,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+        decider: Decider | None = None,
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+        run_id: str | None = None,
+    ) -> Run:
+        """Make software in a copy of the project's repository: plan, specs, phases, code.
+
+        Nothing of the project itself is touched before :meth:`promote`. Without a ``decider`` the
+        build is ``waiting`` when there is a plan: :meth:`send` it a `Decide`, then resume it.
+        ``check`` is the command that validates a build of the size ``brief``; ``limits`` bound
+        the build and all its runs together.
+
+        Raises:
+            NotFoundError: the project is in no git repository, or has no commit.
+            ConfigError: no model was named, git is missing, or nothing tests a brief build.
+        """
+        from artificer.building import BuildPlace, project_folder, requested
+
+        folder = project_folder(project)
+        provider, name = self._provider(model)
+        model_name = f"{provider.name}/{name}"
+        run_id = run_id or SystemClock().new_run_id()
+        place = await BuildPlace.open(self.config, run_id, folder)
+        asked = requested(run_id, request, place, options or Options(), check)
+        spec = _spec(
+            kind="build",
+            prompt=request,
+            provider=provider.name,
+            wire=wire_of(provider),
+            model=name,
+            toolset=ToolBox.empty().toolset.to_text(),
+            policy=policy or self.config.policy,
+            limits=_limits("build", limits, self.config.context_tokens.get(model_name)),
+            price=self._price(model_name, limits),
+            compaction=compaction_prompt(),
+            caching=self.config.prompt_caching,
+            build=asked,
+            project=str(folder),
+        )
+        async with self._engine_of(
+            spec, provider, (), approver, observer, run_id=run_id, decider=decider
+        ) as engine:
+            return self._run(run_id, await engine.start(run_id, spec))
+
     async def resume(
         self,
         run_id: str,
@@ -148,6 +206,7 @@ class World(Archive):
         tools: Iterable[Tool] = (),
         approver: Approver | None = None,
         observer: Observer | None = None,
+        decider: Decider | None = None,
     ) -> Run:
         """Go on with a run where its journal ends, and do as the letters to it say.
 
@@ -171,7 +230,9 @@ class World(Archive):
                 f"and now it would be {wire_of(provider) or 'itself'}.",
                 hint="Give it the base URL and the settings back with which it began.",
             )
-        async with self._engine_of(spec, provider, tools, approver, observer) as engine:
+        async with self._engine_of(
+            spec, provider, tools, approver, observer, run_id=run_id, decider=decider
+        ) as engine:
             return self._run(run_id, await engine.resume(run_id))
 
     async def fork(
@@ -237,8 +298,14 @@ class World(Archive):
         tools: Iterable[Tool],
         approver: Approver | None,
         observer: Observer | None,
+        *,
+        run_id: str = "",
+        decider: Decider | None = None,
     ) -> AsyncIterator[Engine]:
-        """An engine with the tools of a recorded run. Raises ConfigError when one has changed."""
+        """An engine with the tools of a recorded run. Raises ConfigError when one has changed.
+
+        That of a build, which ``run_id`` then names, serves its wishes.
+        """
         used = {tool.name.partition(".")[0] for tool in spec.tools().tools if tool.backend == "mcp"}
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
@@ -251,7 +318,7 @@ class World(Archive):
             )
             box.must_match(spec.tools())
             try:
-                yield build_engine(
+                engine = build_engine(
                     self._storage,
                     provider,
                     box,
@@ -260,6 +327,14 @@ class World(Archive):
                     observer=observer,
                     policy=spec.policy,
                 )
+                if spec.build is not None:
+                    from artificer.building import BuildPlace, with_builder
+
+                    place = await BuildPlace.open(self.config, run_id, Path(spec.project))
+                    engine = await with_builder(
+                        engine, run_id, spec, place, self._storage, self.config, decider
+                    )
+                yield engine
             finally:
                 await provider.aclose()
 

@@ -51,6 +51,7 @@ VALID: dict[LoopArtifactKind, dict[str, Any]] = {
     "plan": plan("a", "b", b=["a"]),
     "spec": spec(),
     "phase": phase(),
+    "completion": {"summary": "It is done."},
     "judgement": {"verdict": "accept", "criteria": []},
 }
 

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from artificer.artifacts import judgement, phase, plan, spec
+from artificer.artifacts import completion, judgement, phase, plan, spec
 from artificer.artifacts.command_line import allowed_pattern
+from artificer.artifacts.completion import Completion
 from artificer.artifacts.fields import text
 from artificer.artifacts.judgement import Judgement
 from artificer.artifacts.phase import Phase
@@ -28,7 +29,7 @@ from artificer.errors import OperatorError
 from artificer.values.base import JsonObject, Problem, Value
 from artificer.values.canon import canonical
 
-LoopArtifact = Plan | Spec | Phase | Judgement
+LoopArtifact = Plan | Spec | Phase | Completion | Judgement
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ _KINDS: dict[LoopArtifactKind, _Kind] = {
     "phase": _Kind(
         phase.CREATE_PHASE, phase.PhaseInput, Phase, phase.FORMAT, phase.problems, ("tasks", "task")
     ),
+    "completion": _Kind(
+        completion.COMPLETE_TASK,
+        completion.CompletionInput,
+        Completion,
+        completion.FORMAT,
+        completion.problems,
+    ),
     "judgement": _Kind(
         judgement.SUBMIT_VERDICT,
         judgement.JudgementInput,
@@ -62,7 +70,7 @@ _KINDS: dict[LoopArtifactKind, _Kind] = {
 _BY_TOOL: dict[str, LoopArtifactKind] = {kind.tool.name: name for name, kind in _KINDS.items()}
 
 TOOLS: tuple[ToolDefinition, ...] = tuple(kind.tool for kind in _KINDS.values())
-"""The tools of seed 000, and that of a judge, before anything is fixed in them."""
+"""The tools of seed 000, with those of a code run and of a judge, before anything is fixed."""
 
 
 class Owed(Value):
@@ -156,8 +164,11 @@ def read(kind: LoopArtifactKind, data: bytes) -> LoopArtifact:
 def describe(tool: str, artifact: LoopArtifact) -> str:
     """What the model is told about what it made."""
     kind = _BY_TOOL[tool]
-    if isinstance(artifact, Judgement):
-        return "Verdict submitted"
+    match artifact:
+        case Judgement():
+            return "Verdict submitted"
+        case Completion():
+            return "Completed"
     member, noun = _KINDS[kind].holds
     count = len(getattr(artifact, member))
     return f"{kind.capitalize()} created with {count} {noun if count == 1 else noun + 's'}"

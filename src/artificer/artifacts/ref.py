@@ -9,7 +9,7 @@ from artificer.values.base import Digest, Value
 ArtifactKind = Literal["chart", "table", "list", "checklist", "svg", "file"]
 """The six kinds that a placeholder can name (seed 002). Each kind is a namespace of its own."""
 
-LoopArtifactKind = Literal["plan", "spec", "phase", "judgement"]
+LoopArtifactKind = Literal["plan", "spec", "phase", "completion", "judgement"]
 """What the runs of the loops owe (seed 000). No placeholder names these."""
 
 MadeKind = ArtifactKind | LoopArtifactKind

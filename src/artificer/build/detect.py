@@ -7,15 +7,24 @@ there. Nothing of them is run here.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from pydantic import ValidationError
+
 from artificer.contracts.manifest.model import parse_manifest
+from artificer.errors import ManifestError, TamperedError
 from artificer.tools.command import CommandTool
+from artificer.tools.sandbox.sandbox import Grants
+from artificer.values.base import Value
+
+log = logging.getLogger("artificer.build")
 
 Purpose = Literal["build", "test", "lint"]
 MAX_BYTES = 1024 * 1024
@@ -55,8 +64,7 @@ _TARGET = re.compile(r"^([A-Za-z0-9_-]+)\s*:(?!=)", re.MULTILINE)
 _LOCKS = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"))
 
 
-@dataclass(frozen=True)
-class ProjectCommand:
+class ProjectCommand(Value):
     """A command of the project, by the name of the tool that it is offered as."""
 
     name: str
@@ -69,8 +77,7 @@ class ProjectCommand:
         return " ".join(self.argv)
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Value):
     """What was found. ``bins`` come before PATH, ``variables`` may name the worktree.
 
     ``links`` are folders that have to be found above a worktree, not in it: there, nothing that
@@ -88,6 +95,29 @@ class Project:
         """How a validation command may begin."""
         return tuple(dict.fromkeys((*(c.line for c in self.commands), *ALWAYS_ALLOWED)))
 
+    def beneath(self, tree: Project) -> Project:
+        """What is found in a tree of this project, with the programs that this has installed."""
+        return tree.model_copy(
+            update={
+                "bins": self.bins,
+                "variables": tuple(dict([*tree.variables, *self.variables]).items()),
+                "links": self.links,
+            }
+        )
+
+    def with_validation(self, argv: tuple[str, ...]) -> Project:
+        """The same with a phase's validation command as a tool of its own."""
+        command = ProjectCommand(name="run_validation", purpose="test", argv=argv)
+        return self.model_copy(update={"commands": (command, *self.commands)})
+
+    def granted(self, grants: Grants, worktree: Path) -> Grants:
+        """What the project's commands may reach, of what is granted to programs: the worktree to
+        write in, and what the project has installed to read."""
+        installed = [Path(folder).parent for folder in self.bins]
+        installed += [Path(target) for _, target in self.links]
+        writable, readable = (*grants.writable, worktree), (*grants.readable, *installed)
+        return replace(grants, writable=writable, readable=readable)
+
     def environment(self, given: dict[str, str], worktree: Path) -> dict[str, str]:
         """The environment of a command in a worktree, made of what programs are given anyway."""
         here = {name: value.replace("{worktree}", str(worktree)) for name, value in self.variables}
@@ -96,7 +126,7 @@ class Project:
 
     def tools(self, worktree: Path) -> tuple[CommandTool, ...]:
         """The commands as tools that run in a worktree, by manifests."""
-        return tuple(_tool(command, self, worktree) for command in self.commands)
+        return tuple(_tools(self, worktree))
 
 
 @dataclass
@@ -114,7 +144,7 @@ class _Found:
         if name in names:
             name = f"run_{purpose}_{re.sub('[^a-z0-9]+', '_', argv[-1].lower()).strip('_')}"
         if name not in names and len(self.commands) < MAX_COMMANDS:
-            self.commands.append(ProjectCommand(name, purpose, argv))
+            self.commands.append(ProjectCommand(name=name, purpose=purpose, argv=argv))
 
     def has(self, *names: str) -> bool:
         return any((self.root / name).is_file() for name in names)
@@ -135,12 +165,30 @@ def detect(root: Path) -> Project:
     for look in _LANGUAGES:
         look(found)
     return Project(
-        tuple(found.languages),
-        tuple(found.commands),
-        tuple(found.bins),
-        tuple(found.variables.items()),
-        tuple(found.links.items()),
+        languages=tuple(found.languages),
+        commands=tuple(found.commands),
+        bins=tuple(found.bins),
+        variables=tuple(found.variables.items()),
+        links=tuple(found.links.items()),
     )
+
+
+def detected(file: Path, root: Path) -> Project:
+    """What was found when this was first asked, kept in ``file``: a resumed run needs the same.
+
+    Raises TamperedError when the file is not what was written.
+    """
+    with suppress(FileNotFoundError):
+        try:
+            return Project.model_validate_json(file.read_bytes())
+        except ValidationError as error:
+            raise TamperedError(f"{file} does not say what was found in the project.") from error
+    found = detect(root)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_name(f"{file.name}.new")
+    fresh.write_bytes(found.canonical())
+    fresh.replace(file)
+    return found
 
 
 def _make(found: _Found) -> None:
@@ -223,18 +271,30 @@ timeout_seconds = 600
 risk_tier = "medium"
 effect = "idempotent"
 
-[args.paths]
-type = "path"
-list = true
-max_items = 40
-description = "Only these files or folders, where the command takes any."
-
+{paths}
 [command]
 exec = {exec}
 
 [output]
 format = "text"
 """
+
+
+_PATHS = """\
+[args.paths]
+type = "path"
+list = true
+max_items = 40
+description = "Only these files or folders, where the command takes any."
+"""
+
+
+def _tools(project: Project, worktree: Path) -> Iterator[CommandTool]:
+    for command in project.commands:
+        try:
+            yield _tool(command, project, worktree)
+        except ManifestError as error:  # a project's files and a model's commands are anybody's
+            log.warning("%s is not offered: %s", command.line, error.message)
 
 
 def _tool(command: ProjectCommand, project: Project, worktree: Path) -> CommandTool:
@@ -246,10 +306,13 @@ def _tool(command: ProjectCommand, project: Project, worktree: Path) -> CommandT
     if path:
         variables["PATH"] = os.pathsep.join([path, os.environ.get("PATH", os.defpath)])
     words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command.argv]
+    takes_paths = not command.argv[-1].startswith("-")  # what follows may be that option's own
+    exec_words = [_quoted(_literal(word)) for word in words] + ['"{paths}"'] * takes_paths
     text = _MANIFEST.format(
         name=command.name,
         description=_quoted(f"Run the project's {command.purpose} command: {command.line}"),
-        exec="[" + ", ".join([*(_quoted(_literal(w)) for w in words), '"{paths}"']) + "]",
+        paths=_PATHS if takes_paths else "",
+        exec=f"[{', '.join(exec_words)}]",
     )
     file = f"{command.name}.clad.toml"
     return CommandTool(parse_manifest(text, file), str(worktree / file))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from artificer.artifacts.completion import Completion
 from artificer.artifacts.judgement import Judgement
-from artificer.artifacts.loop import LoopArtifact, read
+from artificer.artifacts.loop import LoopArtifact, read, tool_of
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.ref import LoopArtifactKind
@@ -30,24 +31,20 @@ def artifact_of(state: RunState, kind: LoopArtifactKind, blobs: BlobStore) -> Lo
 
 
 def returned(wish: StartRun, state: RunState, blobs: BlobStore) -> RunReturned:
-    """What became of a run. An artifact counts however the run ended: the gate let it through.
+    """What became of a run. What it owed counts however the run ended: the gate let it through.
 
-    Code counts only if the run ended by itself. Raises InvariantError for a run that has not
-    finished: one that is stalled or waits has told the build nothing yet.
+    Raises InvariantError for a run that has not finished: one that is stalled or waits has told
+    the build nothing yet.
     """
     if state.phase is not RunPhase.FINISHED:
         raise InvariantError(f"The run of {wish.step.path} has not finished.")
     if state.reason == "cancelled":
         return RunReturned(key=wish.key, outcome="cancelled", detail="The run was cancelled.")
     owes = LOOPS[wish.step.kind].owes
-    if owes is None:
-        done = state.reason == "done"
-        detail = "" if done else f"The run stopped: {state.reason}."
-        return RunReturned(key=wish.key, outcome="made" if done else "failed", detail=detail)
     artifact = artifact_of(state, owes, blobs)
-    if isinstance(artifact, Plan | Spec | Phase):
+    if isinstance(artifact, Plan | Spec | Phase | Completion):
         return RunReturned(key=wish.key, outcome="made", artifact=artifact)
-    detail = f"The run stopped ({state.reason}) without calling create_{owes}, which it owed."
+    detail = f"The run stopped ({state.reason}) without calling {tool_of(owes)}, which it owed."
     return RunReturned(key=wish.key, outcome="failed", detail=detail)
 
 

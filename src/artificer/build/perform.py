@@ -134,15 +134,13 @@ def keep_for(state: BuildState) -> set[str]:
 
 
 def _title(state: BuildState, step: StepId) -> str:
-    spec = state.spec(step.spec)
-    phase = next((p for p in spec.phases if p.name == step.phase), None) if spec else None
+    phase = state.phase(step)
     title = phase.phase.title if phase and phase.phase else step.phase
     return f"{clip(title, 80)}\n\n{step.path}"
 
 
 def _commands(state: BuildState, step: StepId) -> tuple[str, ...]:
-    spec = state.spec(step.spec)
-    phase = next((p for p in spec.phases if p.name == step.phase), None) if spec else None
+    phase = state.phase(step)
     return (phase.phase.validation_command,) if phase and phase.phase else ()
 
 

@@ -185,7 +185,8 @@ class BuildRepository:
     async def discard(self, name: str) -> None:
         """Remove a worktree, or what is left of it. Its commits stay."""
         index = self._index(name)
-        index.with_suffix(".commit").unlink(missing_ok=True)
+        for suffix in (".commit", ".project"):
+            index.with_suffix(suffix).unlink(missing_ok=True)
         await asyncio.to_thread(shutil.rmtree, self.folder / "work" / name, True)
         for file in (index, index.with_suffix(".adding"), Path(f"{index}.lock")):
             file.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artificer.artifacts.names import path_fault
+from artificer.loops.prompt import EVERYTHING
 
 MAX_FILE = 5 * 1024 * 1024
 """Largest file that a build commits."""
@@ -31,13 +32,17 @@ def sort_changes(root: Path, changed: Iterable[str], scope: Iterable[str]) -> So
     refused: list[tuple[str, str]] = []
     for path in sorted(set(changed)):
         bare = path.rstrip("/")
-        if not any(bare == entry or bare.startswith(entry + "/") for entry in entries):
+        if not any(_covers(entry, bare) for entry in entries):
             outside.append(path)
         elif reason := _fault(root, path):
             refused.append((path, reason))
         else:
             inside.append(path)
     return Sorted(tuple(inside), tuple(outside), tuple(refused))
+
+
+def _covers(entry: str, path: str) -> bool:
+    return entry in (EVERYTHING, path) or path.startswith(f"{entry}/")
 
 
 def present(root: Path, scope: Iterable[str]) -> list[str]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.artifacts.command_line import is_allowed, split_command
 from artificer.build.detect import Project
+from artificer.contracts.keys.manifest import ToolKeys
 from artificer.tools.environment import child_environment
 from artificer.tools.process import Finished, run_process
-from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
+from artificer.tools.sandbox.confinement import Confinement
+from artificer.tools.sandbox.sandbox import Grants, Sandbox
 from artificer.values.text import head_and_tail
+
+_KEYS = ToolKeys(name="validation", version="1", description="A validation command.")
+"""What a sandbox is told of a validation command: as much as of any command of the project."""
 
 MAX_OUTPUT = 2_500
 """Characters of a stream that a report shows."""
@@ -32,7 +37,7 @@ class Validator:
 
     project: Project
     seconds: float = 900
-    confinement: Confinement = UNCONFINED
+    grants: Grants = field(default_factory=Grants)
 
     async def all(self, lines: Sequence[str], worktree: Path) -> Validation:
         """Run commands in turn, up to the first that fails."""
@@ -52,13 +57,19 @@ class Validator:
             return Validation(False, f"$ {line}\nOnly these commands are run: {allowed}.")
         env = self.project.environment(child_environment(os.environ), worktree)
         try:
+            confinement = self._confinement(argv[0], env, worktree)
             done = await run_process(
-                argv, env=env, cwd=worktree, seconds=self.seconds, confinement=self.confinement
+                argv, env=env, cwd=worktree, seconds=self.seconds, confinement=confinement
             )
         except OSError as error:
             said = error.strerror or str(error)
             return Validation(False, f"$ {line}\n{argv[0]} could not be started: {said}.")
         return Validation(done.exit_code == 0, _report(line, done, self.seconds))
+
+    def _confinement(self, program: str, env: dict[str, str], worktree: Path) -> Confinement:
+        sandbox = Sandbox(self.project.granted(self.grants, worktree), worktree)
+        sandbox.check(_KEYS)
+        return sandbox.confine(_KEYS, program, env)
 
 
 def _report(line: str, done: Finished, seconds: float) -> str:

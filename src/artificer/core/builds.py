@@ -49,6 +49,11 @@ def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptReq
     return advance(state, CancelRequested(reason=event.reason, by=event.by))
 
 
+def build_steered(state: RunState, event: ev.Steered) -> Step:
+    """The runs that are under way are told; the build itself asks no model anything."""
+    return state.model_copy(update={"letters": event.letter}), ()
+
+
 def build_paused(state: RunState, event: ev.PauseRequested) -> Step:
     """Nothing new begins until the run is resumed."""
     return state.model_copy(update={"letters": event.letter, "hold": "pause"}), ()

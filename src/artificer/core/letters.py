@@ -13,8 +13,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from artificer.core import events as ev
 from artificer.core.state import RunState
 from artificer.core.transitions import TABLE
+from artificer.loops.build import BuildState
 from artificer.loops.facts import Decided, RetryRequested, RevisionRequested
 from artificer.loops.scheduler import asked_about
+from artificer.loops.wishes import StartRun
 from artificer.values.base import Digest, Text, Value
 from artificer.values.refusal import not_ok
 
@@ -155,6 +157,8 @@ def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | 
     by = letter.by
     event: ev.Event | None
     match letter:
+        case Steer() | FollowUp() if state.build is not None and not _heard(state.build, letter):
+            event = None
         case Steer(text=text):
             event = ev.Steered(at=at, letter=number, by=by, text=text)
         case FollowUp(text=text):
@@ -172,6 +176,11 @@ def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | 
         case Decide() | Revise() | Retry():
             event = _build_told(state, number, letter, at)
     return event
+
+
+def _heard(build: BuildState, letter: Letter) -> bool:
+    """Whether a run of the build is under way, to be told something before its next reply."""
+    return isinstance(letter, Steer) and any(isinstance(wish, StartRun) for wish in build.open)
 
 
 def _build_told(
@@ -231,6 +240,9 @@ def _resolved(state: RunState, number: int, letter: Resolve, at: int) -> ev.Doub
     )
 
 
+_NOBODY = "No run of the build is under way."
+
+
 def _too_late(state: RunState, letter: Letter | None) -> str:
     match letter:
         case None:
@@ -240,6 +252,9 @@ def _too_late(state: RunState, letter: Letter | None) -> str:
         case Decide(plan=plan) if state.build is not None:
             question = asked_about(state.build, plan)
             return question if isinstance(question, str) else "It was answered before."
+        case Steer() | FollowUp() if state.build is not None:
+            steered = isinstance(letter, Steer)
+            return _NOBODY if steered else "A build is revised, not asked for more."
         case Resolve(call_id=call_id):
             return f"No call {call_id!r} is in doubt."
         case _:

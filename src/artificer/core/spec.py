@@ -64,7 +64,8 @@ class RunSpec(Value):
     run was given. ``compaction`` is the system prompt of the request for a summary, when the
     conversation has become too long; without one the oldest turns are dropped. ``caching`` asks
     providers to keep what they have read for the next turn. With a ``response_format`` the final
-    reply is JSON that fits it, or the run has failed.
+    reply is JSON that fits it, or the run has failed. ``project`` is the folder whose software a
+    build makes, ``parent`` the build that a run belongs to.
     """
 
     kind: RunKind
@@ -80,6 +81,7 @@ class RunSpec(Value):
     limits: Limits = Limits()
     price: Price | None = None
     build: BuildRequested | None = None
+    project: str = ""
     parent: str = ""
     choices: Annotated[tuple[ToolChoice, ...], Field(min_length=1)] = (ToolChoice(),)
     temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None

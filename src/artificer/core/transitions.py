@@ -89,6 +89,7 @@ TABLE: dict[tuple[Phase, type[Any]], Row] = {
     (P.BUILDING, ev.CancelRequested): _row(builds.build_cancelled, P.FINISHING),
     (P.BUILDING, ev.InterruptRequested): _row(builds.build_cancelled, P.FINISHING),
     (P.BUILDING, ev.PauseRequested): _row(builds.build_paused, P.BUILDING),
+    (P.BUILDING, ev.Steered): _row(builds.build_steered, P.BUILDING),
     (P.BUILDING, ev.ReceiptIgnored): _row(lifecycle.receipt_ignored, P.BUILDING),
     # More to ask: at once when the run is finished, else afterwards.
     (P.FINISHED, ev.FollowUpReceived): _row(lifecycle.follow_up_received, *_TURN),

@@ -163,10 +163,16 @@ class BuildState(Value):
         spec = self.spec(step.spec)
         if spec is None or step.kind == "spec":
             return spec.specifying if spec else None
-        phase = next((phase for phase in spec.phases if phase.name == step.phase), None)
+        phase = self.phase(step)
         if phase is None:
             return None
         return phase.detailing if step.kind == "phase" else phase.coding
+
+    def phase(self, step: StepId) -> PhaseState | None:
+        """The phase that a step is about."""
+        spec = self.spec(step.spec)
+        phases = spec.phases if spec else ()
+        return next((phase for phase in phases if phase.name == step.phase), None)
 
     def with_attempts(self, step: StepId, change: Callable[[Attempts], Attempts]) -> BuildState:
         """The same with the attempts at a step changed."""

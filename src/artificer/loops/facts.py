@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
@@ -51,16 +52,17 @@ class BuildRequested(Value):
 
 
 class RunReturned(Value):
-    """A run of the build ended. ``artifact`` is what it owed; a code run owes none.
+    """A run of the build ended. ``artifact`` is what it owed.
 
-    ``outcome`` is ``made`` only if the run ended by itself and what it owes is there. ``detail``
-    says why it failed.
+    ``outcome`` is ``made`` only if what it owes is there. ``detail`` says why it failed.
     """
 
     type: Literal["RunReturned"] = "RunReturned"
     key: Digest
     outcome: Literal["made", "failed", "cancelled"]
-    artifact: Annotated[Plan | Spec | Phase, Field(discriminator="format")] | None = None
+    artifact: Annotated[Plan | Spec | Phase | Completion, Field(discriminator="format")] | None = (
+        None
+    )
     detail: Text = ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
@@ -24,11 +25,15 @@ from artificer.loops.wishes import (
     StepId,
 )
 
-_OWED: dict[LoopKind, type[Plan] | type[Spec] | type[Phase]] = {
+_OWED: dict[LoopKind, type[Plan] | type[Spec] | type[Phase] | type[Completion]] = {
     "plan": Plan,
     "spec": Spec,
     "phase": Phase,
+    "code": Completion,
 }
+_UNSAID = (
+    "Nothing was changed. If nothing had to be, say so: complete_task with nothing_to_do, and why."
+)
 
 
 def _requested(move: Move, fact: f.BuildRequested) -> bool:
@@ -59,13 +64,12 @@ def _returned(move: Move, fact: f.RunReturned) -> bool:
     if run is None:
         return False
     step, artifact = run.step, fact.artifact
-    owed = _OWED.get(step.kind)
     if fact.outcome != "made":
         move.failed(step, fact.detail or f"The run was {fact.outcome}.")
-    elif owed is None:
-        move.check(run)
-    elif not isinstance(artifact, owed) or artifact is None:
+    elif not isinstance(artifact, _OWED[step.kind]) or artifact is None:
         move.failed(step, f"The run ended without the {step.kind} that it owed.")
+    elif isinstance(artifact, Completion):
+        move.check(run, nothing=artifact.nothing_to_do)
     elif not isinstance(artifact, Plan) and artifact.name != (step.phase or step.spec):
         move.failed(step, f"The run made {artifact.name!r}; {step.phase or step.spec!r} was owed.")
     else:
@@ -132,23 +136,34 @@ def _checked(move: Move, fact: f.Checked) -> bool:
     if check is None:
         return False
     step = check.step
-    spec = move.state.spec(step.spec)
     if not fact.passed:
         move.failed(step, fact.report or "The validation failed without a word.")
     elif step.kind != "code":
         _accept(move, step)
-    elif spec is not None:
-        move.passed(step)
-        spec = move.state.spec(step.spec) or spec
-        done = _phase(spec, step).model_copy(
-            update={
-                "commit": fact.commit or check.commit,
-                "unchanged": fact.unchanged,
-                "outside": fact.outside,
-            }
-        )
-        move.state = move.state.with_spec(spec.with_phase(done))
+    elif fact.unchanged and not check.nothing:
+        move.failed(step, _UNSAID)
+    elif fact.unchanged and not check.judged:
+        move.review_nothing(check)
+    else:
+        _coded(move, check, fact)
     return True
+
+
+def _coded(move: Move, check: Check, fact: f.Checked) -> None:
+    """The code of a phase is done: committed and validated, or rightly not needed."""
+    spec = move.state.spec(check.step.spec)
+    if spec is None:
+        return
+    move.passed(check.step)
+    spec = move.state.spec(spec.name) or spec
+    done = _phase(spec, check.step).model_copy(
+        update={
+            "commit": fact.commit or check.commit,
+            "unchanged": fact.unchanged,
+            "outside": fact.outside,
+        }
+    )
+    move.state = move.state.with_spec(spec.with_phase(done))
 
 
 def _decided(move: Move, fact: f.Decided) -> bool:

@@ -23,8 +23,13 @@ CRITERIA: dict[LoopKind, tuple[str, ...]] = {
         "The tasks bring about what the spec says of this phase, and nothing else.",
         "The validation command fails before the tasks are done and succeeds after.",
     ),
+    "code": (
+        "Every task of the phase was done in the project before the phase began.",
+        "Every success criterion of the phase holds in the project as it is.",
+    ),
 }
-"""What a judge is asked of an artifact. Code is validated by its command, never judged."""
+"""What a judge is asked of an artifact. Code is validated by its command; a judge is only asked
+whether it is true that nothing had to be done."""
 
 
 def judged(check: Check, judgement: Judgement | None) -> Checked:
@@ -38,4 +43,4 @@ def judged(check: Check, judgement: Judgement | None) -> Checked:
         if not found.met and found.criterion <= len(criteria)
     ]
     report = "\n".join([*lines, *judgement.problems])
-    return Checked(key=check.key, passed=judgement.accepted, report=report)
+    return Checked(key=check.key, passed=judgement.accepted, report=report, unchanged=check.judged)

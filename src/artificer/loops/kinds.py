@@ -32,7 +32,7 @@ KINDS: dict[RunKind, Kind] = {
     "plan": Kind("plan", turns=30, owes="plan"),
     "spec": Kind("spec", turns=30, owes="spec"),
     "phase": Kind("phase", turns=30, owes="phase"),
-    "code": Kind("code", turns=80),
+    "code": Kind("code", turns=80, owes="completion"),
     "judge": Kind("judge", turns=10, owes="judgement"),
     "build": Kind("build", turns=1),
 }

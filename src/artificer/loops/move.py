@@ -88,8 +88,8 @@ class Move:
             )
         )
 
-    def check(self, run: StartRun) -> None:
-        """Have what a run made validated."""
+    def check(self, run: StartRun, *, nothing: bool = False) -> None:
+        """Have what a run made validated. ``nothing``: it said that there was nothing to do."""
         attempts = self.state.attempts(run.step)
         if attempts is None:
             return
@@ -101,8 +101,14 @@ class Move:
                 run=run.key,
                 attempt=run.attempt,
                 commit=run.commit,
+                nothing=nothing,
             )
         )
+
+    def review_nothing(self, check: Check) -> None:
+        """Ask a judge whether nothing had to be done: a tree that is as it was says little."""
+        key = self.key("nothing", check.run)
+        self.wish(check.model_copy(update={"key": key, "judged": True}))
 
     def failed(self, step: StepId, report: str) -> None:
         """Count a failure; a step that is exhausted fails its spec."""

@@ -33,17 +33,20 @@ FILES: tuple[str, ...] = (
 )
 """The files that instructions are in; a user or a project may put others in their place."""
 
+EVERYTHING = "."
+"""A scope that holds the whole project."""
+
 _LEAST_REPORT = 400
 """Characters below which a shortened report says nothing."""
 
 
 @dataclass(frozen=True)
 class Instructions:
-    """What a run is begun with. ``owed`` is the artifact it has to deliver; code owes none."""
+    """What a run is begun with. ``owed`` is the artifact it has to deliver."""
 
     system: str
     prompt: str
-    owed: Owed | None
+    owed: Owed
 
 
 def instruct(
@@ -98,13 +101,13 @@ def scope_of(state: BuildState, step: StepId) -> tuple[str, ...]:
         phase_ref(spec.accepted, phase.name).files if spec and phase and spec.accepted else ()
     )
     named = phase.phase.files if phase and phase.phase else ()
+    if not (declared or named) and state.plan is None:
+        return (EVERYTHING,)  # a brief build says what is to be done, not where
     return tuple(dict.fromkeys((*declared, *named)))
 
 
-def _owed(step: StepId, commands: tuple[str, ...]) -> Owed | None:
+def _owed(step: StepId, commands: tuple[str, ...]) -> Owed:
     owes = LOOPS[step.kind].owes
-    if owes is None:
-        return None
     name = step.phase or step.spec
     return Owed(kind=owes, name=name, commands=commands if step.kind == "phase" else ())
 
@@ -182,9 +185,7 @@ def _so_far(state: BuildState, step: StepId, heading: str = "What exists so far"
 
 
 def _places(state: BuildState, step: StepId) -> tuple[SpecState | None, PhaseState | None]:
-    spec = state.spec(step.spec)
-    phases = spec.phases if spec else ()
-    return spec, next((phase for phase in phases if phase.name == step.phase), None)
+    return state.spec(step.spec), state.phase(step)
 
 
 def _artifact(artifact: LoopArtifact) -> str:

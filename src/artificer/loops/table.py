@@ -17,13 +17,13 @@ Means = Literal["read", "write", "command"]
 class Loop:
     """What sets one kind of run of a build apart; the loop itself is the same.
 
-    ``owes`` is the artifact without which the run has failed (None: commits), ``attempts`` how
-    many runs in a row may fail at it, ``turns`` the model requests of one of them, ``means`` what
-    its tools may do to the worktree.
+    ``owes`` is the artifact without which the run has failed, ``attempts`` how many runs in a row
+    may fail at it, ``turns`` the model requests of one of them, ``means`` what its tools may do to
+    the worktree.
     """
 
     kind: LoopKind
-    owes: LoopArtifactKind | None
+    owes: LoopArtifactKind
     child: LoopKind | None
     attempts: int
     turns: int
@@ -37,7 +37,7 @@ class Loop:
 
 def _loop(
     kind: LoopKind,
-    owes: LoopArtifactKind | None,
+    owes: LoopArtifactKind,
     child: LoopKind | None,
     attempts: int,
     turns: int,
@@ -50,7 +50,7 @@ LOOPS: dict[LoopKind, Loop] = {
     "plan": _loop("plan", "plan", "spec", 4, 24, "read"),
     "spec": _loop("spec", "spec", "phase", 4, 24, "read", "command"),
     "phase": _loop("phase", "phase", "code", 4, 24, "read", "command"),
-    "code": _loop("code", None, None, 6, 60, "read", "write", "command"),
+    "code": _loop("code", "completion", None, 6, 60, "read", "write", "command"),
 }
 """A plan is made without running anything; only code changes files."""
 

@@ -61,7 +61,9 @@ class Check(Value):
     """Validate what the run with the key ``run`` made. Answered by Checked.
 
     Of code: commit what is in scope on top of ``commit``, and run the phase's validation command
-    on that very tree. Of other steps: ask a judge.
+    on that very tree. Of other steps: ask a judge. ``nothing`` says that the code run claims
+    that nothing had to be done; if its tree is as it was and passes, a judge is asked whether that
+    is true, by another such wish with ``judged``.
     """
 
     type: Literal["Check"] = "Check"
@@ -70,6 +72,13 @@ class Check(Value):
     run: Digest
     attempt: int
     commit: str
+    nothing: bool = False
+    judged: bool = False
+
+    @property
+    def for_judge(self) -> bool:
+        """Whether a judge performs it, and not a command."""
+        return self.judged or self.step.kind != "code"
 
 
 class AskDecision(Value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from artificer.artifacts.completion import Completion
 from artificer.artifacts.judgement import Judgement
 from artificer.artifacts.loop import LoopArtifact
 from artificer.artifacts.phase import Phase, Task
@@ -25,6 +26,8 @@ def loop_markdown(artifact: LoopArtifact) -> str:
             blocks = _spec(artifact)
         case Phase():
             blocks = _phase(artifact)
+        case Completion():
+            blocks = _completion(artifact)
         case Judgement():
             blocks = _judgement(artifact)
     return "\n\n".join(blocks) + "\n"
@@ -81,6 +84,11 @@ def _phase(phase: Phase) -> Iterator[str]:
 def _task(number: int, task: Task) -> str:
     where = " ".join(filter(None, (task.action or "", code_span(task.file) if task.file else "")))
     return f"{number}. {escape_markdown(task.description)}" + (f" ({where})" if where else "")
+
+
+def _completion(completion: Completion) -> Iterator[str]:
+    yield "# Nothing to do" if completion.nothing_to_do else "# Completed"
+    yield _paragraphs(completion.summary)
 
 
 def _judgement(judgement: Judgement) -> Iterator[str]:

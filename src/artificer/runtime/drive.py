@@ -8,10 +8,10 @@ from contextlib import suppress
 
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
-from artificer.core.letters import cancelled, opened, read_letter
+from artificer.core.letters import Pause, Steer, cancelled, opened, read_letter
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
-from artificer.loops.wishes import AskDecision, CancelRun
+from artificer.loops.wishes import CancelRun
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
@@ -52,6 +52,7 @@ class Drive:
         """Drive the run until it is finished, stalled, paused, or waits for a person elsewhere."""
         ringing = asyncio.ensure_future(self._bell.wait())
         try:
+            await self._tidy()
             while True:
                 self._begin(intents)
                 if self._bell.is_set():
@@ -59,6 +60,8 @@ class Drive:
                     intents = await self._listen()
                     continue
                 if not self._tasks or self._ledger.state.phase in AT_REST:
+                    await _end(self._tasks)
+                    await self._tidy()
                     return self._ledger.state
                 if ringing.done():
                     ringing = asyncio.ensure_future(self._bell.wait())
@@ -89,8 +92,8 @@ class Drive:
         match intent:
             case AskApproval():
                 return self._performer.approver is None
-            case AdvanceBuild(wish=wish):
-                return isinstance(wish, AskDecision) or self._ledger.state.hold is not None
+            case AdvanceBuild():
+                return self._ledger.state.hold is not None
             case _:
                 return False
 
@@ -165,11 +168,17 @@ class Drive:
             if letter is not None and letter.type == "cancel":
                 await self._finish_tasks()
                 intents = []
+            if isinstance(letter, Steer | Pause) and self._performer.builder is not None:
+                await self._performer.builder.relay(self.run, self._ledger.state, body)
             event = opened(self._ledger.state, number, letter, self._performer.clock.now())
             intents += await self._ledger.commit(event)
         await self._drop_settled()
         waiting = {pending.n for pending in self._ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
+
+    async def _tidy(self) -> None:
+        if self._performer.builder is not None:
+            await self._performer.builder.tidy(self.run, self._ledger.state)
 
     async def _cancel(self, reason: str) -> list[Intent]:
         await self._finish_tasks()

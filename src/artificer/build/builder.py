@@ -1,0 +1,206 @@
+"""Serving a build: what its scheduler wishes for, by runs of models and by a git repository.
+
+Serving a wish again comes to the same: a run has the wish's key in its id, a worktree has a name,
+the same merge makes the same commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from artificer.artifacts.command_line import split_command
+from artificer.artifacts.plan import Plan
+from artificer.build.children import Children, Place
+from artificer.build.detect import Project, detected
+from artificer.build.outcome import artifact_of, judgement_of, returned, run_id
+from artificer.build.perform import TreePerformer, keep_for, worktree_name
+from artificer.build.repository import Worktree
+from artificer.build.views import write_artifact
+from artificer.core.events import BuildAdvanced
+from artificer.core.spec import Limits
+from artificer.core.state import Phase, RunState
+from artificer.errors import InvariantError
+from artificer.loops.build import BuildState
+from artificer.loops.facts import Decided, Fact
+from artificer.loops.judge import judged
+from artificer.loops.kinds import KINDS
+from artificer.loops.prompt import instruct, instruct_judge
+from artificer.loops.table import LOOPS
+from artificer.loops.wishes import (
+    AskDecision,
+    CancelRun,
+    Check,
+    MergeSpec,
+    PrepareBase,
+    RebuildIntegration,
+    StartRun,
+    Wish,
+)
+
+USUAL_CONTEXT = 64_000
+"""Tokens that a model is taken to read when nobody has said how many."""
+
+
+class Decider(Protocol):
+    """Whoever is here to decide about a plan."""
+
+    async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
+        """Ask about the plan with the wish's digest, and return the decision."""
+
+
+@dataclass(frozen=True)
+class TreeBuilder:
+    """Serves the wishes of one build (ports.Builder).
+
+    ``project`` is what was found when the build began. ``views`` is where the artifacts of runs
+    are written for people. Without a ``decider``, a plan waits for a letter.
+    """
+
+    tree: TreePerformer
+    project: Project
+    children: Children
+    prompts: Mapping[str, str]
+    views: Path | None = None
+    decider: Decider | None = None
+
+    async def serve(self, run: str, state: RunState, wish: Wish) -> BuildAdvanced | None:
+        """Serve a wish, and return the fact that answers it; None if there is none to tell now."""
+        build = _build(state)
+        match wish:
+            case StartRun():
+                return await self._run(run, state, build, wish)
+            case Check() if wish.for_judge:
+                return await self._judge(run, state, build, wish)
+            case Check():
+                at = self._now()
+                return self._told(await self.tree.check(build, wish, at // 1000))
+            case PrepareBase() | MergeSpec() | RebuildIntegration():
+                return self._told(await self.tree.perform(wish))
+            case AskDecision():
+                return await self._decide(run, build, wish)
+            case CancelRun():
+                await self.children.end(run_id(build.build, wish.step, wish.key), wish.reason)
+        return None
+
+    async def relay(self, run: str, state: RunState, letter: bytes) -> None:
+        """Leave a letter for every run of the build that is under way."""
+        for wish in _build(state).open:
+            if isinstance(wish, StartRun):
+                await self.children.post(run_id(run, wish.step, wish.key), letter)
+
+    async def tidy(self, run: str, state: RunState) -> None:
+        """End the runs that nobody waits for, and remove worktrees that nobody needs."""
+        build = _build(state)
+        wanted = {
+            run_id(run, wish.step, wish.key)
+            for wish in build.open
+            if isinstance(wish, StartRun | Check)
+        }
+        for child in await self.children.unfinished(run):
+            if child not in wanted:
+                await self.children.end(child, "The build has no use for it any more.")
+        await self.tree.repository.clean_up(keep_for(build))
+
+    # --- runs -----------------------------------------------------------------------------------
+
+    async def _run(
+        self, run: str, state: RunState, build: BuildState, wish: StartRun
+    ) -> BuildAdvanced | None:
+        worktree = await self.tree.worktree(wish)
+        place = self._place(build, wish, worktree)
+        told = instruct(
+            build,
+            wish,
+            self.prompts,
+            room=_room(state.given.limits),
+            commands=place.project.allowed,
+        )
+        child = run_id(run, wish.step, wish.key)
+        limits = _limits(state)
+        parent = (run, state.given)
+        ended = await self.children.drive(child, wish.step.kind, told, place, parent, limits)
+        if ended.phase is not Phase.FINISHED:
+            return None
+        if wish.step.kind != "code":  # the commit of a code run is still to be made of its tree
+            await self.tree.repository.discard(worktree.name)
+        self._show(child, ended)
+        return self._told(returned(wish, ended, self.children.blobs), ended)
+
+    async def _judge(
+        self, run: str, state: RunState, build: BuildState, wish: Check
+    ) -> BuildAdvanced | None:
+        name = f"judge-{worktree_name(wish.step, wish.attempt, wish.key)}"
+        worktree = await self.tree.repository.worktree(name, wish.commit)
+        told = instruct_judge(build, wish, self.prompts, room=_room(state.given.limits))
+        place = Place(worktree.path, self.project, frozenset({"read"}))
+        child = run_id(run, wish.step, wish.key)
+        parent, limits = (run, state.given), _limits(state)
+        ended = await self.children.drive(child, "judge", told, place, parent, limits)
+        if ended.phase is not Phase.FINISHED:
+            return None
+        await self.tree.repository.discard(name)
+        self._show(child, ended)
+        return self._told(judged(wish, judgement_of(ended, self.children.blobs)), ended)
+
+    def _place(self, build: BuildState, wish: StartRun, worktree: Worktree) -> Place:
+        """The worktree with the commands that were found in it, and the phase's own."""
+        found = detected(worktree.index.with_suffix(".project"), worktree.path)
+        project = self.project.beneath(found)
+        if wish.step.kind == "code":
+            phase = build.phase(wish.step)
+            argv = split_command(phase.phase.validation_command) if phase and phase.phase else ""
+            if not isinstance(argv, str):
+                project = project.with_validation(argv)
+        return Place(worktree.path, project, LOOPS[wish.step.kind].means)
+
+    def _show(self, child: str, ended: RunState) -> None:
+        """Write what a run made, for people to look at."""
+        owes = KINDS[ended.given.kind].owes
+        if self.views is None or owes is None:
+            return
+        artifact = artifact_of(ended, owes, self.children.blobs)
+        if artifact is not None:
+            write_artifact(self.views / child, child, owes, artifact, ended.now)
+
+    # --- people, and what is told ----------------------------------------------------------------
+
+    async def _decide(self, run: str, build: BuildState, wish: AskDecision) -> BuildAdvanced | None:
+        if self.decider is None or build.proposal is None:
+            return None
+        return self._told(await self.decider.decide(run, build.proposal, wish))
+
+    def _told(self, fact: Fact, ended: RunState | None = None) -> BuildAdvanced:
+        """The event of a fact, with what the run behind it has cost."""
+        at = self._now()
+        if ended is None:
+            return BuildAdvanced(at=at, fact=fact)
+        return BuildAdvanced(at=at, fact=fact, usage=ended.usage, cost_micros=ended.cost_micros)
+
+    def _now(self) -> int:
+        return self.children.engine.performer.clock.now()
+
+
+def _build(state: RunState) -> BuildState:
+    if state.build is None:
+        raise InvariantError("This run builds nothing.")
+    return state.build
+
+
+def _limits(state: RunState) -> Limits:
+    """The limits of a run that begins now: what its build has left."""
+    limits = state.given.limits
+    left: dict[str, int] = {}
+    if limits.cost_micros is not None:
+        left["cost_micros"] = max(1, limits.cost_micros - (state.cost_micros or 0))
+    if limits.total_tokens is not None:
+        spent = state.usage.input_tokens + state.usage.output_tokens
+        left["total_tokens"] = max(1, limits.total_tokens - spent)
+    return limits.model_copy(update=left)
+
+
+def _room(limits: Limits) -> int:
+    """Tokens that instructions may take: half of a request, for the rest is needed to work."""
+    return (limits.context_tokens or USUAL_CONTEXT) // 2

@@ -1,0 +1,133 @@
+"""The runs that a build starts: ordinary runs, in the same journal, each begun once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from artificer.artifacts.loop import tool_for
+from artificer.build.detect import Project
+from artificer.contracts.definition import toolset
+from artificer.contracts.facilities import Host
+from artificer.core.spec import Limits, RunSpec
+from artificer.core.state import Phase, RunState
+from artificer.loops.kinds import KINDS, RunKind
+from artificer.loops.prompt import Instructions
+from artificer.loops.table import Means
+from artificer.ports import BlobStore, Executor
+from artificer.runtime.engine import Engine
+from artificer.runtime.snapshot import restore
+from artificer.tools.artifact import ArtifactExecutor
+from artificer.tools.command import CommandExecutor
+from artificer.tools.host.executor import HostExecutor
+from artificer.tools.sandbox.sandbox import Grants
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run of a build works: a folder, the project's commands, what it may do there."""
+
+    folder: Path
+    project: Project
+    means: frozenset[Means]
+
+
+@dataclass(frozen=True)
+class Children:
+    """Starts, takes up and ends runs of a build. ``engine`` is that of the build itself."""
+
+    engine: Engine
+    evidence: Path | None = None
+    grants: Grants = field(default_factory=Grants)
+
+    @property
+    def blobs(self) -> BlobStore:
+        """Where runs keep what they make."""
+        return self.engine.performer.blobs
+
+    async def drive(
+        self,
+        run: str,
+        kind: RunKind,
+        told: Instructions,
+        place: Place,
+        parent: tuple[str, RunSpec],
+        limits: Limits,
+    ) -> RunState:
+        """Drive a run to its rest: begin it, or take it up where its journal ends.
+
+        ``parent`` is the build's id and spec: its children speak to the same model under the same
+        policy.
+        """
+        executors = self._executors(told, place)
+        engine = self._engine({tool.name: e for e in executors for tool in e.tools})
+        if await self.engine.journal.read(run, limit=1):
+            return await engine.resume(run)
+        build, spec = parent
+        tools = toolset(
+            tuple(sorted((t for e in executors for t in e.tools), key=lambda t: t.name))
+        )
+        return await engine.start(
+            run,
+            spec.model_copy(
+                update={
+                    "kind": kind,
+                    "prompt": told.prompt,
+                    "system": told.system,
+                    "toolset": tools.to_text(),
+                    "limits": limits.model_copy(update={"turns": KINDS[kind].turns}),
+                    "build": None,
+                    "project": "",
+                    "parent": build,
+                }
+            ),
+        )
+
+    async def end(self, run: str, reason: str) -> None:
+        """End a run that nobody waits for any more, if it is there and has not ended."""
+        if await self.engine.journal.read(run, limit=1):
+            await self._engine({}).cancel(run, reason)
+
+    async def unfinished(self, build: str) -> list[str]:
+        """The runs of a build that have not ended."""
+        found = []
+        for head in await self.engine.journal.runs():
+            if head.run.startswith(f"{build}.") and head.head.seq:
+                state = await self.state(head.run)
+                if state.phase is not Phase.FINISHED:
+                    found.append(head.run)
+        return found
+
+    async def state(self, run: str) -> RunState:
+        """How a run stands."""
+        engine = self.engine
+        loaded = await restore(engine.journal, engine.performer.blobs, engine.snapshots, run)
+        return loaded.state
+
+    async def post(self, run: str, letter: bytes) -> None:
+        """Leave a letter for a run."""
+        await self.engine.post.post(run, letter)
+
+    def _engine(self, executors: Mapping[str, Executor]) -> Engine:
+        """An engine for one run: the build's, with that run's tools."""
+        performer = replace(self.engine.performer, executors=executors, builder=None)
+        return replace(self.engine, performer=performer, _drives={})
+
+    def _executors(self, told: Instructions, place: Place) -> Sequence[Executor]:
+        blobs = self.blobs
+        host = Host(folder=str(place.folder), write="write" in place.means, protect=(".git",))
+        executors: list[Executor] = [
+            HostExecutor(host, blobs=blobs, evidence=self.evidence),
+            ArtifactExecutor(blobs, (tool_for(told.owed),)),
+        ]
+        if "command" in place.means:
+            commands = CommandExecutor(
+                place.project.tools(place.folder),
+                cwd=place.folder,
+                blobs=blobs,
+                evidence=self.evidence,
+                grants=place.project.granted(self.grants, place.folder),
+            )
+            executors.append(commands)
+        return executors

@@ -1,0 +1,130 @@
+"""From configuration to a build that can be driven: its repository, its project, who decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from artificer.artifacts.loop import store
+from artificer.artifacts.phase import Phase
+from artificer.build.builder import Decider, TreeBuilder
+from artificer.build.children import Children
+from artificer.build.detect import Project, detected
+from artificer.build.perform import TreePerformer
+from artificer.build.prompts import FOLDER, load_prompts
+from artificer.build.repository import BuildRepository
+from artificer.build.validate import Validator
+from artificer.config import Config
+from artificer.core.spec import RunSpec
+from artificer.errors import ConfigError, OperatorError
+from artificer.loops.facts import BuildRequested, Options
+from artificer.runtime.engine import Engine
+from artificer.values.base import JsonValue
+from artificer.wiring import Storage, grants_of
+
+
+@dataclass(frozen=True)
+class BuildPlace:
+    """Where a build works: its own folder, the repository in it, what was found in the project."""
+
+    folder: Path
+    repository: BuildRepository
+    project: Project
+
+    @classmethod
+    async def open(cls, config: Config, run: str, project: Path) -> BuildPlace:
+        """Open a build's folder, or make it from the commit that the project is at.
+
+        Raises:
+            NotFoundError: the project is in no git repository, or has no commit.
+            ConfigError: git is missing or too old, or the project is a part of a repository.
+            GitError: git failed.
+        """
+        folder = config.project_folder / "builds" / run
+        repository = await BuildRepository.open(folder, project)
+        found = detected(folder / "project.json", project)
+        repository.provide(found.links)
+        return cls(folder, repository, found)
+
+    def validator(self, config: Config) -> Validator:
+        """What runs validation commands."""
+        return Validator(self.project, grants=grants_of(config))
+
+
+def project_folder(project: str | Path) -> Path:
+    """The folder of a project, to be found from everywhere."""
+    return Path(project).expanduser().absolute()
+
+
+def requested(
+    run: str, request: str, place: BuildPlace, options: Options, check: str | None
+) -> BuildRequested:
+    """What a build begins with. ``check`` is the command that validates a brief one.
+
+    Raises:
+        ConfigError: a brief build has no such command, or one that cannot be run.
+    """
+    brief = None
+    if options.size == "brief":
+        brief = _brief(request, check or _usual_check(place.project))
+    elif check:
+        raise ConfigError("Only a brief build is given its validation command.")
+    base = place.repository.base
+    return BuildRequested(build=run, request=request, base=base, options=options, brief=brief)
+
+
+def _usual_check(project: Project) -> str:
+    for command in project.commands:
+        if command.purpose == "test":
+            return command.line
+    raise ConfigError(
+        "No command that tests this project was found.",
+        hint='Say how it is tested: --check "python -m unittest".',
+    )
+
+
+def _brief(request: str, check: str) -> Phase:
+    title = request.strip().splitlines()[0][:100]
+    tasks: list[JsonValue] = [{"description": request.strip()[:4000]}]
+    made = store(
+        "create_phase",
+        {
+            "name": "brief",
+            "title": title,
+            "objective": title,
+            "tasks": tasks,
+            "validation_command": check,
+        },
+    )
+    if not isinstance(made, Phase):
+        raise OperatorError("A brief build is one phase.")
+    return made
+
+
+async def with_builder(
+    engine: Engine,
+    run: str,
+    spec: RunSpec,
+    place: BuildPlace,
+    storage: Storage,
+    config: Config,
+    decider: Decider | None = None,
+) -> Engine:
+    """The engine of a build: the same, with what serves the wishes of its scheduler.
+
+    Raises:
+        ConfigError: a file of instructions cannot be used.
+    """
+    # What the project's people wrote for it comes before what its user wrote for all.
+    prompts = load_prompts(
+        (Path(spec.project) / ".artificer" / FOLDER, config.home.expanduser() / FOLDER)
+    )
+    builder = TreeBuilder(
+        TreePerformer(place.repository, place.validator(config)),
+        place.project,
+        Children(engine, storage.evidence, grants_of(config)),
+        prompts,
+        config.project_folder / "runs",
+        decider,
+    )
+    return replace(engine, performer=replace(engine.performer, builder=builder), _drives={})
