@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from artificer.artifacts import loop
+from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
@@ -67,6 +68,12 @@ def phase_of(name: str, command: str = "make test") -> Phase:
     return made
 
 
+def done(*, nothing_to_do: bool = False) -> Completion:
+    made = loop.store("complete_task", {"summary": "Done.", "nothing_to_do": nothing_to_do})
+    assert isinstance(made, Completion)
+    return made
+
+
 Answer = Callable[[Any], f.Fact | None]
 
 
@@ -111,7 +118,9 @@ class BuildWorld:
             case w.StartRun():
                 return f.RunReturned(key=wish.key, outcome="made", artifact=self._artifact(wish))
             case w.Check():
-                return f.Checked(key=wish.key, passed=True, commit=self._commit(wish))
+                return f.Checked(
+                    key=wish.key, passed=True, commit=self._commit(wish), unchanged=wish.judged
+                )
             case w.AskDecision():
                 return f.Decided(key=wish.key, digest=wish.digest, decision="approve", by="me")
             case w.PrepareBase():
@@ -132,7 +141,7 @@ class BuildWorld:
             self.tell(self.answer(self.state.open[0]))
         raise AssertionError("the build does not come to an end")
 
-    def _artifact(self, wish: w.StartRun) -> Plan | Spec | Phase | None:
+    def _artifact(self, wish: w.StartRun) -> f.Made:
         match wish.step.kind:
             case "plan":
                 return self.plan
@@ -140,10 +149,10 @@ class BuildWorld:
                 return spec_of(wish.step.spec)
             case "phase":
                 return phase_of(wish.step.phase)
-        return None
+        return done()
 
     def _commit(self, wish: w.Check) -> str:
-        if wish.step.kind != "code":
+        if wish.for_judge:
             return ""
         spec = self.state.spec(wish.step.spec)
         assert spec is not None
@@ -184,6 +193,7 @@ __all__ = [
     "BASE",
     "BuildWorld",
     "artifact_digest",
+    "done",
     "phase_of",
     "plan_of",
     "replayed",

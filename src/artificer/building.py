@@ -11,16 +11,18 @@ from artificer.build.builder import Decider, TreeBuilder
 from artificer.build.children import Children
 from artificer.build.detect import Project, detected
 from artificer.build.perform import TreePerformer
+from artificer.build.promote import Promotion, promote
 from artificer.build.prompts import FOLDER, load_prompts
 from artificer.build.repository import BuildRepository
 from artificer.build.validate import Validator
 from artificer.config import Config
 from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
 from artificer.errors import ConfigError, OperatorError
 from artificer.loops.facts import BuildRequested, Options
 from artificer.runtime.engine import Engine
 from artificer.values.base import JsonValue
-from artificer.wiring import Storage, grants_of
+from artificer.wiring import Storage, clean_blobs, grants_of, redactor_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,33 @@ class BuildPlace:
 
     def validator(self, config: Config) -> Validator:
         """What runs validation commands."""
-        return Validator(self.project, grants=grants_of(config))
+        return Validator(self.project, grants=grants_of(config), clean=redactor_of(config).clean)
+
+
+async def promote_build(
+    config: Config, run: str, state: RunState, branch: str | None, into: str | None
+) -> Promotion:
+    """Bring a completed build into its project's repository.
+
+    Raises:
+        OperatorError: the run is no build, or the build is not completed.
+        ConfigError: a branch has no valid name, or is not there.
+        GitError: git failed; a branch of that name is there and holds something else.
+    """
+    build, project = state.build, Path(state.given.project)
+    if build is None or build.ended != "completed":
+        what = "no build" if build is None else f"{state.standing}, not completed"
+        raise OperatorError(f"Run {run} is {what}.", hint=f"artificer explain {run}")
+    place = await BuildPlace.open(config, run, project)
+    commands = tuple(dict.fromkeys(line for spec in build.specs for line in spec.commands))
+    return await promote(
+        place.repository,
+        project,
+        branch or f"build/{run}",
+        into=into,
+        validator=place.validator(config),
+        commands=commands,
+    )
 
 
 def project_folder(project: str | Path) -> Path:
@@ -122,7 +150,7 @@ async def with_builder(
     builder = TreeBuilder(
         TreePerformer(place.repository, place.validator(config)),
         place.project,
-        Children(engine, storage.evidence, grants_of(config)),
+        Children(engine, storage.evidence, clean_blobs(storage, config), grants_of(config)),
         prompts,
         config.project_folder / "runs",
         decider,

@@ -14,6 +14,7 @@ from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import Doubt, RunState
 from artificer.errors import AuthorError, OperatorError
+from artificer.loops.summary import told
 from artificer.ports import BlobStore, Question
 from artificer.values.base import JsonValue
 from artificer.values.model import FailureCode, Usage
@@ -80,7 +81,9 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The narrative, or the model's last text so far."""
+        """The narrative, or the model's last text so far; of a build, how it stands."""
+        if self.state.build is not None:
+            return told(self.state.build)
         return self.state.narrative or self.state.last_text
 
     @property

@@ -243,11 +243,16 @@ def _introspection(storage: Storage, config: Config) -> Executor:
     return IntrospectExecutor(
         JournalReader(storage.journal, storage.blobs),
         Module(config.digest),
-        _redactor(config, MIN_HIDDEN),
+        redactor_of(config, MIN_HIDDEN),
     )
 
 
-def _redactor(config: Config, shortest: int = MIN_ENCODED) -> Redactor:
+def clean_blobs(storage: Storage, config: Config) -> BlobStore:
+    """The store for what tools bring: without the secrets of our environment."""
+    return CleanBlobs(storage.blobs, redactor_of(config))
+
+
+def redactor_of(config: Config, shortest: int = MIN_ENCODED) -> Redactor:
     """What takes the secrets of our environment out of texts, those of so many characters.
 
     What tools bring is the model's to work with: a short one would be found where it is no secret.
@@ -270,7 +275,7 @@ def build_servers(config: Config, storage: Storage) -> McpServers:
 
     return McpServers(
         (_offer(name, server) for name, server in config.mcp.servers.items()),
-        CleanBlobs(storage.blobs, _redactor(config)),
+        clean_blobs(storage, config),
     )
 
 
@@ -323,7 +328,7 @@ def _manifests(
     for tool in tools:
         by_backend[tool.manifest.backend].append(tool)
     grants, cwd = grants_of(config), Path(host.folder) if host else None
-    blobs = CleanBlobs(storage.blobs, _redactor(config))
+    blobs = clean_blobs(storage, config)
     commands = CommandExecutor(
         by_backend["command"],
         cwd=cwd,
@@ -495,7 +500,7 @@ def build_engine(
         blobs=storage.blobs,
         clock=SystemClock(),
         allowance=None if config.budget.day == Allowed() else build_allowance(storage, config),
-        clean=_redactor(config).clean,
+        clean=redactor_of(config).clean,
     )
     watching = telling(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content

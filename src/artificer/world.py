@@ -54,6 +54,7 @@ from artificer.wiring import (
 
 if TYPE_CHECKING:
     from artificer.build.builder import Decider
+    from artificer.build.promote import Promotion
 
 
 class World(Archive):
@@ -175,6 +176,7 @@ class World(Archive):
         folder = project_folder(project)
         provider, name = self._provider(model)
         model_name = f"{provider.name}/{name}"
+        limits = _limits("build", limits, self.config, model_name)
         run_id = run_id or SystemClock().new_run_id()
         place = await BuildPlace.open(self.config, run_id, folder)
         asked = requested(run_id, request, place, options or Options(), check)
@@ -186,7 +188,7 @@ class World(Archive):
             model=name,
             toolset=ToolBox.empty().toolset.to_text(),
             policy=policy or self.config.policy,
-            limits=_limits("build", limits, self.config.context_tokens.get(model_name)),
+            limits=limits,
             price=self._price(model_name, limits),
             compaction=compaction_prompt(),
             caching=self.config.prompt_caching,
@@ -346,6 +348,26 @@ class World(Archive):
         nobody = build_provider("scripted", self.config)  # cancelling asks no model anything
         engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
         return self._run(run_id, await engine.cancel(run_id, reason))
+
+    async def promote(
+        self, run_id: str, *, branch: str | None = None, into: str | None = None
+    ) -> Promotion:
+        """Bring a completed build into its project's repository, as a branch (by default
+        ``build/RUN``), and into the branch ``into`` if one is named.
+
+        If that has gone on since, the two are merged and validated first. What is uncommitted is
+        never touched; where something is in the way, nothing changes and the promotion says why.
+
+        Raises:
+            OperatorError: the run is no build, or the build is not completed.
+            ConfigError: a branch has no valid name, or ``into`` is not there.
+            GitError: git failed; the branch is there and holds something else.
+        """
+        from artificer.building import promote_build
+
+        storage = self._storage
+        before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
+        return await promote_build(self.config, run_id, before.state, branch, into)
 
     async def prune(self, run_id: str, *, by: str = "", reason: str = "") -> None:
         """Remove what a finished run's records, letters and views say, for good.

@@ -108,7 +108,9 @@ class Engineer:
         return reply(made) if turn == 0 else say("Detailed.")
 
     def _code(self, turn: int, prompt: str, offered: dict[str, Any]) -> Answer:
-        work = self._work(prompt, _own(prompt, "The phase"))
+        phase = _own(prompt, "The phase")
+        brief = "# The spec in the plan" not in prompt
+        work = self.job.specs["brief"][1]["brief"] if brief else self._work(prompt, phase)
         if turn == 0:
             reads = [call("host.read", path=path) for path in work.edits]
             return reply(*(reads or [call("host.list")]))

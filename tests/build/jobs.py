@@ -45,11 +45,6 @@ TODO = Job(
                     check=f"{UNITTEST} tests.test_save",
                     edits={
                         "todo/store.py": (
-                            "    return json.loads",
-                            '    """Every entry, the oldest first."""\n    return json.loads',
-                        )
-                        if False
-                        else (
                             "def load(",
                             "def save(entries, path=FILE):\n"
                             "    Path(path).write_text(json.dumps(entries))\n\n\n"
@@ -163,3 +158,111 @@ TODO = Job(
         ),
     },
 )
+
+GREETER = {
+    ".gitignore": "__pycache__/\n",
+    "greet.py": '''\
+"""Greets."""
+
+import argparse
+
+
+def greeting(name):
+    return f"Hello, {name}!"
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name")
+    asked = parser.parse_args(argv)
+    print(greeting(asked.name))
+
+
+if __name__ == "__main__":
+    main()
+''',
+    "test_greet.py": """\
+import unittest
+
+from greet import greeting
+
+
+class GreetTest(unittest.TestCase):
+    def test_by_name(self):
+        self.assertEqual(greeting("Ada"), "Hello, Ada!")
+""",
+}
+"""A program that is there, with its tests."""
+
+SHOUT = Job(
+    title="An option to shout",
+    specs={
+        "shout": (
+            [],
+            {
+                "capitals": Work(
+                    check=UNITTEST,
+                    edits={
+                        "greet.py": (
+                            'def greeting(name):\n    return f"Hello, {name}!"\n',
+                            "def greeting(name, shout=False):\n"
+                            '    said = f"Hello, {name}!"\n'
+                            "    return said.upper() if shout else said\n",
+                        )
+                    },
+                    writes={
+                        "test_shout.py": """
+                            import unittest
+
+                            from greet import greeting
+
+
+                            class ShoutTest(unittest.TestCase):
+                                def test_in_capitals(self):
+                                    self.assertEqual(greeting("Ada", shout=True), "HELLO, ADA!")
+                            """,
+                    },
+                ),
+                "option": Work(
+                    check=UNITTEST,
+                    edits={
+                        "greet.py": (
+                            '    parser.add_argument("name")\n'
+                            "    asked = parser.parse_args(argv)\n"
+                            "    print(greeting(asked.name))\n",
+                            '    parser.add_argument("name")\n'
+                            '    parser.add_argument("--shout", action="store_true")\n'
+                            "    asked = parser.parse_args(argv)\n"
+                            "    print(greeting(asked.name, asked.shout))\n",
+                        )
+                    },
+                    writes={
+                        "test_option.py": """
+                            import contextlib
+                            import io
+                            import unittest
+
+                            from greet import main
+
+
+                            class OptionTest(unittest.TestCase):
+                                def test_from_the_command_line(self):
+                                    said = io.StringIO()
+                                    with contextlib.redirect_stdout(said):
+                                        main(["Ada", "--shout"])
+                                    self.assertEqual(said.getvalue(), "HELLO, ADA!\\n")
+                            """,
+                    },
+                ),
+                "whole": Work(check=UNITTEST),
+            },
+        )
+    },
+)
+"""An option for it, that must not break what it does."""
+
+BRIEF = Job(
+    title="Shouting",
+    specs={"brief": ([], {"brief": SHOUT.specs["shout"][1]["capitals"]})},
+)
+"""The same in one go, without a plan."""

@@ -290,11 +290,19 @@ async def build(run: Rig) -> None:
     world = BuildWorld(plan_of({"store": (), "api": ("store",)}))
 
     class Serving:
-        async def serve(self, run_id: str, state: RunState, wish: Any) -> BuildAdvanced:
+        async def serve(self, run_id: str, state: RunState, wish: Any) -> BuildAdvanced | None:
             assert state.build is not None
+            if isinstance(wish, AskDecision):
+                return None
             world.state = state.build
             usage = Usage(input_tokens=5, output_tokens=1)
             return BuildAdvanced(at=run.clock.now(), fact=world.answer(wish), usage=usage)
+
+        async def relay(self, run_id: str, state: RunState, letter: bytes) -> None:
+            pass
+
+        async def tidy(self, run_id: str, state: RunState) -> None:
+            pass
 
     asked = BuildRequested(build="run", request="Make it.", base=BASE, options=Options())
     engine = run.engine(ScriptedProvider([]), builder=Serving())

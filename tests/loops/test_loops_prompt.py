@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from artificer.artifacts.loop import Owed
+from artificer.artifacts.loop import Owed, tool_of
 from artificer.artifacts.plan import Constant
 from artificer.build.prompts import load_prompts
 from artificer.errors import ConfigError
@@ -42,9 +42,8 @@ def test_each_kind_of_run_is_told_to_use_its_tool_and_gets_its_whole_instruction
     for kind, told in seen.items():
         assert told.system == TEXTS[f"{kind}.md"].strip()
         owes = LOOPS[kind].owes
-        assert (told.owed is None) == (owes is None)
-        if owes:
-            assert f"`create_{owes}`" in told.system
+        assert told.owed.kind == owes
+        assert f"`{tool_of(owes)}`" in told.system
         assert "Make it." in told.prompt
         if kind != "plan":
             assert json.dumps("data/Büch er.db", ensure_ascii=False) in told.prompt

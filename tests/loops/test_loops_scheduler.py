@@ -9,7 +9,7 @@ import pytest
 from artificer.loops import facts as f
 from artificer.loops import wishes as w
 from artificer.loops.scheduler import asked_about
-from build_world import BASE, BuildWorld, artifact_digest, phase_of, plan_of, spec_of
+from build_world import BASE, BuildWorld, artifact_digest, done, phase_of, plan_of, spec_of
 
 
 def world_of(graph: dict[str, Any], **options: Any) -> BuildWorld:
@@ -168,18 +168,57 @@ def test_a_brief_build_codes_its_one_phase_and_merges_it() -> None:
     assert kinds == ["code"]
 
 
-@pytest.mark.req("build-schedule")
-def test_work_that_changed_nothing_is_recorded_as_that() -> None:
+@pytest.mark.req("build-nothing")
+def test_that_nothing_had_to_be_done_is_said_and_then_judged() -> None:
+    world = approved({"a": []})
+    to_code(world, "a")
+    run = world.open(w.StartRun, "code/a/p1")
+    world.tell(f.RunReturned(key=run.key, outcome="made", artifact=done(nothing_to_do=True)))
+    check = world.open(w.Check, "code/a/p1")
+    world.tell(f.Checked(key=check.key, passed=True, commit=check.commit, unchanged=True))
+    review = world.open(w.Check, "code/a/p1")
+    assert review.judged and review.for_judge and review.key != check.key
+    world.tell(world.answer(review))
+    phase = world.state.specs[0].phases[0]
+    assert phase.unchanged and phase.commit == BASE
+    assert world.open(w.StartRun, "phase/a/p2").commit == BASE
+
+
+@pytest.mark.req("build-nothing")
+def test_an_empty_change_that_nobody_spoke_of_is_a_failure() -> None:
     world = approved({"a": []})
     to_code(world, "a")
     world.tell(world.answer(world.open(w.StartRun, "code/a/p1")))
     check = world.open(w.Check, "code/a/p1")
-    world.tell(
-        f.Checked(key=check.key, passed=True, commit=check.commit, unchanged=True, outside=("x",))
-    )
+    world.tell(f.Checked(key=check.key, passed=True, commit=check.commit, unchanged=True))
+    assert world.open(w.StartRun, "code/a/p1").attempt == 2
+    (report,) = world.state.specs[0].phases[0].coding.reports
+    assert "complete_task with nothing_to_do" in report
+
+
+@pytest.mark.req("build-nothing")
+def test_a_judge_who_finds_work_undone_sends_it_back() -> None:
+    world = approved({"a": []})
+    to_code(world, "a")
+    run = world.open(w.StartRun, "code/a/p1")
+    world.tell(f.RunReturned(key=run.key, outcome="made", artifact=done(nothing_to_do=True)))
+    check = world.open(w.Check, "code/a/p1")
+    world.tell(f.Checked(key=check.key, passed=True, commit=check.commit, unchanged=True))
+    review = world.open(w.Check, "code/a/p1")
+    world.tell(f.Checked(key=review.key, passed=False, report="Not met: there is no file."))
+    assert world.open(w.StartRun, "code/a/p1").attempt == 2
+    assert world.state.specs[0].phases[0].coding.reports == ("Not met: there is no file.",)
+
+
+@pytest.mark.req("build-nothing")
+def test_a_run_that_changed_something_is_taken_at_its_work_whatever_it_says() -> None:
+    world = approved({"a": []})
+    to_code(world, "a")
+    run = world.open(w.StartRun, "code/a/p1")
+    world.tell(f.RunReturned(key=run.key, outcome="made", artifact=done(nothing_to_do=True)))
+    world.tell(world.answer(world.open(w.Check, "code/a/p1")))
     phase = world.state.specs[0].phases[0]
-    assert phase.unchanged and phase.commit == BASE and phase.outside == ("x",)
-    assert world.open(w.StartRun, "phase/a/p2").commit == BASE
+    assert phase.commit and not phase.unchanged
 
 
 @pytest.mark.req("build-budget")

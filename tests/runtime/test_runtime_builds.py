@@ -29,6 +29,8 @@ class Serving:
         self.world = BuildWorld(plan)
         self.served: list[Any] = []
         self.refuse = False
+        self.relayed: list[bytes] = []
+        self.tidied = 0
         self.held: asyncio.Event | None = None
         self.begun = asyncio.Event()
 
@@ -36,7 +38,7 @@ class Serving:
         assert state.build is not None
         self.world.state = state.build
         self.served.append(wish)
-        if isinstance(wish, w.CancelRun):
+        if isinstance(wish, w.CancelRun | w.AskDecision):
             return None
         if self.held is not None:
             self.begun.set()
@@ -45,6 +47,12 @@ class Serving:
         if self.refuse and isinstance(wish, w.Check):
             fact = f.Checked(key=wish.key, passed=False, report="It fails.", commit=BASE)
         return ev.BuildAdvanced(at=len(self.served), fact=fact, usage=Usage(input_tokens=1))
+
+    async def relay(self, run: str, state: RunState, letter: bytes) -> None:
+        self.relayed.append(letter)
+
+    async def tidy(self, run: str, state: RunState) -> None:
+        self.tidied += 1
 
 
 def engine(rig: Rig, serving: Serving) -> Engine:
@@ -77,7 +85,7 @@ async def test_it_waits_for_the_plan_s_approval_and_then_goes_to_its_end() -> No
     done = await engine(rig, serving).resume("run")
     assert (done.status, done.reason) == ("completed", "done")
     assert done.build is not None and done.build.merged == ("store", "api")
-    assert done.usage.input_tokens == len(serving.served)
+    assert done.usage.input_tokens == len(serving.served) - 1, "all but the question"
     assert "**api**: done" in rig.deliverable(done).narrative
     assert (await rig.replay()).identical
 

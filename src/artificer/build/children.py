@@ -39,6 +39,8 @@ class Children:
 
     engine: Engine
     evidence: Path | None = None
+    output: BlobStore | None = None
+    """Where the long outputs of commands are kept."""
     grants: Grants = field(default_factory=Grants)
 
     @property
@@ -125,7 +127,7 @@ class Children:
             commands = CommandExecutor(
                 place.project.tools(place.folder),
                 cwd=place.folder,
-                blobs=blobs,
+                blobs=self.output or blobs,
                 evidence=self.evidence,
                 grants=place.project.granted(self.grants, place.folder),
             )

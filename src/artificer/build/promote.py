@@ -81,6 +81,14 @@ async def promote(
     return Promotion("promoted", branch, merged)
 
 
+async def current_branch(project: Path) -> str:
+    """The branch that is checked out in a project. Raises ConfigError when none is."""
+    answer = await Git(project, trusting=True).ask("symbolic-ref", "--quiet", "--short", "HEAD")
+    if answer.exit_code != 0:
+        raise ConfigError("No branch is checked out here.", hint="Name the branch: --into BRANCH.")
+    return answer.out.strip()
+
+
 async def uncommitted(project: Path) -> list[str]:
     """The changed and new files of a project: a build begins from its commit, without them."""
     git = Git(project, trusting=True)

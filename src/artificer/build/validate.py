@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +38,8 @@ class Validator:
     project: Project
     seconds: float = 900
     grants: Grants = field(default_factory=Grants)
+    clean: Callable[[str], str] = str
+    """Takes secrets out of what commands say."""
 
     async def all(self, lines: Sequence[str], worktree: Path) -> Validation:
         """Run commands in turn, up to the first that fails."""
@@ -64,7 +66,7 @@ class Validator:
         except OSError as error:
             said = error.strerror or str(error)
             return Validation(False, f"$ {line}\n{argv[0]} could not be started: {said}.")
-        return Validation(done.exit_code == 0, _report(line, done, self.seconds))
+        return Validation(done.exit_code == 0, self.clean(_report(line, done, self.seconds)))
 
     def _confinement(self, program: str, env: dict[str, str], worktree: Path) -> Confinement:
         sandbox = Sandbox(self.project.granted(self.grants, worktree), worktree)

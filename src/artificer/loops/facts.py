@@ -51,6 +51,10 @@ class BuildRequested(Value):
     brief: Phase | None = None
 
 
+Made = Plan | Spec | Phase | Completion
+"""What runs of a build owe."""
+
+
 class RunReturned(Value):
     """A run of the build ended. ``artifact`` is what it owed.
 
@@ -60,9 +64,7 @@ class RunReturned(Value):
     type: Literal["RunReturned"] = "RunReturned"
     key: Digest
     outcome: Literal["made", "failed", "cancelled"]
-    artifact: Annotated[Plan | Spec | Phase | Completion, Field(discriminator="format")] | None = (
-        None
-    )
+    artifact: Annotated[Made, Field(discriminator="format")] | None = None
     detail: Text = ""
 
 
