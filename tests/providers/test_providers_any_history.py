@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from provider_kit import TOOLS, a_request
 
+from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.core.window import Window, boundaries, sent
 from artificer.ports import Memo, Payload
@@ -27,9 +29,11 @@ from artificer.values.canon import canonical
 from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_object
 
-CHAT = chat_wire.ChatDialect("a", strict=OPENAI_STRICT)
-MESSAGES = messages_wire.MessagesDialect("a", strict=ANTHROPIC_STRICT)
-RESPONSES = responses_wire.ResponsesDialect("a", strict=OPENAI_STRICT)
+CHAT = chat_wire.ChatDialect("a", strict=OPENAI_STRICT, caches=True)
+MESSAGES = messages_wire.MessagesDialect("a", strict=ANTHROPIC_STRICT, caches=True)
+RESPONSES = responses_wire.ResponsesDialect("a", strict=OPENAI_STRICT, caches=True)
+
+Wire = Callable[[ModelRequest, Sequence[Message], Memo], Payload]
 
 THINKING = {
     "a/chat": {"reasoning_content": "Hm."},
@@ -95,13 +99,16 @@ def histories(draw: st.DrawFn) -> list[Message]:
     return history
 
 
+WIRES: dict[Protocol, Wire] = {
+    "chat": lambda *asked: chat_wire.to_payload(*asked, CHAT),
+    "messages": lambda *asked: messages_wire.to_payload(*asked, MESSAGES),
+    "responses": lambda *asked: responses_wire.to_payload(*asked, RESPONSES),
+}
+
+
 def payloads(history: list[Message], **changes: object) -> dict[Protocol, Payload]:
     request = a_request(**changes)
-    return {
-        "chat": chat_wire.to_payload(request, history, Memo(), CHAT),
-        "messages": messages_wire.to_payload(request, history, Memo(), MESSAGES),
-        "responses": responses_wire.to_payload(request, history, Memo(), RESPONSES),
-    }
+    return {protocol: wire(request, history, Memo()) for protocol, wire in WIRES.items()}
 
 
 @pytest.mark.req("provider-any-history")
@@ -120,6 +127,26 @@ def test_wherever_a_window_may_begin_the_rest_is_accepted(history: list[Message]
         window = list(sent(history, Window(start=start, opening="[Left out.]")))
         for protocol, payload in payloads(window).items():
             check_request(protocol, payload.body)
+
+
+@pytest.mark.req("context-prefix")
+@given(histories(), st.booleans())
+def test_a_conversation_that_grows_begins_with_the_bytes_that_were_sent_before(
+    history: list[Message], moved: bool
+) -> None:
+    """What a provider keeps of one turn it finds again in the next, until the window moves."""
+    window = Window(start=0, opening="[Left out.]") if moved else Window()
+    memos: dict[Protocol, Memo] = {"chat": Memo(), "messages": Memo(), "responses": Memo()}
+    before: dict[Protocol, tuple[bytes, list[bytes]]] = {}
+    for upto in range(1, len(history) + 1, 2):
+        messages = list(sent(history[:upto], window))
+        for protocol, fresh in payloads(messages, cache_key="k").items():
+            grown = WIRES[protocol](a_request(cache_key="k"), messages, memos[protocol])
+            assert canonical(grown.body) == canonical(fresh.body), "remembered or made anew"
+            rest, items = canonical(fresh.rest), [canonical(item) for item in fresh.items]
+            known = before.get(protocol, (rest, []))
+            assert (rest, items[: len(known[1])]) == known
+            before[protocol] = (rest, items)
 
 
 @pytest.mark.req("provider-any-history")

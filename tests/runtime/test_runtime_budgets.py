@@ -110,6 +110,46 @@ class TestWall:
         assert failed.code == "out_of_time"
         await proven(rig)
 
+    async def test_nor_does_a_request_for_a_summary(self, rig: Rig) -> None:
+        clock = rig.clock
+
+        class Reads(ScriptedProvider):
+            async def generate(self, payload: Any, on_delta: Any) -> Any:
+                if payload.rest["system"] == "Summarise.":
+                    clock.time += 200
+                    await asyncio.get_running_loop().create_future()
+                answer = await super().generate(payload, on_delta)
+                return answer.model_copy(update={"usage": Usage()})
+
+        limits = Limits(turns=60, max_tokens=100, context_tokens=4_000, wall_ms=200)
+        state = await rig.run(Reads(reading(50)), limits=limits, compaction="Summarise.")
+        assert (state.reason, state.failure) == ("wall_limit", None)
+        (failed,) = [e for e in await rig.events() if isinstance(e, ev.CompactionFailed)]
+        assert failed.code == "out_of_time"
+        await proven(rig)
+
+    async def test_a_pause_takes_none_of_its_time(self, rig: Rig) -> None:
+        async def read(call: Call) -> str:
+            await engine.post.post("run", b'{"type":"pause"}')
+            await paused.wait()
+            return "read"
+
+        paused = asyncio.Event()
+
+        class Watcher(Observer):
+            def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+                if isinstance(line, EventLine) and isinstance(line.event, ev.PauseRequested):
+                    paused.set()
+
+        rig.observer = Watcher()
+        rig.tools.add("read", read)
+        engine = rig.engine(ScriptedProvider(list(reading(1))))
+        state = await engine.start("run", rig.spec(limits=Limits(wall_ms=60_000)))
+        assert state.standing == "paused"
+        rig.clock.time += 3_600_000
+        assert (await engine.resume("run")).reason == "done"
+        await proven(rig)
+
     @pytest.mark.parametrize("counts", [True, False])
     async def test_waiting_for_a_person(self, rig: Rig, counts: bool) -> None:
         clock = rig.clock

@@ -125,6 +125,14 @@ class TestLimit:
         assert len(model.summaries) >= 2
         assert len(state.history) == 42, "the whole conversation is kept"
 
+    @pytest.mark.req("context-prefix")
+    async def test_it_is_cut_by_half_so_that_what_is_sent_stays_for_some_turns(
+        self, rig: Rig
+    ) -> None:
+        model = Model(40)
+        state = await play(rig, model, context=20_000)
+        assert state.turn == 41 and 2 <= len(model.summaries) <= 41 // 4
+
     async def test_what_stands_for_it_is_said_first(self, rig: Rig) -> None:
         model = Model(20)
         state = await play(rig, model, context=12_000)
@@ -209,6 +217,7 @@ class TestFailure:
             ModelFailure(code="bad_request", message="no"),
             ModelFailure(code="overloaded", message="no"),
             ModelReply(blocks=(), stop="end_turn"),
+            ModelReply(blocks=(TextBlock(text="I cannot help with that."),), stop="refusal"),
             reply(ToolUseBlock(id="x", name="read", arguments="{}")),
         ],
     )
@@ -220,6 +229,7 @@ class TestFailure:
         assert (state.reason, state.failure) == ("done", None)
         assert len(model.summaries) >= 1
         assert "There is no summary of them" in conversations(model)[-1][0].text
+        assert "I cannot help" not in conversations(model)[-1][0].text
         assert "Read all pages, please." in conversations(model)[-1][0].text
 
     async def test_what_was_dropped_is_in_the_next_summary(self, rig: Rig) -> None:

@@ -6,7 +6,8 @@ replay comes to the same requests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Literal
 
 from artificer.contracts.definition import ModelRequest
@@ -58,7 +59,8 @@ def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | 
         found = [number for number in found if number < len(state.history)]
     if not found:
         return None
-    upto = next((n for n in found if size_from(state, n) + 2 * summary <= aim), found[-1])
+    size_from = sizes(state)
+    upto = next((n for n in found if size_from(n) + 2 * summary <= aim), found[-1])
     room = min(aim, sum(_tokens(m) for m in state.history[state.window.told : upto]) + summary)
     return Compact(
         n=state.next_intent,
@@ -76,21 +78,29 @@ def _affordable(state: RunState, room: int, summary: int) -> int:
     """How long the summary may be within the run's budget; 0 when it is not to be asked for."""
     if not state.given.compaction:
         return 0
-    left = reply_tokens(state.given, state.usage, state.cost_micros or 0, room)
+    beside = state.given.compaction + state.window.summary
+    need = room + tokens_of(beside.encode())
+    left = reply_tokens(state.given, state.usage, state.cost_micros or 0, need)
     return 0 if isinstance(left, str) else min(left, summary)
 
 
-def size_from(state: RunState, start: int) -> int:
-    """Estimate the tokens of a request whose window begins at ``start``, its opening apart.
+def sizes(state: RunState) -> Callable[[int], int]:
+    """Estimate the tokens of requests by where their window begins, its opening apart.
 
-    What the provider has counted of the present window corrects the estimate of its parts.
+    What the provider has counted of the present window corrects the estimate of its parts. Each
+    message is measured once: a conversation is long when this is asked.
     """
-    spec = state.given
+    spec, first = state.given, state.window.start
     fixed = spec.fixed_tokens
-    present = fixed + tokens_of(state.window.opening.encode())
-    present += sum(_tokens(m) for m in state.history[state.window.start :])
-    part = fixed + sum(_tokens(m) for m in state.history[start:])
-    return -(-part * min(state.context_tokens, present) // present) if present else part
+    measured = (_tokens(message) for message in reversed(state.history[first:]))
+    newest = list(accumulate(measured, initial=0))  # the tokens of so many of the last messages
+    present = fixed + tokens_of(state.window.opening.encode()) + newest[-1]
+
+    def size_from(start: int) -> int:
+        part = fixed + newest[len(state.history) - start]
+        return -(-part * min(state.context_tokens, present) // present) if present else part
+
+    return size_from
 
 
 def _tokens(message: Message) -> int:
@@ -180,20 +190,22 @@ def opening(state: RunState, intent: Compact, summary: str) -> str:
 
 
 def _words(messages: Sequence[Message], intent: Compact) -> str:
-    """The user's texts: the first as far as there is room, then the newest that fit."""
+    """The user's texts: the run's prompt as it is, then the newest that fit.
+
+    What a run was asked to do is never cut: where it is too long, the provider has the last word.
+    Of the others the newest is shortened rather than left out.
+    """
     texts = [m.text for m in messages if m.role == "user" and _is_said(m)]
-    room = intent.room  # as many characters as half of the room, in estimated tokens
-    first = head_and_tail(texts[0], room // 2) if texts else ""
-    left = room - len(first)
+    room = intent.room // 2  # characters: a quarter of the room, in estimated tokens
     later: list[str] = []
     for text in reversed(texts[1:]):
-        left -= len(text)
-        if left < 0:
+        if later and len(text) > room:
             break
-        later.append(text)
+        later.append(head_and_tail(text, room))
+        room -= len(text)
     if len(later) < len(texts) - 1:
         later.append(f"[{len(texts) - 1 - len(later)} more left out]")
-    return "\n\n".join([first, *reversed(later)])
+    return "\n\n".join([*texts[:1], *reversed(later)])
 
 
 def _is_said(message: Message) -> bool:

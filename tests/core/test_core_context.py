@@ -1,0 +1,48 @@
+"""Where a window begins, computed from the state alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from artificer.contracts.definition import toolset
+from artificer.core.context import compaction
+from artificer.core.spec import Limits, RunSpec
+from artificer.core.state import RunState
+from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+
+measured: list[Message] = []
+
+
+class Weighed(Message):
+    """A message that notes how often it is measured."""
+
+    def identity(self, *, without: frozenset[str] = frozenset()) -> bytes:
+        measured.append(self)
+        return super().identity(without=without)
+
+
+def turn(number: int) -> list[Message]:
+    asked = ToolUseBlock(id=f"c{number}", name="read", arguments="{}")
+    found = ToolResultBlock(tool_use_id=f"c{number}", status="ok", content="x" * 200)
+    return [Weighed(role="assistant", blocks=(asked,)), Weighed(role="user", blocks=(found,))]
+
+
+@pytest.mark.req("context-linear")
+@pytest.mark.parametrize("turns", [10, 200])
+def test_each_message_is_measured_once_however_many_there_are(turns: int) -> None:
+    spec = RunSpec(
+        kind="chat",
+        prompt="Go.",
+        model="m",
+        provider="scripted",
+        toolset=toolset(()).to_text(),
+        limits=Limits(context_tokens=1_000),
+        compaction="Summarise.",
+    )
+    history = [user("Go."), *(message for n in range(turns) for message in turn(n))]
+    history += [Weighed(role="assistant", blocks=(TextBlock(text="Done."),)), user("And then?")]
+    state = RunState(spec=spec, history=tuple(history), context_tokens=200 * turns)
+    measured.clear()
+    intent = compaction(state, "limit")
+    assert intent is not None and intent.upto == len(history) - 1
+    assert len(measured) <= 2 * len(history), "once for where to begin, once for what goes"
