@@ -47,7 +47,14 @@ def _covers(entry: str, path: str) -> bool:
 
 def present(root: Path, scope: Iterable[str]) -> list[str]:
     """The files that a scope names one by one and that are there, ignored by git or not."""
-    return [path for path in scope if not path.endswith("/") and (root / path).is_file()]
+    return [path for path in scope if not path.endswith("/") and _is_file(root / path)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file here could have
+        return False
 
 
 def _fault(root: Path, path: str) -> str | None:

@@ -55,11 +55,17 @@ class Schema:
 
     def accepts(self, value: JsonValue) -> bool:
         """Whether a value is valid, without a word about why not."""
-        return self._validator.is_valid(value)
+        try:
+            return self._validator.is_valid(value)
+        except UnicodeEncodeError:
+            return False
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Return every violation, or an empty tuple for a valid value."""
-        found = [p for error in self._validator.iter_errors(value) for p in _explain(error)]
+        try:
+            found = [p for error in self._validator.iter_errors(value) for p in _explain(error)]
+        except UnicodeEncodeError:
+            return (Problem(pointer="", message="holds a lone surrogate, which is no text"),)
         found.sort(key=lambda p: (p.pointer, p.message))
         if len(found) > MAX_PROBLEMS:
             more = len(found) - MAX_PROBLEMS + 1

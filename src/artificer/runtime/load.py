@@ -17,6 +17,9 @@ from artificer.values.canon import digest_of
 
 Line = EventLine | IntentLine
 
+UNREDUCED = (ArtificerError, ValueError, TypeError, LookupError, AttributeError, StopIteration)
+"""What reducing an event raises that no run of ours has met: who writes a file can chain any."""
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -101,7 +104,13 @@ def follow(
         if isinstance(line, IntentLine):
             intents[line.intent.n] = line.intent
             continue
-        state, _ = reduce(state, line.event)
+        try:
+            state, _ = reduce(state, line.event)
+        except UNREDUCED as error:
+            raise TamperedError(
+                f"Run {run}, record {line.seq} does not follow from those before it.",
+                hint=f"`artificer replay {run}` says more.",
+            ) from error
         if state.digest != line.state:
             raise TamperedError(
                 f"Run {run}, record {line.seq} reduces to another state than was recorded.",

@@ -16,7 +16,7 @@ from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
 from artificer.runtime.ledger import INLINE
-from artificer.runtime.load import read_chain, read_records
+from artificer.runtime.load import UNREDUCED, read_chain, read_records
 from artificer.runtime.requests import Requests, asks
 from artificer.values.canon import digest_of
 
@@ -93,8 +93,9 @@ async def replay(
         report.divergence = diverged.divergence
     except TamperedError as error:
         report.divergence = Divergence(seq + 1, "record", "as it was written", error.message)
-    except ArtificerError as error:
-        report.divergence = Divergence(seq, "transition", "a valid event", error.message)
+    except UNREDUCED as error:
+        why = error.message if isinstance(error, ArtificerError) else type(error).__name__
+        report.divergence = Divergence(seq, "transition", "a valid event", why)
     return report
 
 

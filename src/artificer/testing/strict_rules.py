@@ -43,9 +43,12 @@ def check_request(protocol: Protocol, body: Any) -> None:
     _need(not unknown, f"Unknown parameter: {sorted(unknown)}")
     _need(isinstance(body.get("model"), str) and body["model"], "model: field required")
     _need(body.get("stream") is True, "this double answers streams only")
-    _need(not cache_fault(body), cache_fault(body) or "")
-    format_optional(protocol, body)
-    _CHECKS[protocol](body)
+    try:
+        _need(not cache_fault(body), cache_fault(body) or "")
+        format_optional(protocol, body)
+        _CHECKS[protocol](body)
+    except (AttributeError, TypeError, LookupError, ValueError, RecursionError) as error:
+        raise Refused(f"something has the wrong type ({type(error).__name__})") from error
 
 
 def _text(value: Any, where: str) -> None:

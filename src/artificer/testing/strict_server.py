@@ -121,7 +121,12 @@ class StrictServer:
         path = head[0].split(" ")[1].split("?")[0]
         pairs = (line.split(": ", 1) for line in head[1:] if ": " in line)
         headers = {name.lower(): value for name, value in pairs}
-        body = json.loads(await reader.readexactly(min(int(headers["content-length"]), MAX_BODY)))
+        try:
+            length = min(max(0, int(headers.get("content-length", "0"))), MAX_BODY)
+            body = json.loads(await reader.readexactly(length))
+        except (ValueError, RecursionError):
+            await _send_json(writer, 400, _error("invalid_request_error", "the body is no JSON"))
+            return
         protocol = _PATHS.get(path)
         if protocol is None:
             await _send_json(writer, 404, _error("not_found_error", f"no such path: {path}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -11,15 +12,33 @@ from xml.parsers import expat
 from pydantic import JsonValue
 
 from artificer.values.base import JsonObject
+from artificer.values.text import well_formed
 
 MAX_DEPTH = 200
 """Elements within each other that an XML output may have."""
 
 
 def read_json(text: str) -> JsonValue:
-    """Read JSON; NaN and infinities, which JSON lacks, are refused. Raises ValueError."""
+    """Read JSON; NaN and infinities, which JSON lacks, are refused, and what is escaped and no
+    character becomes U+FFFD, like bytes that are none. Raises ValueError.
+    """
     value: JsonValue = json.loads(text, parse_constant=_no_constant)
-    return value
+    return _readable(value) if _SURROGATE.search(text) else value
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+
+def _readable(value: JsonValue) -> JsonValue:
+    match value:
+        case str():
+            return well_formed(value)
+        case list():
+            return [_readable(item) for item in value]
+        case dict():
+            return {well_formed(name): _readable(member) for name, member in value.items()}
+        case _:
+            return value
 
 
 def _no_constant(name: str) -> NoReturn:

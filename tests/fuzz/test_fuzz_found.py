@@ -1,0 +1,76 @@
+"""What fuzzing has found, and must not find again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from artificer.build.scope import present
+from artificer.contracts.command.output_formats import read_json
+from artificer.contracts.schema import compile_schema
+from artificer.errors import TamperedError
+from artificer.runtime.load import load
+from artificer.testing.cassette import Cassette, insert
+from artificer.testing.rig import Rig
+from artificer.testing.strict_rules import check_request
+from artificer.testing.strict_schema import Refused
+from artificer.values.canon import digest_of
+
+JOURNALS = Path(__file__).parents[1] / "journals"
+
+
+@pytest.mark.req("fuzz-models")
+def test_a_lone_surrogate_fits_no_schema_and_ends_nothing() -> None:
+    schema = compile_schema({"type": "object", "properties": {"a": {"enum": ["x"]}}})
+    (problem,) = schema.problems({"a": "\ud800"})
+    assert "surrogate" in problem.message and not schema.accepts({"a": "\ud800"})
+    assert read_json('{"\\uDC00": ["a\\ud83d\\ude00", "b\\ud800"]}') == {
+        "\ufffd": ["a😀", "b\ufffd"]
+    }
+
+
+@pytest.mark.req("fuzz-stored")
+def test_events_that_do_not_follow_from_each_other_are_no_journal() -> None:
+    """Their hashes are right: whoever writes a file can compute them."""
+
+    async def read() -> None:
+        lines = (JOURNALS / "chat-tools.jsonl").read_text("utf-8").splitlines()
+        header, *rest = map(json.loads, lines)
+        bodies = [json.loads(line["record"]) for line in rest if "record" in line]
+        blobs = [line for line in rest if "record" not in line]
+        prev, records = "", []
+        for seq, body in enumerate([bodies[0], *bodies], 1):  # a run that begins twice
+            text = json.dumps({**body, "seq": seq, "prev": prev}, separators=(",", ":"))
+            records.append({"record": text})
+            prev = digest_of(text.encode())
+        file = "".join(
+            json.dumps(line, separators=(",", ":")) + "\n" for line in [header, *records, *blobs]
+        )
+        cassette: Cassette = await insert(file.encode())
+        with pytest.raises(TamperedError, match="record 2 does not follow"):
+            await load(cassette.journal, cassette.blobs, cassette.run)
+        rig = Rig()
+        rig.journal, rig.blobs = cassette.journal, cassette.blobs
+        found = await rig.replay(run=cassette.run)
+        assert found.divergence is not None
+
+    asyncio.run(read())
+
+
+@pytest.mark.req("fuzz-models")
+def test_a_scope_may_name_what_no_file_could_be_called(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    assert present(tmp_path, ["a", "b" * 300, "c\0", "d/"]) == ["a"]
+
+
+@pytest.mark.req("fuzz-peers")
+@pytest.mark.parametrize(
+    "change", [{"tools": None}, {"tools": ["x"]}, {"messages": {"": None}}, {"system": [None]}]
+)
+def test_the_double_refuses_what_has_no_shape(change: dict[str, object]) -> None:
+    body = {"model": "m", "stream": True, "max_tokens": 1, "messages": []}
+    with pytest.raises(Refused):
+        check_request("messages", {**body, **change})

@@ -1,0 +1,137 @@
+"""What is shown: drawings, pages, charts, narratives. What passed once passes again, unchanged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from artifact_builders import MINIMAL
+from fuzz_kit import bounded, corpus, declared, fuzz, trees
+from hypothesis import given
+from hypothesis import strategies as st
+from loop_builders import VALID
+from render_page import parse
+from render_sample import CALLS, NARRATIVE, report
+from test_artifacts_svg import assert_harmless
+from test_render_hostile import HOSTILE, assert_inert
+
+from artificer.artifacts import catalog, loop
+from artificer.artifacts.catalog import Artifact
+from artificer.artifacts.deliverable import examine
+from artificer.artifacts.file import File
+from artificer.artifacts.loop import LoopArtifact
+from artificer.artifacts.placeholder import find
+from artificer.artifacts.svg_rebuild import rebuild
+from artificer.contracts.schema import compile_schema
+from artificer.render.charts import to_svg, vega_lite
+from artificer.render.html import to_html
+from artificer.render.loop import loop_markdown
+from artificer.render.markdown import to_markdown
+from artificer.values.strict_json import parse_object
+
+CASES = Path(__file__).parents[1] / "cases" / "artifacts"
+DRAWINGS = [
+    case["markup"]
+    for name in ("svg_attacks", "svg_benign")
+    for case in json.loads((CASES / f"{name}.json").read_text("utf-8"))
+    if len(case["markup"]) < 20_000
+]
+NARRATIVES = (
+    NARRATIVE,
+    *HOSTILE,
+    "| a | b |\n|---|---|\n| 1 | {{artifact:table:t}} |\n\n1. x\n   - y\n\n```py\nz\n```\n",
+    "[a](https://e.org 't') <https://e.org> ![x](y) **b** _c_ `d` ~~e~~ \\{{artifact:a:b}}",
+)
+
+
+@pytest.mark.req("fuzz-shown")
+@given(corpus(*DRAWINGS))
+@fuzz(150)
+def test_a_drawing_is_refused_or_harmless_and_passes_again(markup: str) -> None:
+    result = declared(rebuild, markup, "x-")
+    if isinstance(result, str):
+        assert_harmless(result)
+        again = rebuild(result, "")
+        assert isinstance(again, str)
+        assert rebuild(again, "") == again
+
+
+@pytest.mark.req("fuzz-shown")
+@given(corpus(*NARRATIVES), st.booleans())
+@fuzz(25)
+def test_a_narrative_is_inert_on_its_page(text: str, whole: bool) -> None:
+    text = text.encode("utf-8", "replace").decode()[:60_000]
+    with bounded():
+        find(text)
+        examine(text, ())
+        shown = report(text, CALLS[:3] if whole else [])
+        page = to_html(shown)
+        to_markdown(shown)
+    assert_inert(parse(page))
+
+
+def made(tool: str, value: Any) -> Artifact | None:
+    """The artifact of a call that the gate lets through."""
+    arguments = parse_object(json.dumps(value))
+    if isinstance(arguments, tuple):
+        return None
+    definition = next(t for t in catalog.TOOLS if t.name == tool)
+    with bounded():
+        found = compile_schema(definition.input_schema).problems(arguments)
+        if found or catalog.check(tool, arguments, ()):
+            return None
+        catalog.identity(tool, arguments)
+        artifact = catalog.load(tool, arguments)
+        catalog.describe(tool, artifact)
+    return artifact
+
+
+@pytest.mark.req("fuzz-shown")
+@pytest.mark.parametrize("tool", [*MINIMAL])
+def test_an_artifact_is_refused_or_shown(tool: str) -> None:
+    seeds = [MINIMAL[tool], *(a for name, a in CALLS if name == tool)]
+
+    @given(trees(*seeds))
+    @fuzz(16)
+    def check(value: Any) -> None:
+        artifact = made(tool, value)
+        if artifact is None:
+            return
+        with bounded():
+            shown = report("Words.", [(tool, value)])
+            assert_inert(parse(to_html(shown)))
+            to_markdown(shown)
+            if not isinstance(artifact, File) and tool.endswith("_chart"):
+                assert isinstance(to_svg(artifact), str)
+                json.dumps(vega_lite(artifact), allow_nan=False)
+
+    check()
+
+
+@pytest.mark.req("fuzz-shown")
+@pytest.mark.parametrize("kind", [*VALID])
+def test_an_artifact_of_a_build_is_refused_or_kept(kind: Any) -> None:
+    tool = loop.tool_for(loop.Owed(kind=kind))
+
+    @given(trees(VALID[kind]))
+    @fuzz(16)
+    def check(value: Any) -> None:
+        arguments = parse_object(json.dumps(value))
+        if isinstance(arguments, tuple):
+            return
+        with bounded():
+            problems = (
+                *compile_schema(tool.input_schema).problems(arguments),
+                *loop.check(tool.name, arguments),
+            )
+        if problems:
+            return
+        stored: LoopArtifact = loop.store(tool.name, arguments)
+        assert loop.read(kind, stored.canonical()) == stored
+        loop.identity(tool.name, arguments)
+        loop.describe(tool.name, stored)
+        loop_markdown(stored)
+
+    check()

@@ -1,0 +1,264 @@
+"""What lies in stores and files: records, snapshots, letters, cassettes, workspaces, databases.
+
+Whoever can write there could have written anything: what is not as it was written is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fuzz_kit import corpus, declared, fuzz, trees
+from hypothesis import given
+from hypothesis import strategies as st
+
+from artificer.artifacts import loop
+from artificer.config import Config
+from artificer.contracts.workspace.tree import diff, load, walk
+from artificer.contracts.workspace.version import read_version
+from artificer.core import letters
+from artificer.core.record import decode, encode
+from artificer.errors import TamperedError
+from artificer.journal.chain import erased_by, place_named
+from artificer.journal.memory import MemoryJournal
+from artificer.ports import Head, Record
+from artificer.runtime.load import load as load_run
+from artificer.runtime.replay import replay
+from artificer.runtime.snapshot import keep, restore
+from artificer.runtime.verify import cited
+from artificer.store.snapshots import MemorySnapshots
+from artificer.testing.cassette import check, insert, pack, unpack
+from artificer.values.canon import canonical, digest_of
+from artificer.wiring import open_storage
+
+JOURNALS = Path(__file__).parents[1] / "journals"
+CASSETTES = [
+    path.read_bytes() for path in sorted(JOURNALS.glob("*.jsonl")) if path.stat().st_size < 80_000
+]
+RECORDS = [
+    json.loads(json.loads(line)["record"])
+    for data in CASSETTES
+    for line in data.decode().splitlines()
+    if '"record"' in line
+]
+BY_TYPE = {r.get("event", r.get("intent"))["type"]: r for r in RECORDS}
+"""One record of each kind."""
+
+
+def missing(digest: str) -> bytes:
+    """No blob is there."""
+    return b'{"a": 1}'
+
+
+@pytest.mark.req("fuzz-stored")
+@given(trees(*BY_TYPE.values()))
+@fuzz(120)
+def test_a_record_is_read_or_refused_and_what_is_read_can_be_written(value: Any) -> None:
+    body = _json(value)
+    place_named(body)
+    erased_by(body)
+    line = declared(decode, body, missing)
+    if line is not None:
+        for digest in cited(line):
+            assert isinstance(digest, str)
+        written = declared(encode, line)  # a number may be beyond what canonical JSON says
+        assert written is None or encode(decode(written[0], missing))[0] == written[0]
+
+
+@pytest.mark.req("fuzz-stored")
+@given(corpus(*(canonical(r) for r in BY_TYPE.values())))
+@fuzz(60)
+def test_the_bytes_of_a_record_are_read_or_refused(body: bytes) -> None:
+    place_named(body)
+    erased_by(body)
+    declared(decode, body, missing)
+
+
+class _Told(MemoryJournal):
+    """A journal that says what it is told to."""
+
+    def __init__(self, records: list[Record]) -> None:
+        super().__init__()
+        self._told = records
+
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        """The records, whatever they say."""
+        return self._told[after : None if limit is None else after + limit]
+
+
+@pytest.mark.req("fuzz-stored")
+@given(
+    st.integers(0, len(CASSETTES) - 1),
+    st.lists(st.tuples(st.integers(0), trees(*BY_TYPE.values())), max_size=4),
+)
+@fuzz(20)
+def test_a_chain_of_odd_records_is_followed_or_refused(
+    which: int, changes: list[tuple[int, Any]]
+) -> None:
+    """The hashes are right: whoever writes a file can compute them."""
+
+    async def follow() -> None:
+        cassette = await insert(CASSETTES[which])
+        bodies = [json.loads(r.body) for r in await cassette.journal.read(cassette.run)]
+        for where, change in changes:
+            number = where % len(bodies)
+            if isinstance(change, dict):
+                bodies[number] = {
+                    **change,
+                    **{k: bodies[number][k] for k in ("run", "seq", "prev")},
+                }
+        head, records = Head(), []
+        for seq, body in enumerate(bodies, 1):
+            written = _json({**body, "run": cassette.run, "seq": seq, "prev": head.hash})
+            records.append(Record(cassette.run, seq, digest_of(written), written))
+            head = Head(seq=seq, hash=digest_of(written))
+        journal = _Told(records)
+        await replay(journal, cassette.blobs, cassette.run, None)
+        await load_run(journal, cassette.blobs, cassette.run)
+
+    declared(lambda: asyncio.run(follow()))
+
+
+@pytest.mark.req("fuzz-stored")
+@given(corpus(*CASSETTES, *(gzip.compress(c, mtime=0) for c in CASSETTES[:3])), st.booleans())
+@fuzz(60)
+def test_a_cassette_is_read_or_refused(data: bytes, packed: bool) -> None:
+    async def read() -> None:
+        cassette = await insert(pack(data) if packed else data)
+        await check(cassette, None)
+
+    declared(lambda: asyncio.run(read()))
+
+
+@pytest.mark.req("fuzz-stored")
+def test_a_cassette_that_bursts_is_refused() -> None:
+    bomb = gzip.compress(b"\0" * 4_000_000)
+    with pytest.raises(TamperedError, match="longer"):
+        unpack(bomb, 1_000_000)
+
+
+@pytest.mark.req("fuzz-stored")
+@given(st.integers(0, 5), corpus(b'{"role":"user"}'), st.data())
+@fuzz(20)
+def test_a_snapshot_is_proven_or_left_aside(which: int, chunk: bytes, draw: st.DataObject) -> None:
+    async def resume() -> None:
+        cassette = await insert(CASSETTES[which])
+        loaded = await load_run(cassette.journal, cassette.blobs, cassette.run)
+        snapshots = MemorySnapshots()
+        head = (await cassette.journal.runs())[0].head
+        keep(snapshots, cassette.run, head, loaded.state, 0)
+        body, chunks = snapshots.get(cassette.run) or (b"", [])
+        changed = draw.draw(st.one_of(corpus(body), trees(json.loads(body)).map(_json)))
+        text = draw.draw(st.one_of(st.just(b"\n".join(chunks)), corpus(b"\n".join(chunks), chunk)))
+        snapshots.put(cassette.run, changed, 0, text)
+        found = await restore(cassette.journal, cassette.blobs, snapshots, cassette.run)
+        assert found.state.digest == loaded.state.digest
+
+    declared(lambda: asyncio.run(resume()))
+
+
+LETTERS: tuple[dict[str, Any], ...] = (
+    {"type": "steer", "text": "Go on.", "by": "a"},
+    {"type": "answer", "call": "sha256:" + "0" * 64, "approved": True},
+    {"type": "resolve", "call_id": "c", "happened": False},
+    {"type": "decide", "plan": "sha256:" + "0" * 64, "decision": "iterate", "reason": "x"},
+    {"type": "retry", "spec": "s", "hint": "h"},
+    {"type": "cancel", "reason": "x"},
+)
+
+
+@pytest.mark.req("fuzz-stored")
+@given(trees(*LETTERS))
+@fuzz(120)
+def test_a_letter_is_read_or_is_none(value: Any) -> None:
+    letter = letters.read_letter(_json(value))
+    if letter is not None:
+        assert letters.read_letter(letter.canonical()) == letter
+
+
+@pytest.mark.req("fuzz-stored")
+@given(corpus(*(canonical(letter) for letter in LETTERS)))
+@fuzz(60)
+def test_the_bytes_of_a_letter_are_read_or_are_none(body: bytes) -> None:
+    letters.read_letter(body)
+
+
+TREES = (
+    b'{"entries":{"a.txt":{"digest":"sha256:%s","size":3,"type":"file"}},"format":1}' % (b"0" * 64),
+    b'{"directories":{"d":{"digest":"sha256:%s","files":1,"size":2}},"files":{}}' % (b"1" * 64),
+)
+
+
+@pytest.mark.req("fuzz-stored")
+@given(corpus(*TREES))
+@fuzz(60)
+def test_a_tree_of_a_workspace_is_read_or_refused(data: bytes) -> None:
+    digest = digest_of(data)
+    declared(load, lambda _: data, digest)
+    declared(lambda: list(walk(lambda _: data, digest)))
+    declared(lambda: list(diff(lambda _: data, digest, "sha256:" + "0" * 64)))
+    declared(read_version, data, "w", 1)
+
+
+@pytest.mark.req("fuzz-stored")
+@given(
+    st.sampled_from(["plan", "spec", "phase", "judgement"]),
+    trees(
+        {"format": "artificer/plan/1", "title": "t", "overview": "o", "specs": [{"name": "a"}]},
+        {"verdict": "accept", "criteria": []},
+    ),
+)
+@fuzz(60)
+def test_an_artifact_of_a_build_is_read_or_refused(kind: Any, value: Any) -> None:
+    declared(loop.read, kind, _json(value))
+
+
+@pytest.mark.req("fuzz-stored")
+@given(st.data())
+@fuzz(8)
+def test_a_damaged_database_is_opened_or_refused(data: st.DataObject) -> None:
+    """Whatever stands in the file of a journal, of snapshots or of workspaces."""
+
+    async def use(folder: Path) -> None:
+        config = Config(home=folder, project="p", durability="process")
+        storage = await open_storage(config)
+        try:
+            lease = await storage.journal.acquire("r")
+            body = canonical({"run": "r", "seq": 1, "prev": "", "x": "y" * 5_000})
+            record = Record("r", 1, digest_of(body), body)
+            await storage.journal.append("r", lease.epoch, Head(), [record])
+            await storage.post.post("r", b"{}")
+            storage.snapshots.put("r", b"{}", 0, b"x")
+            storage.versions.add("w", 1, "sha256:" + "0" * 64)
+        finally:
+            if storage.close:
+                await storage.close()
+
+    async def again(folder: Path) -> None:
+        storage = await open_storage(Config(home=folder, project="p", durability="process"))
+        try:
+            for run in await storage.journal.runs():
+                await storage.journal.read(run.run)
+                await storage.post.mailbox.letters(run.run)
+                storage.snapshots.get(run.run)
+            storage.versions.head("w")
+            await storage.journal.acquire("r2")
+        finally:
+            if storage.close:
+                await storage.close()
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        asyncio.run(use(folder))
+        for file in sorted((folder / "p").glob("*.db")):
+            file.write_bytes(data.draw(corpus(file.read_bytes())))
+        declared(lambda: asyncio.run(again(folder)))
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
