@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from provider_kit import TOOLS, a_request
 
-from artificer.contracts.definition import ModelRequest
+from artificer.contracts.definition import ModelRequest, toolset
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
+from artificer.core.context import summary_request
+from artificer.core.intents import Compact
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
 from artificer.core.window import Window, boundaries, sent
 from artificer.ports import Memo, Payload
 from artificer.providers import chat_wire, messages_wire, responses_wire
@@ -25,13 +29,15 @@ from artificer.values.blocks import (
     ToolUseBlock,
     user,
 )
-from artificer.values.canon import canonical
+from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_object
 
 CHAT = chat_wire.ChatDialect("a", strict=OPENAI_STRICT, caches=True)
 MESSAGES = messages_wire.MessagesDialect("a", strict=ANTHROPIC_STRICT, caches=True)
 RESPONSES = responses_wire.ResponsesDialect("a", strict=OPENAI_STRICT, caches=True)
+
+NOTHING = digest_of(b"")
 
 Wire = Callable[[ModelRequest, Sequence[Message], Memo], Payload]
 
@@ -127,6 +133,33 @@ def test_wherever_a_window_may_begin_the_rest_is_accepted(history: list[Message]
         window = list(sent(history, Window(start=start, opening="[Left out.]")))
         for protocol, payload in payloads(window).items():
             check_request(protocol, payload.body)
+
+
+@pytest.mark.req("context-any")
+@given(histories(), st.sampled_from([1, 300, 20_000]), st.sampled_from(["", "Earlier."]))
+def test_what_is_asked_for_a_summary_is_accepted(
+    history: list[Message], room: int, summary: str
+) -> None:
+    """In one message of lines, whatever was said in those that give way."""
+    spec = RunSpec(
+        kind="chat",
+        prompt=".",
+        model="m",
+        provider="a",
+        toolset=toolset(TOOLS).to_text(),
+        compaction="Summarise.",
+        caching=True,
+    )
+    state = RunState(spec=spec, history=tuple(history), window=Window(summary=summary))
+    asked = {"n": 1, "turn": 2, "why": "limit", "history": NOTHING, "told": 0}
+    intent = Compact(**asked, upto=len(history), room=room, max_tokens=1)
+    request, messages = summary_request(state, intent)
+    (said,) = messages
+    lines = [json.loads(line) for line in said.text.split("\n")]
+    assert len(lines) <= len(history) + 2
+    assert all(line.keys() & {"role", "left_out", "summary_of_what_was_before"} for line in lines)
+    for protocol, wire in WIRES.items():
+        check_request(protocol, wire(request, messages, Memo()).body)
 
 
 @pytest.mark.req("context-prefix")
