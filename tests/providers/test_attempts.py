@@ -157,6 +157,46 @@ def test_failures_are_named_by_status_and_message(
     assert classify(status, message) == code
 
 
+@pytest.mark.req("provider-classified-failures", "context-overflow")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+        "This model's maximum context length is 8192 tokens. However, you requested 10346 tokens.",
+        "Your input exceeds the context window of this model",
+        "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+        "prompt token count of 80000 exceeds the limit of 64000",
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        "Please reduce the length of the messages or completion.",
+        "The input (70000 tokens) is longer than the model's context length (65536 tokens).",
+        "The decoder prompt (length 1000) is longer than the maximum model length of 512.",
+        "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+        "Your request exceeded model token limit: 262144",
+        "tokens to keep from the initial prompt is greater than the context length",
+        "`inputs` tokens + `max_new_tokens` must be <= 4097",
+        "Input is too long for requested model.",
+        "request (9041 tokens) exceeds the available context size (8192 tokens)",
+    ],
+)
+def test_a_context_that_is_too_long_is_known_in_everyones_words(message: str) -> None:
+    """Messages of Anthropic, OpenAI, Gemini, Copilot, xAI, Groq, SGLang, vLLM, Kimi and others."""
+    assert classify(400, message) == "context_overflow"
+
+
+@pytest.mark.req("provider-classified-failures")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This request would exceed your rate limit of 40,000 input tokens per minute.",
+        "Invalid 'tools[0].name': string too long.",
+        "max_tokens: 70000 > 64000, which is the maximum allowed number of output tokens",
+    ],
+)
+def test_other_limits_are_not_taken_for_it(message: str) -> None:
+    assert classify(400, message) != "context_overflow"
+    assert classify(None, message) != "context_overflow"
+
+
 @pytest.mark.req("provider-secrets")
 def test_a_failure_holds_no_key() -> None:
     key = "very-private-key-of-mine"

@@ -15,11 +15,14 @@ MAX_RAW = 65_536
 """Characters of a provider's error body that are kept."""
 
 _CONTEXT_OVERFLOW = re.compile(
-    r"exceed_context_size_error|context_length_exceeded|context[ _]window|prompt is too long"
-    r"|maximum context length|context size|exceeds? the context|input is too long"
-    r"|input length and `max_tokens` exceed",
+    r"context[ _](length|size|window)|exceeds? (the )?context|(prompt|input)( is)? too long"
+    r"|(input|prompt) token count\b.*exceeds"
+    r"|maximum (prompt|model|allowed input) length|longer than the maximum"
+    r"|model token limit|tokens in request more than|reduce the length of the (messages|prompt)"
+    r"|`max_(new_)?tokens` (must be <=|exceed)",
     re.IGNORECASE,
 )
+_TOO_MUCH_AT_ONCE = re.compile(r"rate[ _-]limit|per (min|day)|too many requests", re.IGNORECASE)
 _BY_WORDS: tuple[tuple[re.Pattern[str], FailureCode], ...] = (
     (re.compile(r"overloaded|at capacity", re.IGNORECASE), "overloaded"),
     (re.compile(r"rate[ _]limit|too many requests|quota", re.IGNORECASE), "rate_limited"),
@@ -50,7 +53,8 @@ def classify(status: int | None, message: str) -> FailureCode:
     llama.cpp answers 500 when the model's output does not fit its own grammar: that is a
     malformed response, and asking again may help.
     """
-    if status in _OVERFLOW_STATUSES and _CONTEXT_OVERFLOW.search(message):
+    overflows = status in _OVERFLOW_STATUSES and _CONTEXT_OVERFLOW.search(message)
+    if overflows and not _TOO_MUCH_AT_ONCE.search(message):
         return "context_overflow"
     if status in _BY_STATUS:
         return _BY_STATUS[status]
