@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Self
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Self
 
 from artificer.config import Config, load_config
 from artificer.core.letters import LONGEST, Letter
@@ -19,6 +20,7 @@ from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.keeping import GRACE_S, Check, Sweep, check_world, collect
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
+from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
@@ -34,6 +36,14 @@ from artificer.wiring import (
     memory_storage,
     open_storage,
 )
+
+if TYPE_CHECKING:
+    from artificer.build.tree import Node
+
+
+def is_of_build(run: str, runs: Collection[str]) -> bool:
+    """Whether a run was started by another one of these, which is a build."""
+    return "." in run and run.rpartition(".")[0] in runs
 
 
 class Archive:
@@ -78,15 +88,36 @@ class Archive:
         """The ids of all runs, oldest first."""
         return [head.run for head in await self._heads()]
 
-    async def summaries(self, limit: int | None = None) -> list[Summary]:
-        """The newest ``limit`` runs (all for None), oldest first.
+    async def summaries(self, limit: int | None = None, *, builds: bool = True) -> list[Summary]:
+        """The newest ``limit`` runs (all for None), oldest first, without those of builds.
 
-        A finished one is read from two records.
+        A finished one is read from two records. ``builds`` shows the runs of builds too.
         """
         heads = await self._heads()
+        if not builds:
+            names = {head.run for head in heads}
+            heads = [head for head in heads if not is_of_build(head.run, names)]
         journal, blobs = self._storage.journal, self._storage.blobs
         newest = heads if limit is None else heads[max(0, len(heads) - limit) :]
         return [await summarise(journal, blobs, head) for head in newest]
+
+    async def tree(self, run_id: str) -> list[Node]:
+        """The runs that a build has started, as they belong together; none of any other run.
+
+        Raises NotFoundError, TamperedError.
+        """
+        history = await self.get(run_id)
+        if history.run.state.build is None:
+            return []
+        from artificer.build.tree import nodes
+
+        storage = self._storage
+        states = {
+            run: (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+            for run in await self.runs()
+            if run.startswith(f"{run_id}.")
+        }
+        return nodes(run_id, history.lines, states)
 
     async def send(self, run_id: str, letter: Letter) -> int:
         """Leave a letter for whoever drives a run, and return its number.
@@ -112,9 +143,12 @@ class Archive:
             NotFoundError: none does, or several do.
         """
         runs = await self.runs()
-        if word == "last" and runs:
-            return runs[-1]
-        found = [run for run in runs if run == word] or [r for r in runs if r.startswith(word)]
+        asked = [run for run in runs if not is_of_build(run, runs)]
+        if word == "last" and asked:
+            return asked[-1]
+        found = [run for run in runs if run == word]
+        found = found or [run for run in asked if run.startswith(word)]
+        found = found or [run for run in runs if run.startswith(word)]
         if len(found) == 1:
             return found[0]
         which = f"{len(found)} runs begin with" if found else "There is no run"

@@ -26,7 +26,7 @@ from artificer.core.state import Phase
 from artificer.errors import AuthorError, ConfigError, OperatorError
 from artificer.loops.facts import Options
 from artificer.loops.kinds import ASKED, KINDS, RunKind
-from artificer.ports import Approver, Provider
+from artificer.ports import Approver, Provider, Requiring
 from artificer.runs import Run
 from artificer.runtime.engine import Engine
 from artificer.runtime.fork import Wish, origin_of, plan_fork
@@ -178,6 +178,8 @@ class World(Archive):
         model_name = f"{provider.name}/{name}"
         limits = _limits("build", limits, self.config, model_name)
         run_id = run_id or SystemClock().new_run_id()
+        if isinstance(provider, Requiring):  # before anything is made
+            provider.require()
         place = await BuildPlace.open(self.config, run_id, folder)
         asked = requested(run_id, request, place, options or Options(), check)
         spec = _spec(

@@ -25,7 +25,7 @@ class TerminalApprover:
         async with self._turn:
             with self._screen.paused():
                 _show(question)
-                answer = (await _line()).strip().lower()
+                answer = (await read_line()).strip().lower()
         approved = answer in ("y", "yes")
         return Answer(approved, by=who(), reason="" if approved else "Declined at the terminal.")
 
@@ -53,7 +53,7 @@ def _show(question: Question) -> None:
     sys.stderr.flush()
 
 
-async def _line() -> str:
+async def read_line() -> str:
     """Read a line without a thread, which could not be ended by Ctrl-C."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from artificer.cli.ask_here import approver_here
+from artificer.cli.build_outcome import hand_over_build
 from artificer.cli.console import complain, note
 from artificer.cli.drive import in_world
 from artificer.cli.exits import Exit, Interrupted
@@ -54,6 +55,8 @@ def attend(
     async def work(world: World) -> Exit:
         run = await begin(world, progress, approver_here(screen, unattended=unattended))
         screen.close()
+        if run.state.build is not None:
+            return hand_over_build(run, await world.tree(run.id), progress.failure, wish)
         return hand_over(world, run, progress.failure, wish)
 
     try:

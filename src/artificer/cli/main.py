@@ -21,6 +21,7 @@ from artificer.values.release import RELEASE
 
 COMMANDS = {
     "run": "Run a prompt to its end.",
+    "build": "Make software: plan, specs, phases, code.",
     "resume": "Go on with an interrupted, stalled, paused or waiting run.",
     "follow-up": "Ask more in the conversation of a run.",
     "approve": "Allow or deny what a run asks about.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.cli.build_progress import BuildProgress
 from artificer.cli.console import one_line
 from artificer.cli.screen import Screen
 from artificer.cli.words import FAILURES, count, duration, joined
@@ -27,7 +28,8 @@ class Progress(Observer):
         self.failure: ev.ModelFailed | ev.CompactionFailed | None = None
         self.asked: int | None = None
         """The record at which a fork was asked for."""
-        self._screen = screen
+        self.screen = screen
+        self._builds = BuildProgress(screen)
         self._turn = 0
         self._calls: dict[int, tuple[str, str]] = {}
         self._forming = ""
@@ -35,6 +37,12 @@ class Progress(Observer):
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
         """Write what a record means to somebody who waits."""
+        begun = line.event if isinstance(line, EventLine) else None
+        spec = begun.spec if isinstance(begun, ev.PromptReceived) else None
+        if self._builds.minds(run, spec):
+            self._builds.recorded(run, line)
+            self.run, self.failure = self._builds.run, self._builds.failure
+            return
         if isinstance(line, EventLine):
             self._event(run, line.event)
             return
@@ -50,6 +58,9 @@ class Progress(Observer):
 
     def taken_up(self, run: str, state: RunState) -> None:
         """Take note of what is under way, whose outcome may be told later."""
+        if self._builds.minds(run, state.spec):
+            self._builds.taken_up(run, state)
+            return
         self._turn = state.turn
         waiting = {pending.call_id: pending.n for pending in state.pending}
         for call in state.calls:
@@ -73,44 +84,47 @@ class Progress(Observer):
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Show the end of what is forming."""
+        if self._builds.minds(run, None):
+            self._builds.streamed(run, delta.text)
+            return
         what = f"writes {delta.name}" if isinstance(delta, ArgumentsDelta) else "answers"
         label = f"turn {self._turn}: the model {what}"
         if label != self._label:
             self._show(label)
         self._forming = (self._forming + delta.text)[-FORMING:]
-        self._screen.forming(self._label, self._forming)
+        self.screen.forming(self._label, self._forming)
 
     def _show(self, label: str) -> None:
         self._label, self._forming = label, ""
-        self._screen.forming(label, "")
+        self.screen.forming(label, "")
 
     def _event(self, run: str, event: ev.Event) -> None:
         match event:
             case ev.PromptReceived(spec=spec):
                 self.run = run
-                self._screen.line(f"run {run} · {spec.kind} · {spec.provider}/{spec.model}", "dim")
+                self.screen.line(f"run {run} · {spec.kind} · {spec.provider}/{spec.model}", "dim")
             case ev.RunForked(origin=origin):
                 self._forked(run, origin)
             case ev.RunResumed():
                 self.run = run
-                self._screen.line(f"run {run} · resumed", "dim")
+                self.screen.line(f"run {run} · resumed", "dim")
             case ev.ModelResponded():
                 self._responded(event)
             case ev.ModelFailed():
                 self.failure = event
-                self._screen.line(f"turn {self._turn}  failed: {FAILURES[event.code]}", "bad")
+                self.screen.line(f"turn {self._turn}  failed: {FAILURES[event.code]}", "bad")
             case ev.ContextCompacted() | ev.CompactionFailed():
                 self._compacted(event)
             case ev.CallsJudged():
                 self._judged(event)
             case ev.ApprovalAnswered(approved=False, intent=intent, reason=reason):
                 tool, _ = self._calls.get(intent, ("the call", ""))
-                self._screen.line(f"  {tool}  not approved. {reason}", "bad")
+                self.screen.line(f"  {tool}  not approved. {reason}", "bad")
             case ev.ToolReturned():
                 self._returned(event)
             case ev.ReplyChecked(request=str()):
                 faults = count(len(event.findings), "finding")
-                self._screen.line(
+                self.screen.line(
                     f"  sent back for repair: {faults}"
                     if event.findings
                     else "  sent back: there was no answer in it"
@@ -125,17 +139,17 @@ class Progress(Observer):
             self.failure, told = event, f"no summary: {FAILURES['budget']}"
         else:
             told = f"{count(event.upto, 'message')} no longer sent, without a summary"
-        self._screen.line(f"  {told}")
+        self.screen.line(f"  {told}")
 
     def _forked(self, run: str, origin: ev.Origin) -> None:
-        self._screen.line(f"run {run} · forked from {origin.run} after record {origin.seq}", "dim")
+        self.screen.line(f"run {run} · forked from {origin.run} after record {origin.seq}", "dim")
         if self.asked not in (None, origin.seq):
-            self._screen.line(
+            self.screen.line(
                 f"  record {self.asked} is inside a turn: its facts are taken up to record "
                 f"{origin.seq}, where every call was answered"
             )
         for what in origin.changed:
-            self._screen.line(f"  changed: {what}")
+            self.screen.line(f"  changed: {what}")
 
     def _responded(self, event: ev.ModelResponded) -> None:
         odd = {"max_tokens": "cut off at its output limit", "refusal": "declined"}
@@ -145,7 +159,7 @@ class Progress(Observer):
             "" if event.attempts == 1 else count(event.attempts, "attempt"),
             odd.get(event.stop, ""),
         )
-        self._screen.line(f"turn {self._turn}  {facts}", "strong")
+        self.screen.line(f"turn {self._turn}  {facts}", "strong")
         self._show(f"turn {self._turn}: checking")
 
     def _judged(self, event: ev.CallsJudged) -> None:
@@ -157,11 +171,11 @@ class Progress(Observer):
                 for problem in verdict.problems
             )
             word = verdict.verdict.replace("_", " ")
-            self._screen.line(f"  {verdict.tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
+            self.screen.line(f"  {verdict.tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
 
     def _returned(self, event: ev.ToolReturned) -> None:
         tool, arguments = self._calls.get(event.intent, ("call", ""))
         style = None if event.status == "ok" else "bad"
         shown = one_line(arguments, ARGUMENTS)
         took = duration(event.duration_ms)
-        self._screen.line(f"  {tool} {shown}  {event.status}  {took}", style)
+        self.screen.line(f"  {tool} {shown}  {event.status}  {took}", style)

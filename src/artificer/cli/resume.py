@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, UNATTENDED, attend
+from artificer.cli.build_decide import decider_here
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -22,6 +23,7 @@ from artificer.world import World
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @COMPAT
+@click.option("--yes", is_flag=True, help="Approve of the plan of a build unseen.")
 @UNATTENDED
 @pass_settings
 def command(
@@ -32,6 +34,7 @@ def command(
     as_json: bool,
     local_model: Path | None,
     compat: bool,
+    yes: bool,
     unattended: bool,
 ) -> int:
     """Go on with RUN after Ctrl-C, a crash, or a model that could not be reached.
@@ -47,7 +50,13 @@ def command(
 
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
         run_id = await world.find(run)
-        return await world.resume(run_id, tools=tools, approver=approver, observer=progress)
+        return await world.resume(
+            run_id,
+            tools=tools,
+            approver=approver,
+            observer=progress,
+            decider=decider_here(progress.screen, yes=yes),
+        )
 
     return attend(
         settings, begin, Wish(out, as_json), local_model, compat=compat, unattended=unattended

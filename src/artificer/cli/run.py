@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import click
 from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, UNATTENDED, attend
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
+from artificer.cli.prompt import read_prompt
 from artificer.cli.settings import Settings, pass_settings
 from artificer.contracts.facilities import Facilities, Host
 from artificer.contracts.response_format import MAX_SCHEMA
@@ -103,7 +103,7 @@ def command(
       artificer run --schema person.json "Ada Lovelace, born 1815" | jq .name
       git log -20 | artificer run - --tools ./tools --out ./report
     """
-    text = _prompt(prompt)
+    text = read_prompt(prompt)
     asked = None if schema is None else _schema(schema)
 
     def begin(world: World, progress: Progress, approver: Approver | None) -> Awaitable[Run]:
@@ -172,16 +172,3 @@ def _choice(word: str) -> ToolChoice:
             return ToolChoice(mode=word)
         case _:
             return ToolChoice(mode="tool", name=word)
-
-
-def _prompt(argument: str) -> str:
-    """The prompt as given, or all of stdin for ``-``. Raises UsageError."""
-    try:
-        # A byte of an argument that is not UTF-8 arrives as a surrogate, which cannot be encoded.
-        data = sys.stdin.buffer.read() if argument == "-" else argument.encode()
-        text = data.decode()
-    except UnicodeError as error:
-        raise click.UsageError("The prompt is not UTF-8.") from error
-    if not text.strip():
-        raise click.UsageError("The prompt is empty.")
-    return text

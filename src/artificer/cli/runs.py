@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import click
 
+from artificer.archive import is_of_build
 from artificer.cli.console import note, one_line, out, out_json
 from artificer.cli.drive import in_world
 from artificer.cli.exits import Exit
@@ -21,9 +22,10 @@ PROMPT = 48
 
 @click.command(name="runs")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N")
+@click.option("--all", "everything", is_flag=True, help="Also the runs that builds started.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @pass_settings
-def command(settings: Settings, limit: int, as_json: bool) -> int:
+def command(settings: Settings, limit: int, everything: bool, as_json: bool) -> int:
     """List the newest runs of this project, the newest last.
 
     `open` is a run that is under way or was interrupted, `stalled` one whose model could not be
@@ -35,7 +37,7 @@ def command(settings: Settings, limit: int, as_json: bool) -> int:
     """
 
     async def work(world: World) -> Exit:
-        summaries = await world.summaries(limit)
+        summaries = await world.summaries(limit, builds=everything)
         if as_json:
             out_json([asdict(summary) for summary in summaries])
             return Exit.OK
@@ -43,7 +45,9 @@ def command(settings: Settings, limit: int, as_json: bool) -> int:
             note(f"No runs in {world.config.project_folder} yet.")
             return Exit.OK
         print_table([COLUMNS, *map(_row, summaries)])
-        hidden = len(await world.runs()) - len(summaries)
+        runs = await world.runs()
+        listed = [run for run in runs if everything or not is_of_build(run, runs)]
+        hidden = len(listed) - len(summaries)
         if hidden:
             note(f"{count(hidden, 'older run')}: --limit shows more.")
         return Exit.OK

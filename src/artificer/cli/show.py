@@ -8,6 +8,7 @@ from artificer.cli.console import one_line, out, out_json
 from artificer.cli.drive import in_world
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
+from artificer.cli.show_tree import print_tree, tree_as_json
 from artificer.cli.timeline import DETAIL, Entry, entries
 from artificer.cli.words import cost, count, duration, joined, moment, tokens
 from artificer.core.events import PromptReceived
@@ -23,8 +24,9 @@ NAME_WIDTH = 18
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object with all records.")
 @click.option("--raw", is_flag=True, help="Print the records as JSON lines, nothing left out.")
+@click.option("--tree", "as_tree", is_flag=True, help="Show a build with all its runs.")
 @pass_settings
-def command(settings: Settings, run: str, as_json: bool, raw: bool) -> int:
+def command(settings: Settings, run: str, as_json: bool, raw: bool, as_tree: bool) -> int:
     """Show RUN record by record: turns, calls, decisions with their rule, receipts, cost.
 
     The first column is the record's number, the second the time since the run began. `→` marks an
@@ -34,12 +36,21 @@ def command(settings: Settings, run: str, as_json: bool, raw: bool) -> int:
     Example:
       artificer show last
       artificer show last --raw | jq .event.type
+      artificer show last --tree
     """
-    if as_json and raw:
-        raise click.UsageError("--json and --raw exclude each other.")
+    if raw and (as_json or as_tree):
+        raise click.UsageError("--raw stands alone.")
 
     async def work(world: World) -> Exit:
-        history = await world.get(await world.find(run))
+        run_id = await world.find(run)
+        history = await world.get(run_id)
+        if as_tree:
+            nodes = await world.tree(run_id)
+            if as_json:
+                out_json(tree_as_json(history.run, nodes))
+            else:
+                print_tree(history.run, nodes)
+            return Exit.OK
         if raw:
             for line in history.lines:
                 out(line.canonical().decode())

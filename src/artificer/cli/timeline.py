@@ -9,13 +9,25 @@ from artificer.cli.console import one_line
 from artificer.cli.words import FAILURES, cost, count, duration, joined
 from artificer.core import events as ev
 from artificer.core.gate import Verdict
-from artificer.core.intents import AskApproval, CallTool, Compact, Finish, Generate, Intent
+from artificer.core.intents import (
+    AdvanceBuild,
+    AskApproval,
+    CallTool,
+    Compact,
+    Finish,
+    Generate,
+    Intent,
+)
 from artificer.core.record import EventLine, IntentLine
+from artificer.loops.summary import happened, wished
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.text import clip
 
 DETAIL = 160
 """Characters of a text or of arguments that are shown."""
+
+KEY = 8
+"""Characters of a key that are shown: enough to see which wish a fact answers."""
 
 DIGEST = 20
 """Characters of a digest that are shown: ``sha256:`` and twelve digits."""
@@ -63,7 +75,13 @@ def _intent(intent: Intent, line: IntentLine) -> str:
         case Finish(reason=reason):
             return reason
         case _:
-            return ""
+            return _of_build(intent)
+
+
+def _of_build(intent: Intent) -> str:
+    if isinstance(intent, AdvanceBuild):
+        return joined(wished(intent.wish), intent.wish.key[-KEY:])
+    return ""
 
 
 def _event(
@@ -88,6 +106,9 @@ def _event(
         case ev.RunForked(origin=origin, steer=steer):
             summary = joined(f"from {origin.run}, record {origin.seq}", *origin.changed)
             details = (steer,) if steer else ()
+        case ev.BuildAdvanced(fact=fact):
+            key = getattr(fact, "key", "")[-KEY:]
+            summary = joined(fact.type, one_line(happened(fact), DETAIL), key)
         case ev.RunFinished(status=status, deliverable=digest):
             summary = joined(status, f"deliverable {clip(digest, DIGEST)}")
         case _:

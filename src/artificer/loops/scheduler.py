@@ -40,6 +40,11 @@ def schedule(state: BuildState, fact: Fact) -> tuple[BuildState, tuple[Wish, ...
     return move.state, tuple(move.wishes)
 
 
+def question_of(state: BuildState) -> AskDecision | None:
+    """The open question about a plan."""
+    return next((wish for wish in state.open if isinstance(wish, AskDecision)), None)
+
+
 def asked_about(state: BuildState, digest: str) -> AskDecision | str:
     """The open question about the plan with this digest, or why nobody can decide about it now."""
     for wish in state.open:

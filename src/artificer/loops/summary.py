@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from artificer.loops import facts as f
+from artificer.loops import wishes as w
 from artificer.loops.build import BuildState, SpecState
 from artificer.values.text import clip
 
 
 def told(build: BuildState) -> str:
     """The build as Markdown: the plan's title, and how each spec stands."""
-    title = build.plan.title if build.plan else clip(build.request, 80)
+    plan = build.plan or build.proposal
+    title = plan.title if plan else clip(build.request, 80)
     lines = [f"# {title}", ""]
-    if build.plan is not None:
-        lines += [build.plan.overview, ""]
+    if plan is not None:
+        lines += [plan.overview, ""]
     lines += [_line(spec) for spec in build.specs]
-    if build.integration:
+    if build.merged:
         lines += ["", f"The integration branch is at `{build.integration}`."]
     if build.stalled:
         lines += ["", f"Stalled: {build.stalled}"]
@@ -27,3 +30,54 @@ def _line(spec: SpecState) -> str:
     phases = f", {done} of {len(spec.phases)} phases done" if spec.phases else ""
     reason = f": {clip(spec.reason, 300)}" if spec.reason else ""
     return f"- **{spec.name}**: {spec.status}{phases}{reason}"
+
+
+def wished(wish: w.Wish) -> str:
+    """What a build waits for, in words."""
+    match wish:
+        case w.StartRun(step=step, attempt=attempt):
+            words = f"the run of {step.path}, attempt {attempt}"
+        case w.CancelRun(step=step):
+            words = f"the end of the run of {step.path}"
+        case w.Check(step=step):
+            which = "a judge's verdict on" if wish.for_judge else "the validation of"
+            words = f"{which} {step.path}"
+        case w.AskDecision(digest=digest):
+            words = f"a decision about the plan {digest}"
+        case w.MergeSpec(tip=tip):
+            words = f"the merge of {tip.spec}"
+        case w.PrepareBase(spec=spec):
+            words = f"the tree that {spec} begins from"
+        case w.RebuildIntegration():
+            words = "the integration branch, made anew"
+        case w.FinishBuild(status=status):
+            words = f"the end: {status}"
+    return words
+
+
+def happened(fact: f.Fact) -> str:
+    """What a fact says, in words, without what it answers."""
+    match fact:
+        case f.RunReturned(outcome=outcome, detail=detail):
+            words = f"{outcome} {detail}"
+        case f.Checked(passed=passed, report=report):
+            words = "passed" if passed else f"failed: {report}"
+        case f.Decided(decision=decision, by=by, reason=reason):
+            words = f"{decision} by {by} {reason}"
+        case f.BasePrepared(commit=commit):
+            words = commit
+        case f.SpecMerged(integration=commit) | f.IntegrationRebuilt(integration=commit):
+            words = commit
+        case f.MergeRefused(cause=cause, report=report):
+            words = f"{cause}: {report}"
+        case f.BaseRefused(report=report) | f.RebuildRefused(report=report):
+            words = report
+        case f.RevisionRequested(feedback=words):
+            pass
+        case f.RetryRequested(spec=spec, hint=hint):
+            words = f"{spec or 'the plan'} {hint}"
+        case f.CancelRequested(reason=words):
+            pass
+        case f.BuildRequested(request=words):
+            pass
+    return words.strip()

@@ -7,9 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Compact, FinishReason, Generate, Intent
+from artificer.core.intents import (
+    AdvanceBuild,
+    AskApproval,
+    CallTool,
+    Compact,
+    FinishReason,
+    Generate,
+    Intent,
+)
 from artificer.core.record import EventLine
 from artificer.core.state import Phase, RunState
+from artificer.loops.facts import Decided
+from artificer.loops.summary import wished
+from artificer.runtime.explain_build import next_of_build, why_building
 from artificer.runtime.load import Line, Loaded
 from artificer.runtime.turns import turns_of
 from artificer.values.model import Usage
@@ -59,6 +70,7 @@ _REASONS: dict[FinishReason, str] = {
     "model_failed": "The model's server failed in a way that asking again does not mend.",
     "output_limit": "The model's last reply was cut off at its output limit.",
     "refused": "The model declined to answer.",
+    "rejected": "Its plan was rejected.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
     "token_limit": "The next reply could have exceeded the token limit.",
     "tool_output_limit": "Its tools have brought as much text as they may.",
@@ -95,6 +107,12 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
     events = [e for e in map(_event, lines) if e is not None]
     if state.reason is not None:
         return _why_ended(state.reason, events)
+    return _why_open(state, events)
+
+
+def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
+    if state.build is not None:
+        return why_building(state.build, held=state.hold is not None)
     if state.phase is Phase.STALLED:
         failed = [e for e in events if isinstance(e, ev.ModelFailed | ev.CompactionFailed)][-1]
         if failed.code == "budget":
@@ -112,6 +130,8 @@ def _why_ended(reason: FinishReason, events: Sequence[ev.Event]) -> str:
     said = ""
     for event in events:
         match event:
+            case ev.BuildAdvanced(fact=Decided(reason=words)) if reason == "rejected":
+                said = words
             case ev.CancelRequested(reason=words) if reason == "cancelled":
                 said = words
             case ev.InterruptRequested(reason=words) if reason == "interrupted":
@@ -137,6 +157,8 @@ def _pending(intent: Intent) -> str:
             return f"the call {tool} {arguments} ({effect})"
         case AskApproval(tool=tool, arguments=arguments, reason=reason):
             return f"a person's answer: {tool} {arguments}" + (f" ({reason})" if reason else "")
+        case AdvanceBuild(wish=wish):
+            return wished(wish)
         case _:
             return intent.type
 
@@ -161,6 +183,9 @@ def _origin(lines: Sequence[Line]) -> ev.Origin | None:
 
 def _next(loaded: Loaded) -> Iterator[str]:
     run, state = loaded.run, loaded.state
+    if state.build is not None:
+        yield from next_of_build(run, state.build)
+        return
     for doubt in state.doubts:
         yield f"artificer resolve {run} {doubt.call_id}"
     if state.phase is not Phase.FINISHED:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,7 @@ class Hangs:
 
 
 Turn = Says | Calls | Refuses | Hangs
+Answers = Callable[[dict[str, Any]], Turn]
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,10 @@ _PATHS: dict[str, Protocol] = {
 class StrictServer:
     """The server. ``seen`` lists its requests; ``dropped`` is set when a client goes away."""
 
-    def __init__(self, *script: Turn) -> None:
+    def __init__(self, *script: Turn, answer: Answers | None = None) -> None:
+        """``answer`` makes a turn of each request's body, in place of a script."""
         self._script = list(script)
+        self._answers = answer
         self._server: asyncio.Server | None = None
         self._count = 0
         self._cache = PromptCache()
@@ -133,7 +136,7 @@ class StrictServer:
             return
         try:
             check_request(protocol, body)
-            turn = self._next_turn()
+            turn = self._next_turn(body)
         except Refused as refusal:
             self.seen.append(Seen(protocol, body, headers, str(refusal)))
             await _send_json(writer, 400, _error("invalid_request_error", str(refusal)))
@@ -141,7 +144,10 @@ class StrictServer:
         self.seen.append(Seen(protocol, body, headers))
         await self._stream(protocol, turn, self._cache.keep(body), reader, writer)
 
-    def _next_turn(self) -> Turn:
+    def _next_turn(self, body: dict[str, Any]) -> Turn:
+        if self._answers is not None:
+            self._count += 1
+            return self._answers(body)
         if not self._script:
             raise Refused("the script has ended")
         self._count += 1

@@ -1,0 +1,106 @@
+"""The runs of a build as a list that reads as a tree: what each was for, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from artificer.build.outcome import run_id
+from artificer.core.events import BuildAdvanced
+from artificer.core.intents import AdvanceBuild
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import RunState
+from artificer.loops.facts import Checked, RunReturned
+from artificer.loops.wishes import Check, StartRun
+from artificer.values.base import Digest
+from artificer.values.model import Usage
+
+
+@dataclass(frozen=True)
+class Node:
+    """One run of a build. ``step`` is what it worked at, such as ``code/store/load``.
+
+    ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` what
+    the build was told of it, ``checked`` what validators said of its work, if they did.
+    """
+
+    run: str
+    step: str
+    purpose: str
+    attempt: int
+    status: str = "open"
+    came_to: str = ""
+    checked: str = ""
+    detail: str = ""
+    turns: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost_micros: int | None = None
+
+    @property
+    def depth(self) -> int:
+        """How deep it stands below the build: the plan 1, a spec 1, a phase 2, its code 3."""
+        return {"plan": 1, "spec": 1, "phase": 2, "code": 3}[self.step.partition("/")[0]]
+
+
+def nodes(
+    build: str, lines: Iterable[EventLine | IntentLine], states: Mapping[str, RunState]
+) -> list[Node]:
+    """The runs of a build by its records: the plan's first, then spec by spec, as they began.
+
+    ``states`` are those of its runs, by id; one that is missing never began.
+    """
+    found: dict[Digest, Node] = {}
+    of_run: dict[Digest, Digest] = {}
+    for line in lines:
+        if isinstance(line, IntentLine):
+            if isinstance(line.intent, AdvanceBuild):
+                _begun(build, line.intent, found, of_run)
+        elif isinstance(line.event, BuildAdvanced):
+            _told(line.event, found, of_run)
+    known = [_with_state(node, states[node.run]) for node in found.values() if node.run in states]
+    return list(_in_order(known))
+
+
+def _begun(
+    build: str, intent: AdvanceBuild, found: dict[Digest, Node], of_run: dict[Digest, Digest]
+) -> None:
+    match intent.wish:
+        case StartRun(key=key, step=step, attempt=attempt, review=review):
+            found[key] = Node(run_id(build, step, key), step.path, review, attempt)
+        case Check(key=key, step=step, attempt=attempt) as check:
+            of_run[key] = check.run
+            if check.for_judge:
+                found[key] = Node(run_id(build, step, key), step.path, "judge", attempt)
+
+
+def _told(event: BuildAdvanced, found: dict[Digest, Node], of_run: dict[Digest, Digest]) -> None:
+    match event.fact:
+        case RunReturned(key=key, outcome=outcome, detail=detail) if key in found:
+            found[key] = replace(found[key], came_to=outcome, detail=detail)
+        case Checked(key=key, passed=passed, report=report):
+            came = "passed" if passed else "failed"
+            if key in found:
+                found[key] = replace(found[key], came_to="accepted" if passed else "rejected")
+            owner = of_run.get(key)
+            if owner in found:
+                found[owner] = replace(found[owner], checked=came, detail=report)
+        case _:
+            pass
+
+
+def _with_state(node: Node, state: RunState) -> Node:
+    return replace(
+        node,
+        status=state.standing,
+        turns=state.turn,
+        usage=state.usage,
+        cost_micros=state.cost_micros,
+    )
+
+
+def _in_order(found: Sequence[Node]) -> Iterator[Node]:
+    """The plan, then each spec with everything below it; within it, as it began."""
+    specs = dict.fromkeys(node.step.split("/")[1] for node in found if "/" in node.step)
+    yield from (node for node in found if node.step == "plan")
+    for spec in specs:
+        yield from (node for node in found if node.step.split("/")[1:2] == [spec])

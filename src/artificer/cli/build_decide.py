@@ -1,0 +1,67 @@
+"""Deciding about a plan: at the terminal, in advance, or by a letter."""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+from artificer.artifacts.plan import Plan
+from artificer.build.builder import Decider
+from artificer.cli.ask_here import read_line, who
+from artificer.cli.console import clean, styled
+from artificer.cli.screen import Screen
+from artificer.loops.facts import Decided
+from artificer.loops.wishes import AskDecision
+from artificer.render.loop import loop_markdown
+
+Decision = Literal["approve", "reject", "iterate"]
+
+
+class Yes:
+    """Approves of every plan, because somebody said so in advance (build.builder.Decider)."""
+
+    async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
+        """Approve."""
+        return Decided(key=wish.key, digest=wish.digest, decision="approve", by=f"{who()} --yes")
+
+
+class TerminalDecider:
+    """Shows the plan on stderr and reads the decision from stdin (build.builder.Decider)."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
+        """Show the plan and wait for ``approve``, ``reject``, or what is to be changed."""
+        with self._screen.paused():
+            _show(plan, wish.digest)
+            words = ""
+            while not words:
+                sys.stderr.write("  [approve / reject / what to change] ")
+                sys.stderr.flush()
+                words = (await read_line()).strip()
+        decision, reason = read_decision(words)
+        return Decided(key=wish.key, digest=wish.digest, decision=decision, by=who(), reason=reason)
+
+
+def read_decision(words: str) -> tuple[Decision, str]:
+    """What somebody answered: one of the two words, or what the plan is to be changed in."""
+    match words.lower():
+        case "a" | "approve" | "y" | "yes":
+            return "approve", ""
+        case "r" | "reject" | "n" | "no":
+            return "reject", "Rejected at the terminal."
+        case _:
+            return "iterate", words
+
+
+def decider_here(screen: Screen, *, yes: bool = False) -> Decider | None:
+    """Who decides about plans here. Without one, a plan waits for ``artificer build approve``."""
+    if yes:
+        return Yes()
+    return TerminalDecider(screen) if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _show(plan: Plan, digest: str) -> None:
+    sys.stderr.write(f"\n{clean(loop_markdown(plan))}\n")
+    sys.stderr.write(styled("Approve this plan?", "strong", sys.stderr) + f"  {digest}\n")

@@ -1,0 +1,141 @@
+"""What people say to a build: yes or no to its plan, another plan, another try."""
+
+from __future__ import annotations
+
+import click
+
+from artificer.cli.ask_here import who
+from artificer.cli.console import note
+from artificer.cli.drive import in_world
+from artificer.cli.exits import Exit
+from artificer.cli.letters import leave
+from artificer.cli.settings import Settings, pass_settings
+from artificer.core.letters import Decide, Letter, Retry, Revise
+from artificer.errors import NotFoundError, OperatorError
+from artificer.loops.scheduler import question_of
+from artificer.loops.wishes import AskDecision
+from artificer.runs import Run
+from artificer.world import World
+
+PLAN = click.option(
+    "--plan", "digest", metavar="DIGEST", default="", help="The plan that is meant, or its start."
+)
+
+
+@click.command(name="approve", short_help="Approve of a plan.")
+@click.argument("run")
+@PLAN
+@pass_settings
+def approve(settings: Settings, run: str, digest: str) -> int:
+    """Approve of the plan that RUN asks about; work begins when the build is resumed.
+
+    The approval is for exactly this plan: `artificer build plan RUN` shows it with its digest.
+
+    \b
+    Example:
+      artificer build approve last --plan sha256:3f2a && artificer resume last
+    """
+    return _decide(settings, run, digest, Decide(by=who(), plan=_UNKNOWN, decision="approve"))
+
+
+@click.command(name="reject", short_help="Reject a plan, and end the build.")
+@click.argument("run")
+@click.option("--reason", default="", help="Why; it is recorded.")
+@PLAN
+@pass_settings
+def reject(settings: Settings, run: str, reason: str, digest: str) -> int:
+    """Reject the plan that RUN asks about, and end the build.
+
+    \b
+    Example:
+      artificer build reject last --reason "We buy it instead."
+    """
+    said = Decide(by=who(), plan=_UNKNOWN, decision="reject", reason=reason)
+    return _decide(settings, run, digest, said)
+
+
+@click.command(name="iterate", short_help="Ask for another plan before work begins.")
+@click.argument("run")
+@click.argument("feedback")
+@PLAN
+@pass_settings
+def iterate(settings: Settings, run: str, feedback: str, digest: str) -> int:
+    """Ask for another plan, made from the one that RUN asks about and FEEDBACK.
+
+    \b
+    Example:
+      artificer build iterate last "Keep the list in SQLite." && artificer resume last
+    """
+    said = Decide(by=who(), plan=_UNKNOWN, decision="iterate", reason=feedback)
+    return _decide(settings, run, digest, said)
+
+
+@click.command(name="revise", short_help="Ask for another plan after it began.")
+@click.argument("run")
+@click.argument("feedback")
+@pass_settings
+def revise(settings: Settings, run: str, feedback: str) -> int:
+    """Ask for another plan after work on RUN began.
+
+    Work goes on until the new plan is approved. Then exactly what depended on what it changes is
+    archived and begun anew; the rest is kept.
+
+    \b
+    Example:
+      artificer build revise last "The list needs due dates."
+    """
+    return _post(settings, run, Revise(by=who(), feedback=feedback))
+
+
+@click.command(name="retry", short_help="Try a failed spec again.")
+@click.argument("run")
+@click.argument("spec", default="")
+@click.option("--hint", default="", help="What the next attempt is told.")
+@pass_settings
+def retry(settings: Settings, run: str, spec: str, hint: str) -> int:
+    """Try a failed SPEC of RUN again, with a fresh budget of attempts; without SPEC, the plan.
+
+    \b
+    Example:
+      artificer build retry last store --hint "Python is 3.11." && artificer resume last
+    """
+    return _post(settings, run, Retry(by=who(), spec=spec, hint=hint))
+
+
+_UNKNOWN = "sha256:" + "0" * 64
+
+
+def _decide(settings: Settings, run: str, digest: str, letter: Decide) -> Exit:
+    async def work(world: World) -> Exit:
+        run_id = await world.find(run)
+        asked = _meant((await world.get(run_id)).run, digest)
+        note(f"{letter.decision} plan {asked.digest}")
+        return await leave(world, run_id, letter.model_copy(update={"plan": asked.digest}))
+
+    return in_world(settings, work)
+
+
+def _meant(run: Run, digest: str) -> AskDecision:
+    """The question that is open, if it is the one that is meant."""
+    build = run.state.build
+    if build is None:
+        raise OperatorError(f"Run {run.id} is no build.", hint="`artificer runs` lists them.")
+    asked = question_of(build)
+    if asked is None:
+        raise NotFoundError("No plan waits for a decision.", hint=f"artificer explain {run.id}")
+    if not asked.digest.startswith(digest) and not asked.digest.startswith(f"sha256:{digest}"):
+        raise OperatorError(
+            f"Another plan waits for a decision: {asked.digest}.",
+            hint=f"Read it first: artificer build plan {run.id}",
+        )
+    return asked
+
+
+def _post(settings: Settings, run: str, letter: Letter) -> Exit:
+    async def work(world: World) -> Exit:
+        run_id = await world.find(run)
+        if (await world.get(run_id)).run.state.build is None:
+            raise OperatorError(f"Run {run_id} is no build.", hint="`artificer runs` lists them.")
+        return await leave(world, run_id, letter)
+
+    return in_world(settings, work)
