@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
     from artificer.blocking import resume, run
+    from artificer.build.builder import Decider
     from artificer.config import Config, load_config
     from artificer.contracts.definition import ToolDefinition
     from artificer.contracts.facilities import Facilities, Host
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from artificer.core.letters import (
         AnswerCall,
         Cancel,
+        Decide,
         FollowUp,
         Interrupt,
         Pause,
         Resolve,
+        Retry,
+        Revise,
         Steer,
     )
     from artificer.core.policy import Policy, Rule
@@ -77,6 +81,8 @@ _HOMES = {
     "Clock": "ports",
     "Condition": "core.conditions",
     "Config": "config",
+    "Decide": "core.letters",
+    "Decider": "build.builder",
     "Deliverable": "artifacts.deliverable",
     "Executor": "ports",
     "Facilities": "contracts.facilities",
@@ -98,6 +104,8 @@ _HOMES = {
     "Replay": "runtime.replay",
     "Resolve": "core.letters",
     "ResponseFormat": "contracts.response_format",
+    "Retry": "core.letters",
+    "Revise": "core.letters",
     "Rule": "core.policy",
     "Run": "runs",
     "ScriptedProvider": "providers.scripted",
@@ -140,6 +148,9 @@ __all__ = [
     "Interrupt",
     "Cancel",
     "Resolve",
+    "Decide",
+    "Revise",
+    "Retry",
     # what comes of it
     "Deliverable",
     "ArtifactRef",
@@ -155,6 +166,7 @@ __all__ = [
     "Journal",
     "BlobStore",
     "Approver",
+    "Decider",
     "Question",
     "Answer",
     "Clock",

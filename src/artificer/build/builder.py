@@ -15,7 +15,7 @@ from artificer.artifacts.command_line import split_command
 from artificer.artifacts.plan import Plan
 from artificer.build.children import Children, Place
 from artificer.build.detect import Project, detected
-from artificer.build.outcome import artifact_of, judgement_of, returned, run_id
+from artificer.build.outcome import artifact_of, child_id, judgement_of, returned
 from artificer.build.perform import TreePerformer, keep_for, worktree_name
 from artificer.build.repository import Worktree
 from artificer.build.views import write_artifact
@@ -82,23 +82,19 @@ class TreeBuilder:
             case AskDecision():
                 return await self._decide(run, build, wish)
             case CancelRun():
-                await self.children.end(run_id(build.build, wish.step, wish.key), wish.reason)
+                await self.children.end(child_id(build.build, wish), wish.reason)
         return None
 
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
         """Leave a letter for every run of the build that is under way."""
         for wish in _build(state).open:
             if isinstance(wish, StartRun):
-                await self.children.post(run_id(run, wish.step, wish.key), letter)
+                await self.children.post(child_id(run, wish), letter)
 
     async def tidy(self, run: str, state: RunState) -> None:
         """End the runs that nobody waits for, and remove worktrees that nobody needs."""
         build = _build(state)
-        wanted = {
-            run_id(run, wish.step, wish.key)
-            for wish in build.open
-            if isinstance(wish, StartRun | Check)
-        }
+        wanted = {child_id(run, wish) for wish in build.open if isinstance(wish, StartRun | Check)}
         for child in await self.children.unfinished(run):
             if child not in wanted:
                 await self.children.end(child, "The build has no use for it any more.")
@@ -118,7 +114,7 @@ class TreeBuilder:
             room=_room(state.given.limits),
             commands=place.project.allowed,
         )
-        child = run_id(run, wish.step, wish.key)
+        child = child_id(run, wish)
         limits = _limits(state)
         parent = (run, state.given)
         ended = await self.children.drive(child, wish.step.kind, told, place, parent, limits)
@@ -136,7 +132,7 @@ class TreeBuilder:
         worktree = await self.tree.repository.worktree(name, wish.commit)
         told = instruct_judge(build, wish, self.prompts, room=_room(state.given.limits))
         place = Place(worktree.path, self.project, frozenset({"read"}))
-        child = run_id(run, wish.step, wish.key)
+        child = child_id(run, wish)
         parent, limits = (run, state.given), _limits(state)
         ended = await self.children.drive(child, "judge", told, place, parent, limits)
         if ended.phase is not Phase.FINISHED:

@@ -14,14 +14,17 @@ from artificer.core.state import RunState
 from artificer.errors import InvariantError
 from artificer.loops.facts import RunReturned
 from artificer.loops.table import LOOPS
-from artificer.loops.wishes import StartRun, StepId
+from artificer.loops.wishes import CancelRun, Check, StartRun
 from artificer.ports import BlobStore
-from artificer.values.base import Digest
 
 
-def run_id(build: str, step: StepId, key: Digest) -> str:
-    """The id of the run with this key: the same every time, so that it is never begun twice."""
-    return f"{build}.{step.kind}-{key.removeprefix('sha256:')[:16]}"
+def child_id(build: str, wish: StartRun | Check | CancelRun) -> str:
+    """The id of the run that a wish is about: the same every time, so that none is begun twice.
+
+    That of a Check is the judge's run.
+    """
+    kind = "judge" if isinstance(wish, Check) else wish.step.kind
+    return f"{build}.{kind}-{wish.key.removeprefix('sha256:')[:16]}"
 
 
 def artifact_of(state: RunState, kind: LoopArtifactKind, blobs: BlobStore) -> LoopArtifact | None:

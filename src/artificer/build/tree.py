@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from artificer.build.outcome import run_id
+from artificer.build.outcome import child_id
 from artificer.core.events import BuildAdvanced
 from artificer.core.intents import AdvanceBuild
 from artificer.core.record import EventLine, IntentLine
@@ -65,12 +65,14 @@ def _begun(
     build: str, intent: AdvanceBuild, found: dict[Digest, Node], of_run: dict[Digest, Digest]
 ) -> None:
     match intent.wish:
-        case StartRun(key=key, step=step, attempt=attempt, review=review):
-            found[key] = Node(run_id(build, step, key), step.path, review, attempt)
-        case Check(key=key, step=step, attempt=attempt) as check:
-            of_run[key] = check.run
+        case StartRun() as run:
+            node = Node(child_id(build, run), run.step.path, run.review, run.attempt)
+            found[run.key] = node
+        case Check() as check:
+            of_run[check.key] = check.run
             if check.for_judge:
-                found[key] = Node(run_id(build, step, key), step.path, "judge", attempt)
+                node = Node(child_id(build, check), check.step.path, "judge", check.attempt)
+                found[check.key] = node
 
 
 def _told(event: BuildAdvanced, found: dict[Digest, Node], of_run: dict[Digest, Digest]) -> None:

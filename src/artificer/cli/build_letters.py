@@ -12,6 +12,7 @@ from artificer.cli.letters import leave
 from artificer.cli.settings import Settings, pass_settings
 from artificer.core.letters import Decide, Letter, Retry, Revise
 from artificer.errors import NotFoundError, OperatorError
+from artificer.loops.build import BuildState
 from artificer.loops.scheduler import question_of
 from artificer.loops.wishes import AskDecision
 from artificer.runs import Run
@@ -115,12 +116,15 @@ def _decide(settings: Settings, run: str, digest: str, letter: Decide) -> Exit:
     return in_world(settings, work)
 
 
+def _build(run: Run) -> BuildState:
+    if run.state.build is None:
+        raise OperatorError(f"Run {run.id} is no build.", hint="`artificer runs` lists them.")
+    return run.state.build
+
+
 def _meant(run: Run, digest: str) -> AskDecision:
     """The question that is open, if it is the one that is meant."""
-    build = run.state.build
-    if build is None:
-        raise OperatorError(f"Run {run.id} is no build.", hint="`artificer runs` lists them.")
-    asked = question_of(build)
+    asked = question_of(_build(run))
     if asked is None:
         raise NotFoundError("No plan waits for a decision.", hint=f"artificer explain {run.id}")
     if not asked.digest.startswith(digest) and not asked.digest.startswith(f"sha256:{digest}"):
@@ -134,8 +138,11 @@ def _meant(run: Run, digest: str) -> AskDecision:
 def _post(settings: Settings, run: str, letter: Letter) -> Exit:
     async def work(world: World) -> Exit:
         run_id = await world.find(run)
-        if (await world.get(run_id)).run.state.build is None:
-            raise OperatorError(f"Run {run_id} is no build.", hint="`artificer runs` lists them.")
+        build = _build((await world.get(run_id)).run)
+        if build.ended is not None:
+            raise OperatorError(
+                f"The build is over: {build.ended}.", hint="Begin another one: artificer build."
+            )
         return await leave(world, run_id, letter)
 
     return in_world(settings, work)

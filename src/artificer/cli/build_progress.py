@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from artificer.build.outcome import run_id
+from artificer.build.outcome import child_id
 from artificer.cli.console import one_line
 from artificer.cli.screen import Screen
 from artificer.cli.words import FAILURES, count
@@ -67,11 +67,11 @@ class BuildProgress:
     def _wished(self, run: str, wish: w.Wish) -> None:
         self._wishes[wish.key] = wish
         if isinstance(wish, w.StartRun):
-            self._steps[run_id(run, wish.step, wish.key)] = _name(wish)
+            self._steps[child_id(run, wish)] = _name(wish)
             self._screen.forming(_name(wish), "")
         elif isinstance(wish, w.Check):
             what = f"{wish.step.path}: {'judging' if wish.for_judge else 'validating'}"
-            self._steps[run_id(run, wish.step, wish.key)] = what
+            self._steps[child_id(run, wish)] = what
             self._screen.forming(what, "")
         elif isinstance(wish, w.MergeSpec):
             self._screen.forming(f"merging {wish.tip.spec}", "")

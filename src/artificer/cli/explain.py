@@ -45,7 +45,7 @@ def command(settings: Settings, run: str, as_json: bool) -> int:
 
 
 def _lines(told: Explanation) -> list[tuple[str, str]]:
-    turn = f"turn {told.turn} of at most {told.turns_most}"
+    turn = "" if told.kind == "build" else f"turn {told.turn} of at most {told.turns_most}"
     lines = [
         ("run", told.run),
         ("stands", joined(told.stands, turn, count(told.records, "record"))),

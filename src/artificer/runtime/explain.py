@@ -45,6 +45,7 @@ class Explanation:
     """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands."""
 
     run: str
+    kind: str
     stands: str
     phase: str
     turn: int
@@ -87,6 +88,7 @@ def explain(loaded: Loaded) -> Explanation:
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
         run=loaded.run,
+        kind=state.given.kind,
         stands=state.standing,
         phase=state.phase.value,
         turn=state.turn,
@@ -105,6 +107,8 @@ def explain(loaded: Loaded) -> Explanation:
 
 def _why(state: RunState, lines: Sequence[Line]) -> str:
     events = [e for e in map(_event, lines) if e is not None]
+    if state.reason == "done" and state.build is not None:
+        return "Every spec is merged, and the merged tree passes."
     if state.reason is not None:
         return _why_ended(state.reason, events)
     return _why_open(state, events)

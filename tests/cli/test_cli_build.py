@@ -1,0 +1,147 @@
+"""`artificer build`, as its user meets it: real processes, real git, a model behind an API."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import Shell, Terminal, finish, lines_until
+from engineer import Job
+from engineer_server import answering
+from git_project import git, write
+from jobs import BRIEF, GREETER, SHOUT
+from test_cli_terminal import start_at, terminal
+
+from artificer.testing.strict_server import Hangs, StrictServer, Turn
+
+pytestmark = pytest.mark.req("cli-build")
+
+__all__ = ["terminal"]
+
+SMALL = ("--size", "small")
+
+
+def begin(shell: Shell, files: dict[str, str]) -> Path:
+    """A repository in the shell's folder, with one commit."""
+    git(shell.cwd, "init", "-q", "-b", "main")
+    write(shell.cwd, {**files, ".gitignore": "__pycache__/\nartificer.toml\n"})
+    git(shell.cwd, "add", "-A")
+    git(shell.cwd, "commit", "-qm", "Begin")
+    return shell.cwd
+
+
+@asynccontextmanager
+async def engineer(shell: Shell, job: Job, *, hangs_at: str = "") -> AsyncIterator[list[str]]:
+    """A model that does a job; it hangs where a tool of the list is offered."""
+    answer, hanging = answering(job), [hangs_at] if hangs_at else []
+
+    def turn(body: dict[str, Any]) -> Turn:
+        offered = {tool["function"]["name"] for tool in body["tools"]}
+        return Hangs("Well") if offered & set(hanging) else answer(body)
+
+    async with StrictServer(answer=turn) as server:
+        shell.configure(server.url)
+        yield hanging
+
+
+async def test_from_a_request_to_ones_own_branch(shell: Shell) -> None:
+    home = begin(shell, GREETER)
+    write(home, {"notes.txt": "mine\n"})
+    async with engineer(shell, SHOUT):
+        begun = await shell.run("build", "Add an option --shout", *SMALL)
+        assert begun.code == 7, begun.err
+        assert "1 file not committed, so not seen by the build: notes.txt" in begun.err
+        assert "artificer build approve" in begun.err
+        plan = await shell.run("build", "plan", "last")
+        assert "# An option to shout" in plan.out and "waits for a decision" in plan.err
+        other = await shell.run("build", "approve", "last", "--plan", "sha256:0000")
+        assert other.code == 3 and "Another plan waits" in other.err
+        approved = await shell.run("build", "approve", "last")
+        assert approved.code == 0 and "artificer resume" in approved.err
+        early = await shell.run("build", "promote", "last")
+        assert early.code == 3 and "not completed" in early.err
+        done = await shell.run("resume", "last")
+        assert done.code == 0, done.err
+        assert "code/shout/capitals  passed" in done.err and "shout  merged" in done.err
+        assert "artificer build promote" in done.err
+    tree = (await shell.run("show", "last", "--tree", "--json")).json()
+    steps = [(node["step"], node["purpose"], node["came_to"]) for node in tree["runs"]]
+    assert steps[:3] == [
+        ("plan", "draft", "made"),
+        ("spec/shout", "draft", "made"),
+        ("phase/shout/capitals", "draft", "made"),
+    ]
+    assert ("code/shout/whole", "judge", "accepted") in steps
+    assert "code shout whole (judge)" in (await shell.run("show", "last", "--tree")).out
+    listed = (await shell.run("runs", "--json")).json()
+    assert [run["kind"] for run in listed] == ["build"], "its runs are not in the way"
+    assert len((await shell.run("runs", "--all", "--json")).json()) == len(steps) + 1
+    explained = await shell.run("explain", "last")
+    assert "artificer build promote" in explained.out and "turn 0" not in explained.out
+    assert (await shell.run("replay", "last")).code == 0
+    promoted = await shell.run("build", "promote", "last")
+    assert promoted.code == 0, promoted.err
+    assert git(home, "rev-parse", "main") == promoted.out.strip()
+    assert "--shout" in (home / "greet.py").read_text()
+    assert git(home, "status", "--porcelain") == "?? notes.txt"
+
+
+async def test_a_small_job_needs_no_plan(shell: Shell) -> None:
+    begin(shell, GREETER)
+    async with engineer(shell, BRIEF):
+        refused = await shell.run("build", "Greet in capitals", "--brief")
+        assert refused.code == 3 and "--check" in refused.err, "nothing says how it is tested"
+        check = ("--check", "python -m unittest -q")
+        done = await shell.run("build", "--brief", *check, "--json", "Greet in capitals")
+    assert done.code == 0, done.err
+    told = done.json()
+    assert told["status"] == "completed" and told["specs"] == {"brief": "done"}
+    assert told["runs"] == 1 and told["integration"]
+
+
+async def test_ctrl_c_leaves_a_build_that_goes_on(shell: Shell) -> None:
+    begin(shell, GREETER)
+    async with engineer(shell, SHOUT, hangs_at="complete_task") as hanging:
+        process = await shell.start("build", "Add an option", *SMALL, "--yes")
+        await lines_until(process.stderr, "phase/shout/capitals  made")
+        process.send_signal(signal.SIGINT)
+        stopped = await finish(process)
+        assert stopped.code == 130 and "artificer resume" in stopped.err
+        hanging.clear()
+        done = await shell.run("resume", "last", "--yes")
+    assert done.code == 0, done.err
+
+
+async def test_a_person_at_the_terminal_sends_a_plan_back_and_then_approves(
+    shell: Shell, terminal: Terminal
+) -> None:
+    begin(shell, GREETER)
+    async with engineer(shell, SHOUT):
+        process = await start_at(shell, terminal, "build", "Add an option", *SMALL)
+        await terminal.until(r"approve / reject / what to change")
+        assert "An option to shout" in terminal.seen
+        terminal.type("Call it --loud.\n")
+        await terminal.until(r"(?s)sent back.*what to change")
+        terminal.type("approve\n")
+        done = await finish(process)
+    assert done.code == 0, terminal.seen
+    assert "the plan was sent back" in terminal.seen and "was approved" in terminal.seen
+
+
+async def test_what_cannot_begin_says_why(shell: Shell) -> None:
+    async with engineer(shell, SHOUT):
+        nowhere = await shell.run("build", "Make it", *SMALL)
+        assert nowhere.code == 3 and "git init" in nowhere.err
+        begin(shell, GREETER)
+        rejected = await shell.run("build", "Make it", *SMALL)
+        assert rejected.code == 7
+        await shell.run("build", "reject", "last", "--reason", "Too dear.")
+        over = await shell.run("resume", "last")
+    assert over.code == 5 and "Too dear." in over.out
+    assert (await shell.run("build", "approve", "last")).code == 3
+    late = await shell.run("build", "retry", "last")
+    assert late.code == 3 and "The build is over: rejected" in late.err
