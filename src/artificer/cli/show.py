@@ -39,7 +39,7 @@ def command(settings: Settings, run: str, as_json: bool, raw: bool, as_tree: boo
       artificer show last --tree
     """
     if raw and (as_json or as_tree):
-        raise click.UsageError("--raw stands alone.")
+        raise click.UsageError("--raw and the other forms exclude each other.")
 
     async def work(world: World) -> Exit:
         run_id = await world.find(run)
