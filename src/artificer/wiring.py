@@ -22,7 +22,6 @@ from artificer.journal.sqlite import SqliteJournal
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.policies.engine import consult_here
 from artificer.ports import (
-    Allowed,
     Approver,
     BlobStore,
     Executor,
@@ -499,7 +498,7 @@ def build_engine(
         approver=approver,
         blobs=storage.blobs,
         clock=SystemClock(),
-        allowance=None if config.budget.day == Allowed() else build_allowance(storage, config),
+        allowance=build_allowance(storage, config),
         clean=redactor_of(config).clean,
     )
     watching = telling(

@@ -39,12 +39,16 @@ async def test_a_run_waits_for_tomorrow_or_more_money(shell: Shell) -> None:
         assert len(server.seen) == 2, "what does not fit is not sent"
 
 
-async def test_without_a_budget_nothing_is_counted(shell: Shell) -> None:
+async def test_without_a_budget_the_day_is_counted_all_the_same(shell: Shell) -> None:
+    """So that one that is set at noon holds for the whole day."""
     async with StrictServer(Says("One.")) as server:
         shell.configure(server.url)
         assert (await shell.run("run", "--kind", "chat", "Say one.")).code == 0
         told = await shell.run("budget")
-    assert "none: set [budget]" in told.out and "tokens   0 spent" in told.out
+        assert "none: set [budget]" in told.out and "tokens   15 spent" in told.out
+        shell.configure(server.url, "[budget]\nper_day_tokens = 4_105\n")
+        refused = await shell.run("run", "--kind", "chat", "Say two.")
+    assert refused.code == 6 and "15 tokens are spent" in refused.err
 
 
 async def test_a_budget_in_dollars_takes_a_price(shell: Shell) -> None:

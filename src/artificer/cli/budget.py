@@ -22,8 +22,8 @@ def command(settings: Settings, as_json: bool) -> int:
     """Say what this project has spent today, and what is left of its budget.
 
     Days are those of UTC. The budget is [budget] in artificer.toml, and is spent by all runs of the
-    project, in all processes. What requests under way may still cost is reserved. Only requests
-    that are made while there is a budget are counted.
+    project, in all processes. What requests under way may still cost is reserved. Dollars are
+    counted where the price of the model is known.
 
     \b
     Example:
