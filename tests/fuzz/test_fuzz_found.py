@@ -10,8 +10,10 @@ import pytest
 
 from artificer.build.scope import present
 from artificer.contracts.command.output_formats import read_json
+from artificer.contracts.host import patch
+from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
-from artificer.errors import TamperedError
+from artificer.errors import ManifestError, TamperedError
 from artificer.runtime.load import load
 from artificer.testing.cassette import Cassette, insert
 from artificer.testing.rig import Rig
@@ -74,3 +76,23 @@ def test_the_double_refuses_what_has_no_shape(change: dict[str, object]) -> None
     body = {"model": "m", "stream": True, "max_tokens": 1, "messages": []}
     with pytest.raises(Refused):
         check_request("messages", {**body, **change})
+
+
+@pytest.mark.req("fuzz-models")
+def test_numbers_and_depth_without_end_are_refused() -> None:
+    with pytest.raises(patch.PatchError):
+        patch.parse(f"--- a/x\n+++ b/x\n@@ -{'9' * 5_000} +1 @@\n a\n")
+    schema = compile_schema({"type": "object"})
+    deep: list[object] = []
+    for _ in range(3_000):
+        deep = [deep]
+    (problem,) = schema.problems(deep)
+    assert "deep" in problem.message
+
+
+@pytest.mark.req("fuzz-authors")
+def test_a_host_may_not_name_what_is_no_argument() -> None:
+    head = '[tool]\nname = "t"\nversion = "1"\ndescription = "d"\n'
+    text = f'{head}[http]\nurl = "http://{{0}}/?k={{_secret:k}}"\n'
+    with pytest.raises(ManifestError, match="is no argument"):
+        parse_manifest(text, "t.clad.toml")

@@ -57,7 +57,7 @@ class Schema:
         """Whether a value is valid, without a word about why not."""
         try:
             return self._validator.is_valid(value)
-        except UnicodeEncodeError:
+        except ValueError:
             return False
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
@@ -66,6 +66,8 @@ class Schema:
             found = [p for error in self._validator.iter_errors(value) for p in _explain(error)]
         except UnicodeEncodeError:
             return (Problem(pointer="", message="holds a lone surrogate, which is no text"),)
+        except ValueError:
+            return (Problem(pointer="", message="is nested too deeply"),)
         found.sort(key=lambda p: (p.pointer, p.message))
         if len(found) > MAX_PROBLEMS:
             more = len(found) - MAX_PROBLEMS + 1

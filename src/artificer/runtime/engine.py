@@ -107,8 +107,9 @@ class Engine:
         return (*again, *following)
 
     async def _probe(self, run: str, pending: Sequence[Intent]) -> dict[int, Probed]:
-        """Ask the world about calls that must not be repeated, where their tools can tell."""
-        doubtful = [i for i in pending if isinstance(i, CallTool) and i.effect == "once"]
+        """Ask the world about calls that may have happened, where their tools can tell."""
+        effects = ("once", "keyed")
+        doubtful = [i for i in pending if isinstance(i, CallTool) and i.effect in effects]
         found = {intent.n: await self.performer.probe(run, intent) for intent in doubtful}
         return {n: answer for n, answer in found.items() if answer is not None}
 

@@ -28,19 +28,20 @@ def recover(
     Asking a model or a person again is safe: no answer was recorded. A tool is run again only if
     its effect class allows it, or if the world says that the call had not happened. Otherwise it
     is ambiguous, and both the model and the human are told so. ``probed`` is what the world said,
-    by the number of the intent.
+    by the number of the intent; one that may be repeated is not, if it is known to have happened.
     """
     events: list[CallProbed | ToolReturned] = []
     again: list[Intent] = []
     for intent in pending:
-        if not isinstance(intent, CallTool) or intent.effect != "once":
+        answer = (probed or {}).get(intent.n)
+        if not isinstance(intent, CallTool) or (intent.effect != "once" and answer is None):
             again.append(intent)
             continue
-        found = (probed or {}).get(intent.n, Probed(found="unknown"))
-        if probed and intent.n in probed:
+        found = answer or Probed(found="unknown")
+        if answer is not None:
             probe = CallProbed(at=at, intent=intent.n, found=found.found, reason=found.reason)
             events.append(probe)
-        if found.found == "absent":
+        if found.found == "absent" or (found.found == "unknown" and intent.effect != "once"):
             again.append(intent)
         else:
             events.append(_receipt(intent, at, found))

@@ -7,31 +7,29 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
-from artificer.contracts.arguments.bind import Bound
-from artificer.contracts.arguments.types import text_of
-from artificer.contracts.command.argv import begins_option
 from artificer.contracts.command.envelope import Envelope, bare_content_of, content_of
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import Parsed
-from artificer.contracts.keys.manifest import PLACES
+from artificer.contracts.keys.manifest import KEY_PLACE, PLACES
 from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError
-from artificer.ports import BlobStore, Call, Receipt
+from artificer.ports import BlobStore, Call, Probed, Receipt
 from artificer.tools.capture import Capture
 from artificer.tools.command_output import Outcome, Start, judge_output, keep_output
-from artificer.tools.confine import file_problems
+from artificer.tools.confine import file_problems, option_problems
 from artificer.tools.environment import (
     KEY_VARIABLE,
     child_environment,
     executor_environment,
 )
 from artificer.tools.evidence import call_folder, scan_id_of
+from artificer.tools.probed import as_tool, call_of, probed_of
 from artificer.tools.process import Finished, run_process
 from artificer.tools.refusal import refuse
 from artificer.tools.sandbox.finding import SandboxFinding
@@ -128,23 +126,25 @@ class CommandExecutor:
 
     def plan(self, call: Call) -> Plan:
         """What a call would run. Makes the call's folder, if its program is told of it."""
-        tool = self._tool(call)
+        return self._plan(self._tool(call), call)
+
+    def _plan(self, tool: CommandTool, call: Call) -> Plan:
         manifest = tool.manifest
         bound = manifest.bind(call.arguments)
         problems = bound.problems or tuple(
             file_problems(manifest.arguments, bound.values, self._cwd)
         )
         if manifest.executor is not None:
-            problems += tuple(_options(manifest, bound))
+            problems += tuple(option_problems(manifest.arguments, bound.values))
         if problems:
             return Plan(problems=problems)
         scan_id = scan_id_of(call.run, call.id)
-        folder, output_file, places = None, None, {}
+        folder, output_file, places = None, None, {KEY_PLACE: call.key}
         if manifest.wants_folder:
             folder = call_folder(self._evidence_root(), call.run, call.id)
             kind = manifest.output.format
             output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"
-            places = dict(zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True))
+            places |= zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True)
         env = {**self._env, KEY_VARIABLE: call.key}
         if manifest.executor is not None:
             argv: tuple[str, ...] = (tool.program(manifest.executor),)
@@ -158,10 +158,22 @@ class CommandExecutor:
 
     async def execute(self, call: Call) -> Receipt:
         """Run the program within the call's time; a failing program is an error receipt."""
+        return await self._perform(self._tool(call), call)
+
+    async def probe(self, call: Call) -> Probed:
+        """Ask the manifest's probe whether the call had happened (ports.Probing)."""
         tool = self._tool(call)
+        probe = tool.manifest.probe
+        if probe is None:
+            return Probed(found="unknown")
+        asking = replace(tool, manifest=as_tool(tool.manifest, probe))
+        receipt = await self._perform(asking, call_of(asking.manifest, call))
+        return probed_of(probe, receipt, "exit_code", "stdout")
+
+    async def _perform(self, tool: CommandTool, call: Call) -> Receipt:
         timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         try:
-            plan = self.plan(call)
+            plan = self._plan(tool, call)
         except OSError as error:
             return _not_started(call, Plan(), timestamp, f"its folder cannot be made: {error}")
         if plan.problems:
@@ -227,14 +239,6 @@ class CommandExecutor:
         """Where a long output goes that somebody will want all of."""
         wanted = self._blobs is not None or tool.manifest.output.script is not None
         return Path(tempfile.gettempdir()) if wanted else None
-
-
-def _options(manifest: Manifest, bound: Bound) -> Iterable[Problem]:
-    """The values that a script could hand on as options without knowing it."""
-    for argument in manifest.arguments:
-        for value in argument.each(bound.values.get(argument.name, "")):
-            if begins_option(argument, text_of(value)):
-                yield Problem(pointer=f"/{argument.name}", message="must not begin with '-'")
 
 
 def _is_kept(manifest: Manifest, finished: Finished) -> bool:

@@ -11,7 +11,8 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from artificer.contracts.arguments.types import FILES, Argument
+from artificer.contracts.arguments.types import FILES, Argument, text_of
+from artificer.contracts.command.argv import begins_option
 from artificer.tools.beneath import opened_beneath
 from artificer.values.base import JsonValue, Problem
 
@@ -60,3 +61,13 @@ def _no_credential(descriptor: int, path: Path) -> str | None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return "is not a regular file"
     return None if os.access(path, os.R_OK) else "cannot be read"
+
+
+def option_problems(
+    arguments: Sequence[Argument], values: Mapping[str, JsonValue]
+) -> Iterator[Problem]:
+    """The values that a script could hand on as options without knowing it."""
+    for argument in arguments:
+        for value in argument.each(values.get(argument.name, "")):
+            if begins_option(argument, text_of(value)):
+                yield Problem(pointer=f"/{argument.name}", message="must not begin with '-'")

@@ -20,9 +20,10 @@ from artificer.contracts.http.envelope import (
 )
 from artificer.contracts.http.request import BuiltRequest, HttpRequest, build_request
 from artificer.contracts.http.template import HttpTemplate
+from artificer.contracts.keys.manifest import KEY_PLACE
 from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError, MissingExtraError
-from artificer.ports import BlobStore, Call, Receipt
+from artificer.ports import BlobStore, Call, Probed, Receipt
 from artificer.tools.http_client import (
     MAX_BODY,
     Reach,
@@ -33,6 +34,7 @@ from artificer.tools.http_client import (
     resolve_by_system,
     send,
 )
+from artificer.tools.probed import as_tool, call_of, probed_of
 from artificer.tools.receipts import Began, status_of
 from artificer.tools.refusal import refuse
 from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
@@ -83,11 +85,23 @@ class HttpExecutor:
         bound = tool.bind(call.arguments)
         if bound.problems:
             return BuiltRequest(problems=bound.problems)
-        return build_request(template, bound.values)
+        return build_request(template, {**bound.values, KEY_PLACE: call.key})
 
     async def execute(self, call: Call) -> Receipt:
         """Send the request within the call's time; a failing server is an error receipt."""
-        tool, template = self._tool(call)
+        return await self._send(*self._tool(call), call)
+
+    async def probe(self, call: Call) -> Probed:
+        """Ask the manifest's probe whether the call had happened (ports.Probing)."""
+        tool, _ = self._tool(call)
+        probe = tool.probe
+        if probe is None or probe.http is None:
+            return Probed(found="unknown")
+        asking = as_tool(tool, probe)
+        receipt = await self._send(asking, probe.http, call_of(asking, call))
+        return probed_of(probe, receipt, "http_status", "body")
+
+    async def _send(self, tool: Manifest, template: HttpTemplate, call: Call) -> Receipt:
         built = self._plan(tool, template, call)
         if built.request is None:
             return refuse(call.definition.name, built.problems)

@@ -14,7 +14,7 @@ from artificer.values.base import Problem
 from artificer.values.text import clip
 
 MAX_FILES = 100
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _PASSED_OVER = ("diff ", "index ", "new file mode", "deleted file mode", "old mode", "new mode")
 _REFUSED = ("rename ", "copy ", "similarity ", "GIT binary patch", "Binary files ")
 _NO_NEWLINE = "\\ No newline"

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.keys.http import HttpKeys, Method
+from artificer.contracts.keys.manifest import KEY_PLACE
 from artificer.values.base import Value
 
 Place = Literal["raw", "percent", "string", "json"]
@@ -281,7 +282,7 @@ def _body_faults(keys: HttpKeys) -> Iterator[Misread]:
 
 def _name_faults(template: HttpTemplate, arguments: Mapping[str, Argument]) -> Iterator[Misread]:
     used = {part.argument for part in template.parts if part.argument}
-    for name in sorted(used - {*arguments}):
+    for name in sorted(used - {*arguments, KEY_PLACE}):
         yield Misread("url", f"{{{name}}} is no argument")
     for name in (name for name in arguments if name not in used):
         yield Misread("url", f"the argument {name!r} is not used by the request")
@@ -293,7 +294,7 @@ def _name_faults(template: HttpTemplate, arguments: Mapping[str, Argument]) -> I
 
 
 def _secret_faults(template: HttpTemplate, arguments: Mapping[str, Argument]) -> Iterator[Misread]:
-    chosen = [p.argument for p in template.authority if p.argument]
+    chosen = [n for p in template.authority if (n := p.argument) and n in arguments]
     free = [name for name in chosen if not arguments[name].allowed] if chosen else []
     if (template.whole or free) and any(part.secret for part in template.parts):
         yield Misread("url", "would send a secret to a host that an argument chooses")

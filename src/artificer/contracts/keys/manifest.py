@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import CedarKeys, EffectClass, Risk, Trust
 from artificer.contracts.keys.browser import BrowserKeys
-from artificer.contracts.keys.http import HttpKeys, McpKeys
+from artificer.contracts.keys.http import HttpKeys, McpKeys, Status
 from artificer.contracts.keys.session import SessionKeys
 from artificer.values.base import Value
 from artificer.values.canon import MAX_SAFE_INTEGER
@@ -28,6 +28,9 @@ In the order in which the reference prefers them when there are several, the las
 
 PLACES = ("_scan_id", "_evidence_dir", "_output_file")
 """Placeholders whose values are made for each call: its id, its folder, a file in that folder."""
+
+KEY_PLACE = "_idempotency_key"
+"""The placeholder of a call's idempotency key."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Text = Annotated[str, Field(min_length=1)]
@@ -77,6 +80,25 @@ class SandboxKeys(Value):
     writable: tuple[InnerPath, ...] | None = None
 
 
+class ProbeKeys(Value):
+    """``[tool.probe]``: how the world is asked whether a call happened, after a crash.
+
+    A command (``exec`` or ``template``) or a request (``url``), as the tool itself is one. What it
+    exits with, or is answered, says whether the call happened or not; anything else is unknown.
+    """
+
+    exec: tuple[str | tuple[str, ...], ...] | None = None
+    template: str | None = None
+    url: Text | None = None
+    method: Literal["GET", "HEAD"] = "GET"
+    headers: dict[str, str] = Field(default_factory=dict)
+    happened_exit: tuple[int, ...] = (0,)
+    absent_exit: tuple[int, ...] = (1,)
+    happened_status: tuple[Status, ...] = (200,)
+    absent_status: tuple[Status, ...] = (404,)
+    timeout_seconds: Annotated[int, Field(gt=0, le=MAX_TIMEOUT_SECONDS)] | None = None
+
+
 class ToolKeys(Value):
     """``[tool]``
 
@@ -101,6 +123,7 @@ class ToolKeys(Value):
     evidence: EvidenceKeys = EvidenceKeys()
     limits: LimitKeys = LimitKeys()
     sandbox: SandboxKeys = SandboxKeys()
+    probe: ProbeKeys | None = None
 
 
 class ConditionalKeys(Value):

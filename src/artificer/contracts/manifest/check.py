@@ -11,14 +11,14 @@ from artificer.contracts.arguments.condition import Condition
 from artificer.contracts.arguments.types import FILES, NUMBERS, text_of
 from artificer.contracts.command.argv import Flags, Group, Item, build_argv, conditions_of, items_of
 from artificer.contracts.command.read import literal
-from artificer.contracts.keys.manifest import PLACES, CommandKeys, ManifestKeys
+from artificer.contracts.keys.manifest import KEY_PLACE, PLACES, CommandKeys, ManifestKeys
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"})
 
 
 def known_names(keys: ManifestKeys, command: CommandKeys) -> frozenset[str]:
     """What a placeholder may name."""
-    return frozenset((*keys.args, *command.defaults, *PLACES))
+    return frozenset((*keys.args, *command.defaults, *PLACES, KEY_PLACE))
 
 
 def command_faults(

@@ -15,10 +15,7 @@ from artificer.contracts.browser.model import browser_commands, browser_faults
 from artificer.contracts.command.argv import Built, Group, build_argv, names_of
 from artificer.contracts.command.envelope import output_schema
 from artificer.contracts.command.output import format_of
-from artificer.contracts.command.read import (
-    literal_placeholders,
-    read_groups,
-)
+from artificer.contracts.command.read import literal_placeholders, read_groups
 from artificer.contracts.definition import Backend, ToolDefinition, trust_of
 from artificer.contracts.http.envelope import http_output_schema
 from artificer.contracts.http.template import HttpTemplate, read_template
@@ -42,6 +39,7 @@ from artificer.contracts.manifest.check import (
     resource_faults,
 )
 from artificer.contracts.manifest.custom_types import FolderKeys
+from artificer.contracts.manifest.probe import Probe, read_probe
 from artificer.contracts.manifest.read import read_keys
 from artificer.contracts.manifest.toml_lines import key_lines, line_of
 from artificer.contracts.manifest.toml_text import read_toml
@@ -77,6 +75,7 @@ class Manifest:
     success_exit: tuple[int, ...] = (0,)
     output: OutputKeys
     scope: Scope | None = None
+    probe: Probe | None = None
     examples: tuple[ExampleKeys, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -117,6 +116,7 @@ class Manifest:
             resources=self.tool.resources,
             cedar=self.tool.cedar,
             origin="" if self.mcp is None else f"mcp:{self.mcp.server}",
+            probe=self.probe is not None,
         )
 
     @property
@@ -217,6 +217,7 @@ def _assemble(
     http = _read_http(keys, keys.http, faults) if keys.http else None
     faults += [*_mcp_faults(keys), *session_faults(keys), *browser_faults(keys)]
     faults += _output_faults(keys.output)
+    probe = read_probe(keys, faults) if keys.tool.probe else None
     if any(not (compat and fault.lenient) for fault in faults):
         return None
     command = keys.command or CommandKeys()
@@ -233,6 +234,7 @@ def _assemble(
         success_exit=command.success_exit,
         output=keys.output,
         scope=folder.scope,
+        probe=probe,
         examples=keys.examples,
     )
 
