@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import toolset
-from artificer.core.context import compaction
+from artificer.core.context import compaction, opening
+from artificer.core.intents import Compact
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+from artificer.values.canon import digest_of
 
 measured: list[Message] = []
 
@@ -46,3 +49,21 @@ def test_each_message_is_measured_once_however_many_there_are(turns: int) -> Non
     intent = compaction(state, "limit")
     assert intent is not None and intent.upto == len(history) - 1
     assert len(measured) <= 2 * len(history), "once for where to begin, once for what goes"
+
+
+@pytest.mark.req("context-any")
+def test_what_stands_for_the_rest_is_bounded_but_for_the_prompt() -> None:
+    """However much was made and said since."""
+    made = tuple(
+        ArtifactRef(kind="list", id=f"list-{n}", tool="create_list", payload=digest_of(b""))
+        for n in range(2_000)
+    )
+    said = [user("Do it: " + "p" * 9_000), *(user(f"{n} " + "s" * 900) for n in range(99))]
+    intent = Compact(
+        n=1, turn=2, why="limit", history=digest_of(b""), told=0, upto=100, room=800, max_tokens=9
+    )
+    told = opening(RunState(history=tuple(said), artifacts=made), intent, "A summary.")
+    assert said[0].text in told
+    assert "98 sss" in told and "97 sss" not in told, "the newest, as far as there is room"
+    assert "list:list-0," in told and "list:list-1999" in told
+    assert len(told) < 9_000 + 3 * 800

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -22,7 +22,9 @@ from artificer.runtime.allowance import EXPIRES_MS, Allowance, day_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.testing.rig import Rig, SteppingClock
+from artificer.values.canon import canonical
 from artificer.values.model import ModelFailure, ModelReply, Usage
+from artificer.values.tokens import tokens_of
 
 
 @pytest.fixture
@@ -349,13 +351,15 @@ class TestDay:
             """Is empty from the moment at which a summary is wanted."""
 
             empty = False
+            asked: ClassVar[list[int]] = []
 
             def recorded(self, run: str, line: EventLine | IntentLine) -> None:
                 if isinstance(line, IntentLine) and isinstance(line.intent, Compact):
                     self.empty = True
 
-            async def reserve(self, *facts: Any, **times: Any) -> int | None:
-                return None if self.empty else await super().reserve(*facts, **times)
+            async def reserve(self, day: str, need: Amount, *facts: Any, **times: Any) -> Any:
+                self.asked.append(need.tokens)
+                return None if self.empty else await super().reserve(day, need, *facts, **times)
 
         day = Day(rig, tokens=1_000_000)
         day.purse = rig.observer = purse = Emptied()
@@ -367,6 +371,10 @@ class TestDay:
         (failed,) = [e for e in await rig.events() if isinstance(e, ev.CompactionFailed)]
         assert failed.code == "budget" and state.window.start == 0, "nothing was left out"
         purse.empty, rig.observer = False, Observer()
-        state = await day.resume(say("Summary."), say("Done."))
+        provider = ScriptedProvider([say("Summary."), say("Done.")])
+        state = await day.engine(provider).resume("run")
+        asked: Any = provider.requests[0]
+        whole = tokens_of(canonical(asked)) + asked["max_tokens"]
+        assert whole in purse.asked, "all of what is sent and what may come back"
         assert (state.reason, state.window.summary) == ("done", "Summary.")
         await proven(rig)

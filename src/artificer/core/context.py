@@ -180,7 +180,7 @@ def opening(state: RunState, intent: Compact, summary: str) -> str:
     said.append("What the user wrote in them:\n\n" + _words(state.history[: intent.upto], intent))
     if state.artifacts:
         made = ", ".join(f"{ref.kind}:{ref.id}" for ref in state.artifacts)
-        said.append(f"Artifacts that exist already: {made}")
+        said.append(f"Artifacts that exist already: {head_and_tail(made, intent.room)}")
     if known:
         said.append("A summary of what was done and found in them:\n\n" + known)
     if not summary:

@@ -15,7 +15,9 @@ from artificer.ports import BlobStore, Clock, Payload, Provider
 from artificer.runtime.allowance import Allowance, Reservation
 from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import log, ms_since, tell
+from artificer.values.canon import canonical
 from artificer.values.model import Delta, ModelFailure, ModelReply
+from artificer.values.tokens import tokens_of
 
 OnDelta = Callable[[Delta], None]
 
@@ -79,7 +81,7 @@ class Asker:
         if payload is None:
             why = "There is no budget for it." if state.given.compaction else "None is wanted."
             return compacted(state, intent, self.clock.now(), not_asked=why)
-        need = (intent.room, intent.max_tokens)
+        need = (tokens_of(canonical(payload.body)), intent.max_tokens)
         asked = await self._ask(run, intent, state, payload, _ignore, need)
         return compacted(
             state,
