@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from artificer.values.blocks import Block, ToolUseBlock
 
@@ -10,16 +10,30 @@ MAX_CHARACTERS = 64
 
 _CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
+CallIds = tuple[frozenset[str], ...]
+"""Every id of a run, in sets of which each is larger than the next: adding to one set would copy
+all that were used before, at every turn."""
 
-def with_unique_ids(blocks: tuple[Block, ...], used: Set[str], turn: int) -> tuple[Block, ...]:
+
+def with_ids(used: CallIds, added: Iterable[str]) -> CallIds:
+    """Add ids. Each of them is copied no more often than its run's calls can be doubled."""
+    newest = frozenset(added)
+    while used and len(used[-1]) <= len(newest):
+        newest |= used[-1]
+        used = used[:-1]
+    return (*used, newest) if newest else used
+
+
+def with_unique_ids(blocks: tuple[Block, ...], used: CallIds, turn: int) -> tuple[Block, ...]:
     """Give a call an id of ours when the provider's is missing, odd, or was used before."""
-    taken = set(used)
+    fresh = set[str]()
+    taken = (*used, fresh)
     result: list[Block] = []
     for number, block in enumerate(blocks):
         if isinstance(block, ToolUseBlock):
-            if not _usable(block.id) or block.id in taken:
+            if not _usable(block.id) or _is_in(taken, block.id):
                 block = block.model_copy(update={"id": _ours(turn, number, taken)})
-            taken.add(block.id)
+            fresh.add(block.id)
         result.append(block)
     return tuple(result)
 
@@ -28,8 +42,12 @@ def _usable(call_id: str) -> bool:
     return 0 < len(call_id) <= MAX_CHARACTERS and _CHARACTERS.issuperset(call_id)
 
 
-def _ours(turn: int, number: int, taken: Set[str]) -> str:
+def _is_in(taken: Iterable[Set[str]], call_id: str) -> bool:
+    return any(call_id in ids for ids in taken)
+
+
+def _ours(turn: int, number: int, taken: Iterable[Set[str]]) -> str:
     ours = f"call_{turn}_{number}"
-    while ours in taken:  # a model may write ids that look like ours
+    while _is_in(taken, ours):  # a model may write ids that look like ours
         ours += "_"
     return ours

@@ -82,7 +82,6 @@ def dispatch(state: RunState) -> Step:
     if state.hold is not None:
         quiet = all(pending.type == "AskApproval" for pending in state.pending)
         return state.model_copy(update={"phase": Phase.PAUSED if quiet else state.phase}), ()
-    state = state.model_copy(update={"phase": Phase.WORKING})
     intents: list[Intent] = []
     calls: list[CallState] = []
     for call in state.calls:
@@ -91,7 +90,7 @@ def dispatch(state: RunState) -> Step:
             intents.append(intent)
             call = call.model_copy(update={"approved": False})
         calls.append(call)
-    return emit(state, *intents, calls=tuple(calls))
+    return emit(state, *intents, phase=Phase.WORKING, calls=tuple(calls))
 
 
 def close_turn(state: RunState) -> RunState:
@@ -100,8 +99,7 @@ def close_turn(state: RunState) -> RunState:
     for call in state.calls:
         if call.artifact is not None:
             made = with_artifact(made, call.artifact)
-    state = with_message(state, results_of(state.calls))
-    return state.model_copy(update={"artifacts": made, "calls": ()})
+    return with_message(state, results_of(state.calls), artifacts=made, calls=())
 
 
 def _next(state: RunState) -> Step:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from artificer.core.events import Event, ModelResponded, ToolReturned
-from artificer.core.spill import spilled
+from artificer.core.spill import INLINE_LIMIT, spilled
 from artificer.core.state import RunState
 from artificer.values.base import Digest, JsonObject, JsonValue, Value
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
@@ -67,7 +67,9 @@ def _reply(blocks: Sequence[Block]) -> tuple[OutputRefs, list[bytes]]:
 
 def _blob(value: JsonValue, blobs: list[bytes]) -> str:
     """Add a value's bytes, and those of its long strings, to ``blobs``; return its digest."""
-    body = canonical_typed(spilled(value, blobs))
+    body = canonical_typed(value)
+    if len(body) > INLINE_LIMIT:  # else no string in it is longer
+        body = canonical_typed(spilled(value, blobs))
     blobs.append(body)
     return digest_of(body)
 

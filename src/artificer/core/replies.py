@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from artificer.core import events as ev
-from artificer.core.call_ids import with_unique_ids
+from artificer.core.call_ids import with_ids, with_unique_ids
 from artificer.core.context import may_compact
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.state import CallState, Phase, RunState, with_message
@@ -21,22 +21,22 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     cost = state.cost_micros
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
-    state = state.model_copy(
-        update={
-            "usage": state.usage + event.usage,
-            "cost_micros": cost,
-            "stop": event.stop,
-            "call_ids": state.call_ids | {call.id for call in message.calls},
-            "last_text": message.text or state.last_text,
-        }
-    )
-    if any(not isinstance(block, ReasoningBlock) for block in blocks):
-        state = with_message(state, message)
+    called = message.calls
+    changes: dict[str, object] = {
+        "usage": state.usage + event.usage,
+        "cost_micros": cost,
+        "stop": event.stop,
+        "call_ids": with_ids(state.call_ids, (call.id for call in called)),
+        "last_text": message.text or state.last_text,
+    }
     if event.usage.input_tokens:  # the provider's own count beats our estimate
-        context = event.usage.input_tokens + event.usage.output_tokens
-        state = state.model_copy(update={"context_tokens": context})
-    if message.calls:
-        calls = tuple(CallState(id=call.id) for call in message.calls)
+        changes["context_tokens"] = event.usage.input_tokens + event.usage.output_tokens
+    if any(not isinstance(block, ReasoningBlock) for block in blocks):
+        state = with_message(state, message, **changes)
+    else:
+        state = state.model_copy(update=changes)
+    if called:
+        calls = tuple(CallState(id=call.id) for call in called)
         intent = JudgeCalls(n=state.next_intent, turn=state.turn)
         return emit(state, intent, phase=Phase.JUDGING, calls=calls)
     if event.stop == "refusal":

@@ -7,6 +7,7 @@ from typing import Literal
 
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.contracts.definition import ModelRequest
+from artificer.core.call_ids import CallIds
 from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
 from artificer.core.spec import RunSpec
@@ -111,7 +112,7 @@ class RunState(Value):
     next_intent: int = 1
     pending: tuple[Pending, ...] = ()
     calls: tuple[CallState, ...] = ()
-    call_ids: frozenset[str] = frozenset()
+    call_ids: CallIds = ()
     history: tuple[Message, ...] = ()
     history_digest: Digest = digest_of(b"")
     last_text: str = ""
@@ -202,14 +203,15 @@ _BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts
 """What follows from the conversation and the spec, whose digests stand for them."""
 
 
-def with_message(state: RunState, message: Message) -> RunState:
-    """Append to the conversation and to the chain of its digest."""
+def with_message(state: RunState, message: Message, **changes: object) -> RunState:
+    """Append to the conversation and to the chain of its digest, with whatever else changes."""
     body = message.identity()
     return state.model_copy(
         update={
-            "history": (*state.history, message),
+            "history": state.history + (message,),  # noqa: RUF005  (unpacking copies twice)
             "history_digest": digest_of(state.history_digest.encode() + body),
             "context_tokens": state.context_tokens + tokens_of(body),
+            **changes,
         }
     )
 
@@ -217,7 +219,8 @@ def with_message(state: RunState, message: Message) -> RunState:
 def labelled(state: RunState, call: CallState) -> RunState:
     """The state after a tool was performed, with the taint that its result brings."""
     tool = state.given.tools().get(call.verdict.tool) if call.verdict else None
-    return state.model_copy(update={"taint": tainted(state.taint, tool, call.id)})
+    taint = tainted(state.taint, tool, call.id)
+    return state if taint is state.taint else state.model_copy(update={"taint": taint})
 
 
 def results_of(calls: tuple[CallState, ...]) -> Message:

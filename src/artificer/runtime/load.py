@@ -45,21 +45,26 @@ def read_chain(
     Raises:
         TamperedError: a record was changed, removed, added or moved, or its blob is gone.
     """
-    head = start or Head()
+    start = start or Head()
+    seq, prev = start.seq, start.hash
     for record in records:
-        where = f"Run {run}, record {head.seq + 1}"
-        if record.seq != head.seq + 1:
-            raise TamperedError(f"{where} is missing.")
+        seq += 1
+        if record.seq != seq:
+            raise _tampered(run, seq, " is missing.")
         if digest_of(record.body) != record.hash:
-            raise TamperedError(f"{where}: its bytes were changed.")
+            raise _tampered(run, seq, ": its bytes were changed.")
         try:
             line = decode(record.body, blobs.get)
         except NotFoundError as error:
-            raise TamperedError(f"{where} lacks what it cites: {error.message}") from error
-        if (line.run, line.seq, line.prev) != (run, record.seq, head.hash):
-            raise TamperedError(f"{where} does not follow its predecessor.")
-        head = Head(seq=record.seq, hash=record.hash)
+            raise _tampered(run, seq, f" lacks what it cites: {error.message}") from error
+        if line.prev != prev or line.seq != seq or line.run != run:
+            raise _tampered(run, seq, " does not follow its predecessor.")
+        prev = record.hash
         yield line
+
+
+def _tampered(run: str, seq: int, what: str) -> TamperedError:
+    return TamperedError(f"Run {run}, record {seq}{what}")
 
 
 async def read_records(journal: Journal, run: str) -> list[Record]:

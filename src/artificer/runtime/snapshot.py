@@ -14,10 +14,11 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
+from artificer.core.call_ids import with_ids
 from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
 from artificer.core.record import EventLine, IntentLine, decode
@@ -51,10 +52,20 @@ PAGE, FARTHEST = 64, 16_384
 
 
 class _Told(Value):
-    """A message as its digest is made of it: without what is a default, as the type of a block."""
+    """A message as its digest is made of it: without what is a default, as the type of a block.
+
+    The members that a kind of block demands are not those of any other: the first that fits is
+    the one.
+    """
 
     role: Literal["user", "assistant"]
-    blocks: tuple[TextBlock | ToolUseBlock | ToolResultBlock | ReasoningBlock, ...]
+    blocks: tuple[
+        Annotated[
+            ToolUseBlock | ToolResultBlock | TextBlock | ReasoningBlock,
+            Field(union_mode="left_to_right"),
+        ],
+        ...,
+    ]
 
 
 _messages: TypeAdapter[tuple[_Told, ...]] = TypeAdapter(tuple[_Told, ...])
@@ -105,7 +116,7 @@ class Taker:
 
 def keep(snapshots: Snapshots, run: str, head: Head, state: RunState, before: int) -> None:
     """Keep a state. ``before`` is how many of its messages are in store already."""
-    bare = {"history": (), "call_ids": frozenset[str](), "spec": None, "context_tokens": 0}
+    bare = {"history": (), "call_ids": (), "spec": None, "context_tokens": 0}
     kept = _Kept(
         release=RELEASE,
         seq=head.seq,
@@ -158,7 +169,7 @@ async def _proven(
     state = kept.state.model_copy(
         update={
             "history": history,
-            "call_ids": frozenset(call.id for message in history for call in message.calls),
+            "call_ids": with_ids((), (c.id for message in history for c in message.calls)),
             "spec": spec,
             "context_tokens": _context(walk, spec, kept.state.window, history, bodies),
         }
@@ -179,7 +190,7 @@ def _history(bodies: Sequence[bytes], kept: _Kept) -> tuple[Message, ...]:
         told = _messages.validate_json(b"[" + b",".join(bodies) + b"]")
     except ValidationError as error:
         raise TamperedError("its conversation cannot be read") from error
-    history = tuple(Message.model_construct(role=m.role, blocks=m.blocks) for m in told)
+    history = tuple(Message.of_valid(role=m.role, blocks=m.blocks) for m in told)
     doubtful = any(
         isinstance(block, ToolResultBlock) and block.status == "ambiguous"
         for message in history
@@ -275,8 +286,7 @@ def _context(
     if walk.cut:
         return window.tokens + sum(map(tokens_of, bodies[window.messages :]))
     if walk.counted is None:
-        begun = tokens_of(spec.system.encode()) + tokens_of(spec.toolset.encode())
-        return begun + sum(map(tokens_of, bodies))
+        return spec.fixed_tokens + sum(map(tokens_of, bodies))
     spoken = [number for number, m in enumerate(history) if m.role == "assistant"]
     after = spoken[-walk.replies] + 1
     return walk.counted + sum(map(tokens_of, bodies[after:]))

@@ -30,9 +30,19 @@ _OPTIONS = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 
-_UNSURE = re.compile(rb'(?:^|":|[,\[])-?\d+[.e]|[\xee-\xff]')
-"""Output that may not be canonical: a float somewhere, or a character from U+E000 on, where the
-orders of UTF-8 and UTF-16 part. Digits in a text may match too; that costs time, nothing else."""
+_PERHAPS_A_FLOAT = re.compile(rb"[0-9][.e]")
+_FLOAT = re.compile(rb'(?:^|":|[,\[])-?\d+[.e]')
+_HIGH = re.compile(rb"[\xee-\xff]")
+
+
+def _unsure(data: bytes) -> bool:
+    """Whether output may not be canonical: a float somewhere, or a character from U+E000 on, where
+    the orders of UTF-8 and UTF-16 part. Digits in a text may count too; that costs time, nothing
+    else. The first pattern is the quick one: it begins with a set of bytes.
+    """
+    if _PERHAPS_A_FLOAT.search(data) and _FLOAT.search(data):
+        return True
+    return not data.isascii() and _HIGH.search(data) is not None
 
 
 _DIGEST = re.compile(rb"sha256:[0-9a-f]{64}")
@@ -61,7 +71,7 @@ def canonical(value: Any) -> bytes:
         data = orjson.dumps(value, option=_OPTIONS)
         if b"null" in data and _holds_no_number(value):  # orjson writes NaN as null
             raise CanonicalError("This value has no canonical JSON: NaN or infinity.")
-        if not _UNSURE.search(data):
+        if not _unsure(data):
             return data
         exact: bytes = rfc8785.dumps(value)
         return exact

@@ -47,13 +47,9 @@ def parse_value(text: str) -> JsonValue | tuple[Problem, ...]:
     interoperable range (RFC 8259 section 6), a lone surrogate, or nests deeper than MAX_DEPTH.
     """
     try:
-        value: JsonValue = json.loads(
-            text,
-            object_pairs_hook=_no_duplicates,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_safe_integer,
-        )
+        if text.startswith("\ufeff"):
+            raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
+        value: JsonValue = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         return (Problem(pointer="", message=f"not valid JSON: {error.msg} at {where}"),)
@@ -92,6 +88,14 @@ def _safe_integer(text: str) -> int:
     if len(text) > 17 or abs(int(text)) > MAX_SAFE_INTEGER:
         raise _Refused(f"the integer {text[:40]} is beyond 2**53 - 1; send it as a string")
     return int(text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_no_duplicates,
+    parse_constant=_no_constant,
+    parse_float=_finite,
+    parse_int=_safe_integer,
+)
 
 
 def _fault(value: Any, depth: int) -> str | None:

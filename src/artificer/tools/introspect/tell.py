@@ -87,7 +87,7 @@ def state(
     """The member of the state at a pointer."""
     where = str(asked.get("pointer", ""))
     found: Any = view.state.model_dump(mode="json")
-    found["call_ids"] = sorted(found["call_ids"])
+    found["call_ids"] = sorted(call_id for ids in found["call_ids"] for call_id in ids)
     for step in _steps(where):
         found = _member(found, step, where)
     facts: JsonObject = {"pointer": where, "state": view.state.digest}
