@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from artificer.core.call_ids import with_ids
+from artificer.core.call_ids import CallIds, with_ids
 from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
 from artificer.core.record import EventLine, IntentLine, decode
@@ -169,7 +169,7 @@ async def _proven(
     state = kept.state.model_copy(
         update={
             "history": history,
-            "call_ids": with_ids((), (c.id for message in history for c in message.calls)),
+            "call_ids": _call_ids(history),
             "spec": spec,
             "context_tokens": _context(walk, spec, kept.state.window, history, bodies),
         }
@@ -199,6 +199,15 @@ def _history(bodies: Sequence[bytes], kept: _Kept) -> tuple[Message, ...]:
     if doubtful:  # what is still in doubt follows from records, not from the state
         raise TamperedError("calls of it were ambiguous")
     return history
+
+
+def _call_ids(history: Sequence[Message]) -> CallIds:
+    """The ids of all calls, added turn by turn as they were."""
+    used: CallIds = ()
+    for message in history:
+        if message.role == "assistant":
+            used = with_ids(used, (call.id for call in message.calls))
+    return used
 
 
 async def _spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec:
