@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
+from test_runtime_snapshot import commits, prefix, same
 
 from artificer.core import events as ev
 from artificer.core.intents import Compact
@@ -20,7 +21,10 @@ from artificer.providers.mapping import MOST_COUNTED, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.allowance import EXPIRES_MS, Allowance, day_of
 from artificer.runtime.engine import Engine
+from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
+from artificer.runtime.snapshot import keep, restore
+from artificer.store.snapshots import MemorySnapshots
 from artificer.testing.rig import Rig, SteppingClock
 from artificer.values.canon import canonical
 from artificer.values.model import ModelFailure, ModelReply, Usage
@@ -378,3 +382,8 @@ class TestDay:
         assert whole in purse.asked, "all of what is sent and what may come back"
         assert (state.reason, state.window.summary) == ("done", "Summary.")
         await proven(rig)
+        whole = await load(rig.journal, rig.blobs, "run")
+        for upto in commits(whole):
+            snapshots = MemorySnapshots()
+            keep(snapshots, "run", *await prefix(rig, upto), 0)
+            same(await restore(rig.journal, rig.blobs, snapshots, "run"), whole)

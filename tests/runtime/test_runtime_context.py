@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from test_runtime_snapshot import commits, prefix, same
 
+from artificer.contracts.response_format import ResponseFormat
 from artificer.core import events as ev
 from artificer.core.intents import Compact
 from artificer.core.price import Price
@@ -307,8 +308,13 @@ async def test_a_crash_anywhere_leaves_a_run_that_comes_to_the_same(rig: Rig) ->
 
 
 @pytest.mark.req("context-crash")
-@pytest.mark.parametrize("counted", [True, False])
-async def test_a_snapshot_of_it_is_what_a_full_reduction_comes_to(rig: Rig, counted: bool) -> None:
+@pytest.mark.parametrize(
+    ("counted", "form"),
+    [(True, None), (False, None), (False, ResponseFormat(json_schema='{"type":"object"}'))],
+)
+async def test_a_snapshot_of_it_is_what_a_full_reduction_comes_to(
+    rig: Rig, counted: bool, form: ResponseFormat | None
+) -> None:
     model = Model(9)
 
     def answer(body: JsonObject) -> ModelReply | ModelFailure:
@@ -316,7 +322,8 @@ async def test_a_snapshot_of_it_is_what_a_full_reduction_comes_to(rig: Rig, coun
         return told if counted else told.model_copy(update={"usage": Usage()})
 
     limits = Limits(turns=60, context_tokens=8_000)
-    await rig.run(ScriptedProvider(answer), limits=limits, compaction=SUMMARISE)
+    facts = {"compaction": SUMMARISE, "response_format": form}
+    await rig.run(ScriptedProvider(answer), limits=limits, **facts)
     whole = await load(rig.journal, rig.blobs, "run")
     for upto in commits(whole):
         snapshots = MemorySnapshots()

@@ -126,7 +126,8 @@ def _of_model(event: ev.Event) -> tuple[str, tuple[str, ...]] | None:
         case ev.ContextCompacted(summary=summary):
             return _responded(event, "summary"), (summary,)
         case ev.CompactionFailed(code=code, message=message):
-            return joined(code, "the oldest turns are dropped"), (message,)
+            what = FAILURES[code] if code == "budget" else "the oldest turns are dropped"
+            return joined(code, what), (message,)
         case _:
             return None
 
