@@ -198,6 +198,8 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     """
     path = (folder or Path.cwd()) / FILE_NAME
     settings = _read(path)
+    if _holds_nul(settings):
+        raise ConfigError(f"{path} holds a NUL character, which no setting can.")
     environment = {
         "home": os.environ.get("ARTIFICER_HOME"),
         "model": os.environ.get("ARTIFICER_MODEL"),
@@ -229,6 +231,14 @@ def _read(path: Path) -> dict[str, object]:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_nul(part) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return any(map(_holds_nul, value))
+    return isinstance(value, str) and "\0" in value
 
 
 def _explain(error: ValidationError, path: Path) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-for folder in ("artifacts", "render", "tools"):
+for folder in ("artifacts", "providers", "render", "tools"):
     place = str(Path(__file__).parents[1] / folder)
     if place not in sys.path:
         sys.path.append(place)

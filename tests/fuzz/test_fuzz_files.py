@@ -28,9 +28,10 @@ from artificer.cli.main import COMMANDS, perform
 from artificer.cli.tools_new import draft, read_help
 from artificer.config import Config, load_config
 from artificer.contracts.definition import ToolDefinition
-from artificer.core.policy import Decision, Occasion, Policy, Rule, decide
+from artificer.core.policy import Decision, Occasion, Policy, PolicyText, Rule, decide
 from artificer.policies.engine import consult_here
 from artificer.tools.host.searching import matches
+from artificer.values.strict_json import parse_object
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = (
@@ -120,6 +121,24 @@ def test_a_rule_is_refused_or_decides(rule: Any, arguments: Any) -> None:
 def test_a_glob_matches_or_does_not(glob: str, path: str) -> None:
     with bounded():
         matches(tuple(path.split("/")), tuple(p for p in glob.split("/") if p not in ("", ".")))
+
+
+@pytest.mark.req("fuzz-files")
+@given(corpus(*CEDAR), trees({"path": "a/b", "n": 1, "list": [{"a": None}]}), corpus("do", "a.b"))
+@fuzz(80)
+def test_cedar_policies_are_faulty_or_decide(text: str, arguments: Any, name: str) -> None:
+    from artificer.policies.cedar import faults
+
+    text = text.encode("utf-8", "replace").decode()
+    with bounded():
+        found = [*faults(text)]
+        given_arguments = parse_object(json.dumps(arguments))  # as the gate has read them
+        if found or isinstance(given_arguments, tuple):
+            return
+        policy = Policy(cedar=(PolicyText(name="x.cedar", text=text),))
+        tool = DO.model_copy(update={"name": name[:64]})
+        decision = decide(policy, tool, given_arguments, Occasion(), consult_here(policy))
+    assert decision.decision in ("allow", "deny", "ask")
 
 
 PROJECT = {
@@ -245,7 +264,7 @@ LINES = (
 def test_a_command_line_ends_with_a_code_and_no_traceback(
     lines: list[list[str]], command: str
 ) -> None:
-    words = [w[:2_000] for line in lines for w in line] or [command, "--json"]
+    words = [w[:2_000].replace("\0", "") for line in lines for w in line] or [command, "--json"]
     if {"mcp", "open", "local", "doctor", "new"} & {*words}:
         return
     out = io.StringIO()

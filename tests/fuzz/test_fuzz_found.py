@@ -7,18 +7,21 @@ import json
 from pathlib import Path
 
 import pytest
+from fuzz_kit import bounded
 
 from artificer.build.scope import present
+from artificer.config import load_config
 from artificer.contracts.command.output_formats import read_json
 from artificer.contracts.host import patch
 from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
-from artificer.errors import ManifestError, TamperedError
+from artificer.errors import ConfigError, ManifestError, TamperedError
 from artificer.runtime.load import load
 from artificer.testing.cassette import Cassette, insert
 from artificer.testing.rig import Rig
 from artificer.testing.strict_rules import check_request
 from artificer.testing.strict_schema import Refused
+from artificer.tools.host.searching import matches
 from artificer.values.canon import digest_of
 
 JOURNALS = Path(__file__).parents[1] / "journals"
@@ -96,3 +99,18 @@ def test_a_host_may_not_name_what_is_no_argument() -> None:
     text = f'{head}[http]\nurl = "http://{{0}}/?k={{_secret:k}}"\n'
     with pytest.raises(ManifestError, match="is no argument"):
         parse_manifest(text, "t.clad.toml")
+
+
+@pytest.mark.req("fuzz-models")
+def test_many_stars_cost_no_more_than_there_are_of_them() -> None:
+    with bounded():
+        assert not matches(("a",) * 1_000, ("**",) * 2_000 + ("x",))
+        assert matches(("a",) * 1_000 + ("x",), ("**",) * 2_000 + ("x",))
+        assert matches(("x",), ("**", "**", "x")) and not matches((), ("**", "x"))
+
+
+@pytest.mark.req("fuzz-files")
+def test_no_setting_holds_a_nul(tmp_path: Path) -> None:
+    (tmp_path / "artificer.toml").write_text('tools = ["a\\u0000b"]\n')
+    with pytest.raises(ConfigError, match="NUL"):
+        load_config(tmp_path)

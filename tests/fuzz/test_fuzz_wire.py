@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -14,9 +15,12 @@ import pytest
 from fuzz_kit import bounded, corpus, declared, fuzz, trees
 from hypothesis import given
 from hypothesis import strategies as st
+from provider_kit import PROVIDERS, a_request
 
 from artificer.contracts.definition import ToolDefinition, open_object
+from artificer.ports import Memo
 from artificer.providers.assembler import ReplyStream
+from artificer.providers.attempts import Limits
 from artificer.providers.chat_wire import ChatDialect, ChatStream
 from artificer.providers.failures import error_in, failure
 from artificer.providers.local_http import HttpError, post_events
@@ -26,6 +30,7 @@ from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
 from artificer.testing.strict_rules import check_request
 from artificer.testing.strict_schema import Refused
 from artificer.tools.secrets import Redactor
+from artificer.values.blocks import user
 from artificer.values.model import ModelFailure, ModelReply
 from artificer.values.strict_json import parse_object
 
@@ -80,6 +85,71 @@ def test_an_error_of_a_provider_is_told(body: Any) -> None:
     found = error_in(body)
     if found is not None:
         failure("unavailable", found[1], body=body).model_dump_json().encode()
+
+
+def sse(events: list[Any]) -> bytes:
+    """Events as a server sends them."""
+    frames = (
+        f"event: {e.get('type', 'x') if isinstance(e, dict) else 'x'}\ndata: {json.dumps(e)}\n\n"
+        for e in events
+    )
+    return "".join(frames).encode() + b"data: [DONE]\n\n"
+
+
+BODIES = {
+    protocol: [sse(events), sse([*events, *events]), json.dumps(events[-1]).encode()]
+    for protocol, streams in STREAMS.items()
+    for events in streams[:1]
+}
+HEADS = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n",
+    b"HTTP/1.1 400 X\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n",
+)
+
+
+@pytest.mark.req("fuzz-peers")
+@pytest.mark.parametrize("protocol", [*BODIES])
+def test_whatever_a_server_answers_an_sdk_is_a_reply_or_a_failure(protocol: Any) -> None:
+    """Through the official SDKs, over a real socket."""
+    limits = Limits(attempts=1, request=2.0, idle=1.0)
+
+    @given(
+        st.lists(
+            st.tuples(corpus(*HEADS), corpus(*BODIES[protocol])).map(b"".join)
+            | st.tuples(st.sampled_from(HEADS), corpus(*BODIES[protocol])).map(b"".join),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    @fuzz(2)
+    def check(answers: list[bytes]) -> None:
+        async def serve() -> None:
+            waiting = iter(answers)
+
+            async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    length = re.search(rb"(?i)content-length: (\d+)", head)
+                    await reader.readexactly(int(length[1]) if length else 0)
+                    writer.write(next(waiting, b""))
+                    await writer.drain()
+                writer.close()
+
+            server = await asyncio.start_server(respond, "127.0.0.1", 0)
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            async with server:
+                provider = PROVIDERS[protocol](base_url=url, api_key="k", limits=limits)
+                for _ in answers:
+                    payload = provider.prepare(a_request(), (user("Hello."),), Memo())
+                    outcome = await provider.generate(payload, lambda _: None)
+                    assert isinstance(outcome, ModelReply | ModelFailure)
+                await provider.aclose()
+
+        with bounded():
+            asyncio.run(serve())
+
+    check()
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"

@@ -121,7 +121,7 @@ class StrictServer:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        path = head[0].split(" ")[1].split("?")[0]
+        path = head[0].partition(" ")[2].split(" ")[0].split("?")[0]
         pairs = (line.split(": ", 1) for line in head[1:] if ": " in line)
         headers = {name.lower(): value for name, value in pairs}
         try:

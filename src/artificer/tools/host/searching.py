@@ -37,7 +37,7 @@ def matches(parts: Parts, pattern: Parts) -> bool:
     for part in (*parts, None):
         # ** may stand for nothing: what follows it is reached with it.
         for index in sorted(reached):
-            while index < len(pattern) and pattern[index] == "**":
+            while pattern[index : index + 1] == ("**",) and index + 1 not in reached:
                 reached.add(index + 1)
                 index += 1
         if part is None:
