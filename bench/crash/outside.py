@@ -23,8 +23,10 @@ SCRIPTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "one after the other": (("A",), ("B",)),
     "at once": (("A", "B", "C"),),
     "one": (("A",),),
+    "in a child run": ((), ("A",)),
 }
-"""The orders that the model places, reply by reply; then it says FINAL."""
+"""The orders that the model places, reply by reply; then it says FINAL. In a child run an order is
+a line that is added to a file, and what counts is what stands in the file in the end."""
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _rows(adapter: Any, stage: Stage, scenario: Any, most: int) -> Iterator[dict[str, Any]]:
     reason = adapter.NOT.get(scenario.name)
-    if scenario.play is None:
-        reason = "a place kept for it"
+    if scenario.children and not adapter.CHILDREN:
+        reason = reason or "not tried"
     elif scenario.disk and not stage.disk:
         reason = "needs Linux and a C compiler"
     if reason:

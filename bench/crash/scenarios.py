@@ -9,18 +9,21 @@ from judge import Counts
 from outside import Plan
 from stage import Stage
 
-SERIES, AT_ONCE, ONE = "one after the other", "at once", "one"
+SERIES, AT_ONCE, ONE, CHILD = "one after the other", "at once", "one", "in a child run"
 DAY = 86_400
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A way to fail. ``disk`` says that it needs the failing disk. No ``play``: it is to come."""
+    """A way to fail. ``disk`` says that it needs the failing disk, ``children`` runtimes whose runs
+    start runs.
+    """
 
     name: str
     what: str
-    play: Callable[[Stage, int], Counts] | None
+    play: Callable[[Stage, int], Counts]
     disk: bool = False
+    children: bool = False
 
 
 def _all(stage: Stage, trials: Iterator[tuple[str, list[Plan]]]) -> Counts:
@@ -92,6 +95,13 @@ def _stale(stage: Stage, most: int) -> Counts:
     return _all(stage, ((SERIES, [Plan(at=p, freeze=True)]) for p in points))
 
 
+def _child(stage: Stage, most: int) -> Counts:
+    plans = [Plan(at=("model", str(turn), "before")) for turn in range(3)]
+    if stage.disk:
+        plans += [Plan(disk=("kill", n)) for n in _points(stage.changes(CHILD), most)]
+    return _all(stage, ((CHILD, [plan]) for plan in plans))
+
+
 SCENARIOS = (
     Scenario(
         "effect unrecorded",
@@ -107,7 +117,9 @@ SCENARIOS = (
     Scenario("killed twice", "killed again while it recovers", _twice),
     Scenario("parallel calls", "killed when of three calls one was done", _parallel),
     Scenario("approval pending", "killed while it waits for a person, and after", _approval),
-    Scenario("child run pending", "killed while a run that it started goes on", None),
+    Scenario(
+        "child run pending", "killed while a run that it started goes on", _child, children=True
+    ),
     Scenario("torn record", "a write cut in half; the last bytes of a log cut off", _torn),
     Scenario("disk full", "from some write on the disk is full", _at_writes("full"), True),
     Scenario("clock jump", "the clock jumps a day or years, back or forth", _clock, True),

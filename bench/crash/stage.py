@@ -33,6 +33,8 @@ class Adapter(Protocol):
     NAME: str
     WARM: bool
     """Whether it leaves no thread behind, so that processes can be forked when it has run."""
+    CHILDREN: bool
+    """Whether it can be asked for a run that starts others (the script ``in a child run``)."""
     NOT: dict[str, str]
     """Scenarios that cannot be tried, each with the reason."""
 

@@ -41,6 +41,7 @@ def test_nothing_is_duplicated_lost_misreported_or_paid_twice_and_every_run_ends
 ) -> None:
     assert {name: row for name, row in ours.items() if row["faults"]} == {}
     assert ours["approval pending"]["trials"] == 3
+    assert ours["child run pending"]["trials"] >= 3
     assert ours["effect unrecorded"]["unsure"] == 2, "nobody could know, and it is said"
 
 

@@ -11,6 +11,7 @@ from fuzz_kit import bounded
 
 from artificer.build.scope import present
 from artificer.config import load_config
+from artificer.contracts.arguments.condition import parse_condition
 from artificer.contracts.command.output_formats import read_json
 from artificer.contracts.host import patch
 from artificer.contracts.manifest.model import parse_manifest
@@ -114,3 +115,11 @@ def test_no_setting_holds_a_nul(tmp_path: Path) -> None:
     (tmp_path / "artificer.toml").write_text('tools = ["a\\u0000b"]\n')
     with pytest.raises(ConfigError, match="NUL"):
         load_config(tmp_path)
+
+
+@pytest.mark.req("fuzz-authors")
+@pytest.mark.parametrize("number", ["9" * 17, "-" + "9" * 40, "9" * 5_000, "9" * 400 + ".5"])
+def test_a_condition_compares_no_number_that_json_has_not(number: str) -> None:
+    with pytest.raises(ValueError, match="beyond"):
+        parse_condition(f"a == {number}")
+    assert parse_condition("a == 9007199254740991").holds({"a": 9007199254740991})

@@ -20,6 +20,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 
 NAME = "Google ADK"
 WARM = True
+CHILDREN = False
 NOT: dict[str, str] = {}
 CONFIRM = "adk_request_confirmation"
 WHO = {"user_id": "somebody", "session_id": "run"}

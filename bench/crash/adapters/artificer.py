@@ -1,22 +1,30 @@
-"""Artificer: ``World.run`` with an id, then ``World.resume``; approval is a letter to the run."""
+"""Artificer: ``World.run`` with an id, then ``World.resume``; approval is a letter to the run.
+
+A run that starts others is ``World.build``: its code run adds a line to a file of a git repository.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import Any
 
 from outside import NothingToResumeError, Outside, WaitingError
 
 import artificer
 from artificer.errors import NotFoundError
-from artificer.providers.scripted import ScriptedProvider, reply, say
+from artificer.loops.facts import Options
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.model import ModelReply
 
 NAME = "Artificer"
 WARM = True
+CHILDREN = True
 NOT: dict[str, str] = {}
 ASK = artificer.Policy(rules=(artificer.Rule(decision="ask", tool="charge"),))
 
@@ -33,6 +41,12 @@ def told(messages: Any) -> list[tuple[str, str]]:
 
 
 async def drive(outside: Outside) -> None:
+    if outside.script == "in a child run":
+        return await drive_build(outside)
+    return await drive_run(outside)
+
+
+async def drive_run(outside: Outside) -> None:
     def answer(body: JsonObject) -> ModelReply:
         messages: Any = body["messages"]
         turn = sum(message["role"] == "assistant" for message in messages)
@@ -67,3 +81,83 @@ async def drive(outside: Outside) -> None:
     if run.status == "waiting":
         raise WaitingError
     assert run.status == "completed", run.status
+
+
+FIRST = "Orders:\n"
+
+
+async def drive_build(outside: Outside) -> None:
+    """A build of one code run: it reads a file, adds a line to it, and says that it is done."""
+    project = outside.folder / "project"
+    if not (project / ".git" / "made").exists():
+        make_project(project)
+
+    def answer(body: JsonObject) -> ModelReply:
+        messages: Any = body["messages"]
+        turn = sum(message["role"] == "assistant" for message in messages)
+        outside.model(turn, edited(messages))
+        done = {name for name, status in called(messages)[-1:] if status == "ok"}
+        if "complete_task" in done:
+            return say("Done.")
+        if "host.edit" in done:
+            return reply(call("complete_task", summary="Done."))
+        if "host.read" in done:
+            new = f"{FIRST}charged A\n"
+            return reply(call("host.edit", path="orders.txt", old=FIRST, new=new))
+        return reply(call("host.read", path="orders.txt"))  # also where it was read before a crash
+
+    model = ScriptedProvider(answer)
+    config = artificer.Config(home=outside.state, project="bench")
+    async with await artificer.World.open(config) as world:
+        if not outside.resumed:
+            run = await world.build(
+                "Charge A.",
+                project=project,
+                model=model,
+                options=Options(size="brief"),
+                check="make test",
+                run_id="run",
+            )
+        else:
+            try:
+                run = await world.resume("run", model=model)
+            except NotFoundError as error:
+                raise NothingToResumeError from error
+        assert run.status == "completed", (run.status, run.state.reason)
+        await world.promote("run")
+    shown = git(project, "show", "build/run:orders.txt")
+    for line in shown.splitlines()[1:]:
+        outside.write("effects", {"order": line.removeprefix("charged ")})
+
+
+def called(messages: Any) -> list[tuple[str, str]]:
+    """The calls of a conversation that have a result, each with its status."""
+    blocks = [block for message in messages for block in message["blocks"]]
+    results = {b["tool_use_id"]: b["status"] for b in blocks if b["type"] == "tool_result"}
+    calls = [b for b in blocks if b["type"] == "tool_use" and b["id"] in results]
+    return [(b["name"], results[b["id"]]) for b in calls]
+
+
+def edited(messages: Any) -> list[tuple[str, str]]:
+    """What the conversation says of the one order."""
+    edits = [status for name, status in called(messages) if name == "host.edit"]
+    return [("A", "charged A" if status == "ok" else status) for status in edits]
+
+
+def make_project(project: Path) -> None:
+    """A git repository with one file."""
+    shutil.rmtree(project, ignore_errors=True)
+    project.mkdir()
+    (project / "orders.txt").write_text(FIRST)
+    (project / "Makefile").write_text("test:\n\t@grep -q Orders orders.txt\n")
+    who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "Orders"]):
+        git(project, *words)
+    (project / ".git" / "made").touch()
+
+
+def git(project: Path, *words: str) -> str:
+    """Run git, and return what it printed."""
+    return subprocess.run(
+        ["git", *words], cwd=project, check=True, capture_output=True, text=True
+    ).stdout

@@ -14,6 +14,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 
 NAME = "DBOS"
 WARM = False
+CHILDREN = False
 NOT: dict[str, str] = {}
 here: list[Outside] = []
 

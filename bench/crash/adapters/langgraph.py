@@ -19,6 +19,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 
 NAME = "LangGraph"
 WARM = True
+CHILDREN = False
 NOT: dict[str, str] = {}
 
 

@@ -18,6 +18,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 
 NAME = "OpenAI Agents"
 WARM = True
+CHILDREN = False
 NOT: dict[str, str] = {}
 
 

@@ -13,6 +13,7 @@ from outside import NothingToResumeError, Outside
 
 NAME = "a plain loop"
 WARM = True
+CHILDREN = False
 NOT = {"approval pending": "it has none"}
 
 

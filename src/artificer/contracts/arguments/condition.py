@@ -20,6 +20,7 @@ from typing import Literal, get_args
 
 from artificer.contracts.arguments.types import text_of
 from artificer.values.base import JsonValue
+from artificer.values.canon import MAX_SAFE_INTEGER
 
 MAX_DEPTH = 20
 """Parentheses and ``not`` within each other."""
@@ -160,5 +161,8 @@ class _Parser:
         if kind == "text":
             return Operand(literal=text[1:-1])
         if kind == "number":
-            return Operand(literal=float(text) if "." in text else int(text))
+            value = float(text) if "." in text else int(text[:20])
+            if abs(value) > MAX_SAFE_INTEGER:
+                raise ValueError(f"has the number {text[:20]}, which is beyond 2**53 - 1")
+            return Operand(literal=value)
         return Operand(literal=text == "true") if text in ("true", "false") else Operand(name=text)
