@@ -108,6 +108,18 @@ async def long_run(rig: Rig, turns: int) -> Loaded:
     return await load(rig.journal, rig.blobs, "run")
 
 
+@pytest.mark.req("snapshot")
+@pytest.mark.parametrize("said", ['"status":"ambiguous"', '{"a":[{"status":"ambiguous"}]}'])
+async def test_a_text_that_speaks_of_doubt_puts_nothing_in_doubt(said: str) -> None:
+    rig, snapshots = Rig(), MemorySnapshots()
+    await rig.run([reply(call("nothing", said=said)), say(said)], prompt=said)
+    whole = await load(rig.journal, rig.blobs, "run")
+    keep(snapshots, "run", whole.head, whole.state, 0)
+    restored = await restore(rig.journal, rig.blobs, snapshots, "run")
+    same(restored, whole)
+    assert restored.kept == len(whole.state.history)
+
+
 class Spy(MemorySnapshots):
     """Counts what is written."""
 

@@ -113,6 +113,7 @@ class Ledger:
         self._head = lease.head
         self._journal = journal
         self._blobs = blobs
+        self._joined = blobs if isinstance(blobs, Joined) else None  # asking costs as 20 blobs do
         self._observer = observer
         self._consult = consult
         self.taker: Taker | None = None
@@ -183,10 +184,10 @@ class Ledger:
 
     def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """The blobs that share the records' commit, and those that do not."""
-        if not isinstance(self._blobs, Joined):
+        joins = self._joined.joins if self._joined else None
+        if joins is None:
             return [], blobs
-        joined = [blob for blob in blobs if self._blobs.joins(blob)]
-        return joined, [blob for blob in blobs if not self._blobs.joins(blob)]
+        return [b for b in blobs if joins(b)], [b for b in blobs if not joins(b)]
 
     def _store(self, blobs: list[bytes]) -> None:
         for blob in blobs:
