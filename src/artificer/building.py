@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from artificer.artifacts.loop import store
 from artificer.artifacts.phase import Phase
+from artificer.build.alone import alone
 from artificer.build.builder import Decider, TreeBuilder
 from artificer.build.children import Children
 from artificer.build.detect import Project, detected
@@ -20,6 +23,8 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, OperatorError
 from artificer.loops.facts import BuildRequested, Options
+from artificer.ports import Allowed
+from artificer.runtime.allowance import Allowance
 from artificer.runtime.engine import Engine
 from artificer.values.base import JsonValue
 from artificer.wiring import Storage, clean_blobs, grants_of, redactor_of
@@ -42,7 +47,7 @@ class BuildPlace:
             ConfigError: git is missing or too old, or the project is a part of a repository.
             GitError: git failed.
         """
-        folder = config.project_folder / "builds" / run
+        folder = _folder(config, run)
         repository = await BuildRepository.open(folder, project)
         found = detected(folder / "project.json", project)
         repository.provide(found.links)
@@ -129,30 +134,68 @@ def _brief(request: str, check: str) -> Phase:
     return made
 
 
-async def with_builder(
+@asynccontextmanager
+async def building(
     engine: Engine,
     run: str,
     spec: RunSpec,
-    place: BuildPlace,
     storage: Storage,
     config: Config,
     decider: Decider | None = None,
-) -> Engine:
+) -> AsyncIterator[Engine]:
     """The engine of a build: the same, with what serves the wishes of its scheduler.
 
     Raises:
         ConfigError: a file of instructions cannot be used.
+        OperatorError: another process drives the build.
     """
+    place = await BuildPlace.open(config, run, Path(spec.project))
     # What the project's people wrote for it comes before what its user wrote for all.
     prompts = load_prompts(
         (Path(spec.project) / ".artificer" / FOLDER, config.home.expanduser() / FOLDER)
     )
-    builder = TreeBuilder(
-        TreePerformer(place.repository, place.validator(config)),
-        place.project,
-        Children(engine, storage.evidence, clean_blobs(storage, config), grants_of(config)),
-        prompts,
-        config.project_folder / "runs",
-        decider,
-    )
-    return replace(engine, performer=replace(engine.performer, builder=builder), _drives={})
+    async with alone(place.folder, run):
+        place.repository.unlock()
+        performer = replace(engine.performer, allowances=_allowances(engine, run, spec, storage))
+        children = replace(engine, performer=performer, _drives={})
+        builder = TreeBuilder(
+            TreePerformer(place.repository, place.validator(config)),
+            place.project,
+            Children(children, storage.evidence, clean_blobs(storage, config), grants_of(config)),
+            prompts,
+            config.project_folder / "runs",
+            decider,
+        )
+        yield replace(engine, performer=replace(engine.performer, builder=builder), _drives={})
+
+
+async def tidied(engine: Engine, run: str, state: RunState, config: Config) -> None:
+    """End the runs of a build that was ended from outside, and remove its worktrees.
+
+    A process that drives it can record nothing any more; while it has not noticed, the worktrees
+    are left to it.
+    """
+    children = Children(engine)
+    for child in await children.unfinished(run):
+        await children.end(child, "The build has ended.")
+    folder = _folder(config, run)
+    if not folder.is_dir():
+        return
+    with suppress(OperatorError):
+        async with alone(folder, run):
+            repository = await BuildRepository.open(folder, Path(state.given.project))
+            await repository.clean_up()
+
+
+def _folder(config: Config, run: str) -> Path:
+    return config.project_folder / "builds" / run
+
+
+def _allowances(engine: Engine, run: str, spec: RunSpec, storage: Storage) -> tuple[Allowance, ...]:
+    """What the runs of a build may spend: what the world may, and together what the build may."""
+    limits, price = spec.limits, spec.price
+    most = Allowed(limits.total_tokens, limits.cost_micros)
+    if most == Allowed():
+        return engine.performer.allowances
+    own = Allowance(storage.purse, most, lambda _: price, run)
+    return (*engine.performer.allowances, own)

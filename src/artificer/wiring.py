@@ -498,7 +498,7 @@ def build_engine(
         approver=approver,
         blobs=storage.blobs,
         clock=SystemClock(),
-        allowance=build_allowance(storage, config),
+        allowances=(build_allowance(storage, config),),
         clean=redactor_of(config).clean,
     )
     watching = telling(

@@ -331,14 +331,15 @@ class World(Archive):
                     observer=observer,
                     policy=spec.policy,
                 )
-                if spec.build is not None:
-                    from artificer.building import BuildPlace, with_builder
+                if spec.build is None:
+                    yield engine
+                    return
+                from artificer.building import building
 
-                    place = await BuildPlace.open(self.config, run_id, Path(spec.project))
-                    engine = await with_builder(
-                        engine, run_id, spec, place, self._storage, self.config, decider
-                    )
-                yield engine
+                async with building(
+                    engine, run_id, spec, self._storage, self.config, decider
+                ) as engine:
+                    yield engine
             finally:
                 await provider.aclose()
 
@@ -349,7 +350,12 @@ class World(Archive):
         """
         nobody = build_provider("scripted", self.config)  # cancelling asks no model anything
         engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
-        return self._run(run_id, await engine.cancel(run_id, reason))
+        state = await engine.cancel(run_id, reason)
+        if state.build is not None:
+            from artificer.building import tidied
+
+            await tidied(engine, run_id, state, self.config)
+        return self._run(run_id, state)
 
     async def promote(
         self, run_id: str, *, branch: str | None = None, into: str | None = None

@@ -213,7 +213,7 @@ class Day:
     def engine(self, provider: ScriptedProvider) -> Engine:
         engine = self.rig.engine(provider)
         allowance = Allowance(self.purse, self.most, self.prices.get)
-        engine.performer = replace(engine.performer, allowance=allowance)
+        engine.performer = replace(engine.performer, allowances=(allowance,))
         return engine
 
     async def run(self, *answers: Any, run: str = "run", **facts: Any) -> RunState:

@@ -20,6 +20,7 @@ from artificer.build.perform import TreePerformer, keep_for, worktree_name
 from artificer.build.repository import Worktree
 from artificer.build.views import write_artifact
 from artificer.core.events import BuildAdvanced
+from artificer.core.letters import Pause, read_letter
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError
@@ -38,6 +39,7 @@ from artificer.loops.wishes import (
     RebuildIntegration,
     StartRun,
     Wish,
+    is_run,
 )
 
 USUAL_CONTEXT = 64_000
@@ -86,10 +88,15 @@ class TreeBuilder:
         return None
 
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
-        """Leave a letter for every run of the build that is under way."""
-        for wish in _build(state).open:
-            if isinstance(wish, StartRun):
-                await self.children.post(child_id(run, wish), letter)
+        """Leave a letter for every run of the build that is under way.
+
+        One that rests is not told to pause as well: it would do so again when it is resumed.
+        """
+        pauses = isinstance(read_letter(letter), Pause)
+        for wish in filter(is_run, _build(state).open):
+            child = child_id(run, wish)
+            if self.children.drives(child) or not pauses:
+                await self.children.post(child, letter)
 
     async def tidy(self, run: str, state: RunState) -> None:
         """End the runs that nobody waits for, and remove worktrees that nobody needs."""
@@ -119,7 +126,7 @@ class TreeBuilder:
         parent = (run, state.given)
         ended = await self.children.drive(child, wish.step.kind, told, place, parent, limits)
         if ended.phase is not Phase.FINISHED:
-            return None
+            return self._told(await self.children.rested(wish.key, child))
         if wish.step.kind != "code":  # the commit of a code run is still to be made of its tree
             await self.tree.repository.discard(worktree.name)
         self._show(child, ended)
@@ -136,7 +143,7 @@ class TreeBuilder:
         parent, limits = (run, state.given), _limits(state)
         ended = await self.children.drive(child, "judge", told, place, parent, limits)
         if ended.phase is not Phase.FINISHED:
-            return None
+            return self._told(await self.children.rested(wish.key, child))
         await self.tree.repository.discard(name)
         self._show(child, ended)
         return self._told(judged(wish, judgement_of(ended, self.children.blobs)), ended)
@@ -186,15 +193,11 @@ def _build(state: RunState) -> BuildState:
 
 
 def _limits(state: RunState) -> Limits:
-    """The limits of a run that begins now: what its build has left."""
-    limits = state.given.limits
-    left: dict[str, int] = {}
-    if limits.cost_micros is not None:
-        left["cost_micros"] = max(1, limits.cost_micros - (state.cost_micros or 0))
-    if limits.total_tokens is not None:
-        spent = state.usage.input_tokens + state.usage.output_tokens
-        left["total_tokens"] = max(1, limits.total_tokens - spent)
-    return limits.model_copy(update=left)
+    """The limits of a run: the build's, but for what all its runs may spend together.
+
+    That is held against the build's own purse, before each request of any of them.
+    """
+    return state.given.limits.model_copy(update={"cost_micros": None, "total_tokens": None})
 
 
 def _room(limits: Limits) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from artificer.artifacts.loop import tool_for
 from artificer.build.detect import Project
@@ -12,16 +13,26 @@ from artificer.contracts.definition import toolset
 from artificer.contracts.facilities import Host
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState
+from artificer.loops.facts import RunRested
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.loops.prompt import Instructions
 from artificer.loops.table import Means
 from artificer.ports import BlobStore, Executor
 from artificer.runtime.engine import Engine
+from artificer.runtime.explain import explain
+from artificer.runtime.load import load
 from artificer.runtime.snapshot import restore
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.command import CommandExecutor
 from artificer.tools.host.executor import HostExecutor
 from artificer.tools.sandbox.sandbox import Grants
+from artificer.values.base import Digest
+
+_RESTS: dict[str, Literal["waiting", "paused", "stalled"]] = {
+    "waiting": "waiting",
+    "paused": "paused",
+    "stalled": "stalled",
+}
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,16 @@ class Children:
         engine = self.engine
         loaded = await restore(engine.journal, engine.performer.blobs, engine.snapshots, run)
         return loaded.state
+
+    async def rested(self, key: Digest, run: str) -> RunRested:
+        """The fact that a run rests before its end, with the reason."""
+        told = explain(await load(self.engine.journal, self.blobs, run))
+        reason = "; ".join(told.pending) if told.stands == "waiting" else told.why
+        return RunRested(key=key, run=run, standing=_RESTS.get(told.stands, "stalled"), reason=reason)
+
+    def drives(self, run: str) -> bool:
+        """Whether a run is driven here now."""
+        return self.engine.post.drives(run)
 
     async def post(self, run: str, letter: bytes) -> None:
         """Leave a letter for a run."""

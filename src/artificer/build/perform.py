@@ -87,6 +87,8 @@ class TreePerformer:
             merged = await fold(self.repository.git, wish.onto, [wish.tip])
             if isinstance(merged, Conflict):
                 return f.MergeRefused(key=wish.key, cause="conflict", report=_conflict(merged))
+            if merged != wish.onto and await self.repository.integration() == merged:
+                return f.SpecMerged(key=wish.key, integration=merged)  # before a crash
             name = f"merge-{wish.tip.spec}-{wish.key[-8:]}"
             passed, report = await self._validated(name, merged, wish.commands)
             if not passed:

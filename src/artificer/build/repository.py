@@ -23,6 +23,7 @@ from artificer.build.git import Git, must_be_new_enough
 from artificer.build.merging import message_of
 from artificer.build.scope import Sorted, present, sort_changes
 from artificer.errors import ConfigError, GitError, NotFoundError
+from artificer.values.text import clip
 
 INTEGRATION = "refs/build/integration"
 BASE = "refs/build/base"
@@ -143,7 +144,9 @@ class BuildRepository:
             return made
         await self.discard(name)
         await self._check_out(made)
-        mark.write_text(commit)
+        whole = mark.with_suffix(".writing")
+        whole.write_text(commit)
+        _put(whole, mark)
         return made
 
     async def _check_out(self, worktree: Worktree) -> None:
@@ -185,11 +188,18 @@ class BuildRepository:
     async def discard(self, name: str) -> None:
         """Remove a worktree, or what is left of it. Its commits stay."""
         index = self._index(name)
-        for suffix in (".commit", ".project"):
+        for suffix in (".commit", ".writing", ".project"):
             index.with_suffix(suffix).unlink(missing_ok=True)
         await asyncio.to_thread(shutil.rmtree, self.folder / "work" / name, True)
-        for file in (index, index.with_suffix(".adding"), Path(f"{index}.lock")):
+        adding = index.with_suffix(".adding")
+        for file in (index, adding, *map(_lock_of, (index, adding))):
             file.unlink(missing_ok=True)
+
+    def unlock(self) -> None:
+        """Remove the locks of a git that has died. Only for whoever drives the build alone."""
+        for folder in (self.folder / "index", self._git_dir / "refs/build"):
+            for lock in folder.rglob("*.lock"):
+                lock.unlink(missing_ok=True)
 
     async def clean_up(self, keep: Collection[str] = ()) -> list[str]:
         """Remove every worktree but those of these names, and what a crash left half made."""
@@ -256,6 +266,8 @@ class BuildRepository:
             return True  # it was done before a crash
         old = () if onto is None else (onto,)
         answer = await self.git.ask("update-ref", INTEGRATION, commit, *old)
+        if answer.exit_code != 0 and onto in (None, await self.integration()):
+            raise GitError(f"git cannot move the integration branch: {clip(answer.err, 300)}.")
         return answer.exit_code == 0
 
 
@@ -271,6 +283,10 @@ async def _head_of(git: Git, project: Path) -> str:
             f"The repository of {project} has no commit.", hint="Commit what is there first."
         )
     return head
+
+
+def _lock_of(index: Path) -> Path:
+    return Path(f"{index}.lock")
 
 
 def _put(made: Path, place: Path) -> None:

@@ -61,7 +61,8 @@ def build_paused(state: RunState, event: ev.PauseRequested) -> Step:
 
 def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
     """What is open is taken up again: each wish has a key under which it is done once."""
-    return state.model_copy(update={"running_since": state.now, "hold": None}), ()
+    build = state.build and state.build.model_copy(update={"resting": ()})
+    return state.model_copy(update={"running_since": state.now, "hold": None, "build": build}), ()
 
 
 def advance(state: RunState, fact: Fact) -> Step:

@@ -16,7 +16,7 @@ from artificer.core.transitions import TABLE
 from artificer.loops.build import BuildState
 from artificer.loops.facts import Decided, RetryRequested, RevisionRequested
 from artificer.loops.scheduler import asked_about
-from artificer.loops.wishes import StartRun
+from artificer.loops.wishes import is_run
 from artificer.values.base import Digest, Text, Value
 from artificer.values.refusal import not_ok
 
@@ -180,7 +180,7 @@ def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | 
 
 def _heard(build: BuildState, letter: Letter) -> bool:
     """Whether a run of the build is under way, to be told something before its next reply."""
-    return isinstance(letter, Steer) and any(isinstance(wish, StartRun) for wish in build.open)
+    return isinstance(letter, Steer) and any(is_run(wish) for wish in build.open)
 
 
 def _build_told(

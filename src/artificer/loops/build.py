@@ -12,8 +12,8 @@ from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan, SpecRef
 from artificer.artifacts.spec import PhaseRef, Spec
 from artificer.loops.attempts import Attempts
-from artificer.loops.facts import Options
-from artificer.loops.wishes import Answered, StepId, Tip
+from artificer.loops.facts import Options, RunRested
+from artificer.loops.wishes import Answered, AskDecision, StepId, Tip
 from artificer.values.base import Digest, Text, Value
 from artificer.values.canon import digest_of
 
@@ -101,7 +101,8 @@ class BuildState(Value):
     ``proposal`` is a plan that nobody has decided about, ``plan`` the approved one. ``merged`` are
     the specs in the integration branch, in order. ``open`` are the wishes that wait for their
     fact: after a crash, they are performed again; ``wished`` counts them, for their keys.
-    ``stalled`` says why only a person can get the build on; it is empty while something is open.
+    ``resting`` are the runs among them that rest before their end. ``stalled`` says why only a
+    person can get the build on; it is empty while something is open.
     """
 
     build: str = ""
@@ -120,6 +121,7 @@ class BuildState(Value):
     runs: int = 0
     wished: int = 0
     open: tuple[Annotated[Answered, Field(discriminator="type")], ...] = ()
+    resting: tuple[RunRested, ...] = ()
     stalled: Text = ""
     ended: Ending | None = None
     reason: Text = ""
@@ -141,6 +143,18 @@ class BuildState(Value):
         """For each spec what it depends on, and what was in the tree that it began from."""
         graph = self.graph
         return {spec.name: (*graph.get(spec.name, ()), *spec.basis) for spec in self.specs}
+
+    @property
+    def rests(self) -> Literal["waiting", "paused", "stalled"] | None:
+        """How the build rests when everything that is open rests; None while something goes on."""
+        found = {rested.key: rested.standing for rested in self.resting}
+        stands = {
+            "waiting" if isinstance(wish, AskDecision) else found.get(wish.key)
+            for wish in self.open
+        }
+        if not stands or None in stands:
+            return None
+        return next(way for way in ("waiting", "stalled", "paused") if way in stands)
 
     def spec(self, name: str) -> SpecState | None:
         """The spec of that name."""

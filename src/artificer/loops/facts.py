@@ -68,6 +68,17 @@ class RunReturned(Value):
     detail: Text = ""
 
 
+class RunRested(Value):
+    """A run of the build has come to rest before its end, and why. Its wish stays open: when the
+    build is resumed, so is the run."""
+
+    type: Literal["RunRested"] = "RunRested"
+    key: Digest
+    run: str
+    standing: Literal["waiting", "paused", "stalled"]
+    reason: Text = ""
+
+
 class Checked(Value):
     """Validators looked at what a run made. ``report`` is their own output.
 
@@ -177,6 +188,7 @@ class CancelRequested(Value):
 Fact = Annotated[
     BuildRequested
     | RunReturned
+    | RunRested
     | Checked
     | Decided
     | BasePrepared

@@ -77,6 +77,14 @@ def _returned(move: Move, fact: f.RunReturned) -> bool:
     return True
 
 
+def _rested(move: Move, fact: f.RunRested) -> bool:
+    if all(wish.key != fact.key for wish in move.state.open):
+        return False
+    others = tuple(rested for rested in move.state.resting if rested.key != fact.key)
+    move.set(resting=(*others, fact))
+    return True
+
+
 def _made(move: Move, run: StartRun, artifact: Plan | Spec | Phase) -> None:
     """The artifact counts after its last pass, and after the judge where there is one."""
     step, options = run.step, move.state.options
@@ -292,6 +300,7 @@ def _cancel_requested(move: Move, fact: f.CancelRequested) -> bool:
 HANDLERS: dict[type[Any], Callable[[Move, Any], bool]] = {
     f.BuildRequested: _requested,
     f.RunReturned: _returned,
+    f.RunRested: _rested,
     f.Checked: _checked,
     f.Decided: _decided,
     f.BasePrepared: _prepared,

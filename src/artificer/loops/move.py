@@ -54,15 +54,21 @@ class Move:
         """Take the open wish that a fact answers, or None if there is none any more."""
         for wish in self.state.open:
             if isinstance(wish, kind) and wish.key == key:
-                self.set(open=tuple(w for w in self.state.open if w is not wish))
+                self._close(wish)
                 return wish
         return None
 
     def drop(self, wish: Answered, reason: str) -> None:
         """Let go of an open wish: its fact will change nothing. A run under way is ended."""
-        self.set(open=tuple(w for w in self.state.open if w is not wish))
+        self._close(wish)
         if isinstance(wish, StartRun):
             self.wishes.append(CancelRun(key=wish.key, step=wish.step, reason=reason))
+
+    def _close(self, wish: Answered) -> None:
+        self.set(
+            open=tuple(w for w in self.state.open if w is not wish),
+            resting=tuple(r for r in self.state.resting if r.key != wish.key),
+        )
 
     # --- runs and checks ------------------------------------------------------------------------
 

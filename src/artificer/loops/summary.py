@@ -18,6 +18,8 @@ def told(build: BuildState) -> str:
     lines += [_line(spec) for spec in build.specs]
     if build.merged:
         lines += ["", f"The integration branch is at `{build.integration}`."]
+    if build.resting:
+        lines += ["", *(f"`{r.run}` is {r.standing}: {r.reason}" for r in build.resting)]
     if build.stalled:
         lines += ["", f"Stalled: {build.stalled}"]
     if build.reason:

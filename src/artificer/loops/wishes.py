@@ -6,7 +6,7 @@ the same key must come to the same.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeGuard
 
 from pydantic import Field
 
@@ -146,3 +146,8 @@ Wish = Annotated[
 ]
 Answered = StartRun | Check | AskDecision | PrepareBase | MergeSpec | RebuildIntegration
 """The wishes that stay open until their fact comes."""
+
+
+def is_run(wish: Wish) -> TypeGuard[StartRun | Check]:
+    """Whether a wish is served by a run of a model: an artifact's own, or a judge's."""
+    return isinstance(wish, StartRun) or (isinstance(wish, Check) and wish.for_judge)

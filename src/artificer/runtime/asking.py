@@ -20,6 +20,7 @@ from artificer.values.model import Delta, ModelFailure, ModelReply
 from artificer.values.tokens import tokens_of
 
 OnDelta = Callable[[Delta], None]
+_Reserved = list[tuple[Allowance, Reservation]]
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Asker:
-    """Performs the intents that ask a model."""
+    """Performs the intents that ask a model. Each of the ``allowances`` has to hold a request."""
 
     provider: Provider
     blobs: BlobStore
     clock: Clock
-    allowance: Allowance | None
+    allowances: tuple[Allowance, ...]
 
     async def generate(
         self, run: str, intent: Generate, state: RunState, payload: Payload, on_delta: OnDelta
@@ -106,9 +107,13 @@ class Asker:
         if isinstance(reserved, ModelFailure):
             return Asked(reserved)
         started = time.monotonic()
-        reply = await self._reply(payload, on_delta, state.time_left / 1000)
-        duration = ms_since(started)
-        await self._settle(reserved, reply)
+        try:
+            reply = await self._reply(payload, on_delta, state.time_left / 1000)
+            duration = ms_since(started)
+            await self._settle(reserved, reply)
+        finally:
+            for allowance, _ in reserved:
+                allowance.release()
         raw = None
         if reply.raw is not None:
             raw = await asyncio.to_thread(self.blobs.put, reply.raw)
@@ -137,20 +142,25 @@ class Asker:
                 raise
             return ModelFailure(code="out_of_time", message="The run's time was over.")
 
-    async def _reserve(
-        self, state: RunState, tokens: int, reply: int
-    ) -> Reservation | ModelFailure | None:
-        if self.allowance is None:
-            return None
-        return await self.allowance.reserve(self.clock.now(), tokens, reply, state.given)
+    async def _reserve(self, state: RunState, tokens: int, reply: int) -> _Reserved | ModelFailure:
+        held: _Reserved = []
+        for allowance in self.allowances:
+            now = self.clock.now()
+            reserved = await allowance.reserve(now, tokens, reply, state.given)
+            if isinstance(reserved, ModelFailure):  # the request is not made
+                await self._settle(held, reserved)
+                for other, _ in held:
+                    other.release()
+                return reserved
+            held.append((allowance, reserved))
+        return held
 
-    async def _settle(self, reserved: Reservation | None, reply: ModelReply | ModelFailure) -> None:
-        if self.allowance is None or reserved is None:
-            return
-        try:
-            await self.allowance.settle(reserved, reply)
-        except OperatorError as error:  # a reply that is paid for is not thrown away for that
-            log.warning("what a request has cost is not counted: %s", error.message)
+    async def _settle(self, reserved: _Reserved, reply: ModelReply | ModelFailure) -> None:
+        for allowance, reservation in reserved:
+            try:
+                await allowance.settle(reservation, reply)
+            except OperatorError as error:  # a reply that is paid for is not thrown away for that
+                log.warning("what a request has cost is not counted: %s", error.message)
 
 
 def _ignore(delta: Delta) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
-from artificer.core.letters import Pause, Steer, cancelled, opened, read_letter
+from artificer.core.letters import cancelled, read_letter
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
 from artificer.loops.wishes import CancelRun
@@ -168,9 +168,7 @@ class Drive:
             if letter is not None and letter.type == "cancel":
                 await self._finish_tasks()
                 intents = []
-            if isinstance(letter, Steer | Pause) and self._performer.builder is not None:
-                await self._performer.builder.relay(self.run, self._ledger.state, body)
-            event = opened(self._ledger.state, number, letter, self._performer.clock.now())
+            event = await self._performer.hear(self.run, self._ledger.state, number, body)
             intents += await self._ledger.commit(event)
         await self._drop_settled()
         waiting = {pending.n for pending in self._ledger.state.pending}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from artificer.core import events as ev
 from artificer.core.intents import CallTool, Intent
-from artificer.core.letters import cancelled, opened, read_letter
+from artificer.core.letters import cancelled
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine
 from artificer.core.spec import RunSpec
@@ -88,7 +88,7 @@ class Engine:
         if not at_rest:  # first the truth about what was under way
             intents += await self._take_up(ledger, before)
         for number, body in letters:
-            event = opened(ledger.state, number, read_letter(body), self.performer.clock.now())
+            event = await self.performer.hear(run, ledger.state, number, body)
             intents += await ledger.commit(event)
         if at_rest and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
             intents += await self._take_up(ledger, before)

@@ -120,7 +120,7 @@ def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
     if state.phase is Phase.STALLED:
         failed = [e for e in events if isinstance(e, ev.ModelFailed | ev.CompactionFailed)][-1]
         if failed.code == "budget":
-            return f"The day's budget is used up: {failed.message}"
+            return f"The budget is used up: {failed.message}"
         return f"The model could not be reached: {failed.code}: {failed.message}"
     if state.phase is Phase.PAUSED:
         paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]

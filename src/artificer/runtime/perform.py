@@ -11,8 +11,9 @@ from typing import Literal
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool
-from artificer.core.letters import answer
+from artificer.core.letters import Pause, Steer, answer, opened, read_letter
 from artificer.core.record import FORMAT
+from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
@@ -41,9 +42,9 @@ class Performer:
     """What the engine needs to act: one provider, the tools, a person, a clock.
 
     Without an approver, what policy asks about waits for a letter. ``grace_s`` is how much longer
-    than its timeout a call may take to end its work and report. ``allowance`` is what the world
-    may spend. ``clean`` takes the secrets of the environment out of what tools bring: nothing is
-    recorded before.
+    than its timeout a call may take to end its work and report. ``allowances`` are what
+    may be spent. ``clean`` takes the secrets of the environment out of what tools bring: nothing
+    is recorded before.
     """
 
     provider: Provider
@@ -53,13 +54,20 @@ class Performer:
     clock: Clock
     grace_s: float = 5.0
     builder: Builder | None = None
-    allowance: Allowance | None = None
+    allowances: tuple[Allowance, ...] = ()
     clean: Callable[[str], str] = str
 
     @property
     def asker(self) -> Asker:
         """What asks the model."""
-        return Asker(self.provider, self.blobs, self.clock, self.allowance)
+        return Asker(self.provider, self.blobs, self.clock, self.allowances)
+
+    async def hear(self, run: str, state: RunState, number: int, body: bytes) -> ev.Event:
+        """Return the event that a letter is; what is said to a build is said to its runs."""
+        letter = read_letter(body)
+        if isinstance(letter, Steer | Pause) and self.builder is not None:
+            await self.builder.relay(run, state, body)
+        return opened(state, number, letter, self.clock.now())
 
     async def call_tool(self, run: str, intent: CallTool, result_chars: int) -> ev.ToolReturned:
         """Perform a tool call, within its time; whatever goes wrong is a result."""

@@ -37,6 +37,10 @@ class Post:
             self._watching.cancel()
             self._watching = None
 
+    def drives(self, run: str) -> bool:
+        """Whether the run is driven here now."""
+        return run in self._bells
+
     async def post(self, run: str, body: bytes) -> int:
         """Post a letter, and ring at once where the run is driven here."""
         number = await self.mailbox.post(run, body)

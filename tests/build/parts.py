@@ -1,0 +1,34 @@
+"""A small build: three specs of three phases each, that write a file a phase and test in no time.
+
+The project's test is ``make test``: no file may hold the word ``broken``.
+"""
+
+from __future__ import annotations
+
+from engineer import Job, Work
+
+CHECK = "make test"
+
+PROJECT = {
+    "Makefile": "test:\n\t@! grep -rl broken --include=*.txt .\n",
+    "README.md": "# Parts\n",
+}
+
+
+def part(name: str, **texts: str) -> dict[str, Work]:
+    """Three phases of a spec, each of which writes a file of its own; ``texts`` by phase."""
+    return {
+        phase: Work(check=CHECK, writes={f"{name}/{phase}.txt": texts.get(phase, f"{name}\n")})
+        for phase in ("one", "two", "three")
+    }
+
+
+PARTS = Job(
+    title="Three parts",
+    specs={
+        "base": ([], part("base")),
+        "left": (["base"], part("left")),
+        "right": ([], part("right")),
+    },
+)
+"""One that another depends on, and one that depends on nothing."""
