@@ -32,3 +32,6 @@ PARTS = Job(
     },
 )
 """One that another depends on, and one that depends on nothing."""
+
+PAIR = Job(title="A pair", specs={"left": ([], part("left")), "right": ([], part("right"))})
+"""Two that know nothing of each other."""

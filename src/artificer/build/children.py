@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 from artificer.artifacts.loop import tool_for
 from artificer.build.detect import Project
@@ -13,7 +12,7 @@ from artificer.contracts.definition import toolset
 from artificer.contracts.facilities import Host
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState
-from artificer.loops.facts import RunRested
+from artificer.loops.facts import RunRested, Standing
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.loops.prompt import Instructions
 from artificer.loops.table import Means
@@ -28,11 +27,7 @@ from artificer.tools.host.executor import HostExecutor
 from artificer.tools.sandbox.sandbox import Grants
 from artificer.values.base import Digest
 
-_RESTS: dict[str, Literal["waiting", "paused", "stalled"]] = {
-    "waiting": "waiting",
-    "paused": "paused",
-    "stalled": "stalled",
-}
+_RESTS: dict[str, Standing] = {"waiting": "waiting", "paused": "paused"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,8 @@ class Children:
         """The fact that a run rests before its end, with the reason."""
         told = explain(await load(self.engine.journal, self.blobs, run))
         reason = "; ".join(told.pending) if told.stands == "waiting" else told.why
-        return RunRested(key=key, run=run, standing=_RESTS.get(told.stands, "stalled"), reason=reason)
+        stands = _RESTS.get(told.stands, "stalled")
+        return RunRested(key=key, run=run, standing=stands, reason=reason)
 
     def drives(self, run: str) -> bool:
         """Whether a run is driven here now."""

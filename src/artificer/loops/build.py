@@ -12,7 +12,7 @@ from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan, SpecRef
 from artificer.artifacts.spec import PhaseRef, Spec
 from artificer.loops.attempts import Attempts
-from artificer.loops.facts import Options, RunRested
+from artificer.loops.facts import Options, RunRested, Standing
 from artificer.loops.wishes import Answered, AskDecision, StepId, Tip
 from artificer.values.base import Digest, Text, Value
 from artificer.values.canon import digest_of
@@ -145,16 +145,15 @@ class BuildState(Value):
         return {spec.name: (*graph.get(spec.name, ()), *spec.basis) for spec in self.specs}
 
     @property
-    def rests(self) -> Literal["waiting", "paused", "stalled"] | None:
+    def rests(self) -> Standing | None:
         """How the build rests when everything that is open rests; None while something goes on."""
         found = {rested.key: rested.standing for rested in self.resting}
-        stands = {
-            "waiting" if isinstance(wish, AskDecision) else found.get(wish.key)
-            for wish in self.open
+        asked: dict[Digest, Standing] = {
+            wish.key: "waiting" for wish in self.open if isinstance(wish, AskDecision)
         }
-        if not stands or None in stands:
-            return None
-        return next(way for way in ("waiting", "stalled", "paused") if way in stands)
+        stands = [(found | asked).get(wish.key) for wish in self.open]
+        ways: tuple[Standing, ...] = ("waiting", "stalled", "paused")
+        return None if None in stands else next((way for way in ways if way in stands), None)
 
     def spec(self, name: str) -> SpecState | None:
         """The spec of that name."""

@@ -68,6 +68,10 @@ class RunReturned(Value):
     detail: Text = ""
 
 
+Standing = Literal["waiting", "paused", "stalled"]
+"""How a run rests before its end."""
+
+
 class RunRested(Value):
     """A run of the build has come to rest before its end, and why. Its wish stays open: when the
     build is resumed, so is the run."""
@@ -75,7 +79,7 @@ class RunRested(Value):
     type: Literal["RunRested"] = "RunRested"
     key: Digest
     run: str
-    standing: Literal["waiting", "paused", "stalled"]
+    standing: Standing
     reason: Text = ""
 
 

@@ -62,6 +62,8 @@ def happened(fact: f.Fact) -> str:
     match fact:
         case f.RunReturned(outcome=outcome, detail=detail):
             words = f"{outcome} {detail}"
+        case f.RunRested(standing=standing, reason=reason):
+            words = f"{standing}: {reason}"
         case f.Checked(passed=passed, report=report):
             words = "passed" if passed else f"failed: {report}"
         case f.Decided(decision=decision, by=by, reason=reason):
@@ -74,12 +76,12 @@ def happened(fact: f.Fact) -> str:
             words = f"{cause}: {report}"
         case f.BaseRefused(report=report) | f.RebuildRefused(report=report):
             words = report
-        case f.RevisionRequested(feedback=words):
-            pass
         case f.RetryRequested(spec=spec, hint=hint):
             words = f"{spec or 'the plan'} {hint}"
-        case f.CancelRequested(reason=words):
-            pass
-        case f.BuildRequested(request=words):
+        case (
+            f.BuildRequested(request=words)
+            | f.CancelRequested(reason=words)
+            | f.RevisionRequested(feedback=words)
+        ):
             pass
     return words.strip()

@@ -16,6 +16,10 @@ def why_building(build: BuildState, *, held: bool) -> str:
         return f"Only a person can get it on: {build.stalled}."
     if question_of(build) is not None:
         return "Its plan waits for a decision."
+    if build.rests is not None:
+        return " ".join(
+            f"{rested.run} is {rested.standing}: {rested.reason}" for rested in build.resting
+        )
     done = f"{len(build.merged)} of {len(build.specs)} specs are merged" if build.specs else ""
     return f"Work is under way, or was interrupted; {done or 'there is no plan yet'}."
 
