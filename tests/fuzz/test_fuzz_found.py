@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from fuzz_kit import bounded
 
 from artificer.build.scope import present
-from artificer.config import load_config
+from artificer.config import Config, load_config
 from artificer.contracts.arguments.condition import parse_condition
 from artificer.contracts.command.output_formats import read_json
 from artificer.contracts.host import patch
@@ -24,6 +26,7 @@ from artificer.testing.strict_rules import check_request
 from artificer.testing.strict_schema import Refused
 from artificer.tools.host.searching import matches
 from artificer.values.canon import digest_of
+from artificer.wiring import open_storage
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 
@@ -123,3 +126,35 @@ def test_a_condition_compares_no_number_that_json_has_not(number: str) -> None:
     with pytest.raises(ValueError, match="beyond"):
         parse_condition(f"a == {number}")
     assert parse_condition("a == 9007199254740991").holds({"a": 9007199254740991})
+
+
+@pytest.mark.req("fuzz-stored")
+def test_a_damaged_row_is_told_as_damage(tmp_path: Path) -> None:
+    config = Config(home=tmp_path, project="p", durability="process")
+
+    async def use() -> None:
+        storage = await open_storage(config)
+        await storage.journal.acquire("r")
+        assert storage.close is not None
+        await storage.close()
+
+    async def again() -> None:
+        storage = await open_storage(config)
+        assert storage.close is not None
+        try:
+            await storage.journal.runs()
+        finally:
+            await storage.close()
+
+    asyncio.run(use())
+    with closing(sqlite3.connect(tmp_path / "p" / "journal.db", isolation_level=None)) as db:
+        db.execute("PRAGMA writable_schema = ON")
+        (made,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'runs'").fetchone()
+        change = "UPDATE sqlite_schema SET sql = ? WHERE name = 'runs'"
+        db.execute(change, (made.replace(" NOT NULL", "").replace("STRICT", ""),))
+        db.execute("PRAGMA writable_schema = RESET")
+        db.execute("UPDATE runs SET seq = NULL, hash = x'00'")
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute(change, (made,))
+    with pytest.raises(TamperedError, match="damaged"):
+        asyncio.run(again())

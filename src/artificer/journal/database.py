@@ -7,14 +7,16 @@ import sqlite3
 import time
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from artificer.errors import ArtificerError, ConfigError, OperatorError, TamperedError
 from artificer.journal.chain import FORMAT, genesis
 from artificer.ports import Durability
 from artificer.values.release import RELEASE
 
-FAULTS = (sqlite3.Error, UnicodeDecodeError)
-"""What the sqlite3 module raises when a file fails: also UnicodeDecodeError, for a message of
-SQLite's that quotes damaged text."""
+FAULTS = (sqlite3.Error, UnicodeDecodeError, ValidationError)
+"""What is raised when a file fails: by the sqlite3 module, also UnicodeDecodeError for a message of
+SQLite's that quotes damaged text, and by our values for a damaged row that SQLite has read."""
 
 APPLICATION_ID = 0x41727466
 """What SQLite's header says the file belongs to: "Artf"."""
@@ -227,7 +229,8 @@ def designed(error: Exception, path: Path) -> ArtificerError:
             f"The journal {path} cannot be read or written: {error}.",
             hint="Nothing was written. Check the disk and the permissions, then resume.",
         )
+    what = "a row is no row" if isinstance(error, ValidationError) else error
     return TamperedError(
-        f"The journal {path} is damaged: {error}.",
+        f"The journal {path} is damaged: {what}.",
         hint="Run `artificer verify` to see what is affected; keep a copy before you repair it.",
     )
