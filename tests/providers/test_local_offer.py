@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from artificer.artifacts.catalog import TOOLS
+from artificer.artifacts.phase import CREATE_PHASE
 from artificer.artifacts.placeholder import find
+from artificer.artifacts.plan import CREATE_PLAN
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Memo
 from artificer.providers.local import MAX_TOKENS, Local
-from artificer.providers.local_offer import MAX_ITEMS, MAX_STRING, offered
+from artificer.providers.local_offer import MAX_ITEMS, MAX_STRING, WORD, offered
 from artificer.providers.local_text import closing_grammar
 from artificer.values.blocks import CallStatus, Message, TextBlock, ToolResultBlock, user
 from artificer.values.canon import canonical
@@ -119,6 +121,15 @@ def test_bounds_are_ours_unless_the_tool_is_stricter() -> None:
     assert members["a"]["maxLength"] == MAX_STRING
     assert members["b"]["maxLength"] == 3
     assert members["c"]["maxItems"] == MAX_ITEMS
+
+
+@pytest.mark.req("local-offer")
+def test_a_pattern_that_no_grammar_holds_is_offered_as_words_where_it_takes_them() -> None:
+    plan: Any = offered(CREATE_PLAN).input_schema["properties"]
+    spec = plan["specs"]["items"]["properties"]
+    assert spec["name"]["pattern"] == WORD
+    command: Any = offered(CREATE_PHASE).input_schema["properties"]["validation_command"]
+    assert command["maxLength"] == MAX_STRING and "pattern" not in command
 
 
 @pytest.mark.req("local-offer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
+from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.contracts.definition import ModelRequest
 from artificer.core.call_ids import CallIds
@@ -15,11 +16,12 @@ from artificer.core.taint import Taint, tainted
 from artificer.core.window import Window
 from artificer.errors import InvariantError
 from artificer.loops.build import BuildState
+from artificer.loops.kinds import KINDS
 from artificer.loops.wishes import AskDecision
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock
 from artificer.values.canon import digest_of
-from artificer.values.model import FailureCode, StopReason, Usage
+from artificer.values.model import FailureCode, StopReason, ToolChoice, Usage
 from artificer.values.tokens import tokens_of
 
 
@@ -184,6 +186,19 @@ class RunState(Value):
             raise InvariantError("A run that has not begun has no spec.")
         return self.spec
 
+    def choice(self, turn: int) -> ToolChoice:
+        """The tool choice of a turn: what was asked for, or the tool that is still owed.
+
+        Whoever has answered without delivering is asked for that call alone. Code is not: what is
+        missing may be the work.
+        """
+        owed = KINDS[self.given.kind].owes
+        if owed is None or owed == "completion" or not self.repairs:
+            return self.given.choice(turn)
+        if any(ref.kind == owed for ref in self.artifacts):
+            return self.given.choice(turn)
+        return ToolChoice(mode="tool", name=tool_of(owed))
+
     def request(self) -> ModelRequest:
         """What the pending Generate asks of the model, without the conversation."""
         spec = self.given
@@ -191,7 +206,7 @@ class RunState(Value):
             model=spec.model,
             system=spec.system,
             tools=spec.tools().tools,
-            tool_choice=spec.choice(self.turn),
+            tool_choice=self.choice(self.turn),
             max_tokens=self.reply_tokens or spec.limits.max_tokens,
             temperature=None if spec.temperature is None else float(spec.temperature),
             cache_key=spec.cache_key,

@@ -30,7 +30,7 @@ def next_turn(state: RunState) -> Step:
     asked = Generate(
         n=state.next_intent,
         turn=turn,
-        tool_choice=spec.choice(turn),
+        tool_choice=state.choice(turn),
         history=state.history_digest,
         messages=len(state.history),
         since=state.window.start,

@@ -25,8 +25,12 @@ MAX_ITEMS = 8
 SLUG = "^[a-z][a-z0-9-]{1,15}$"
 """What is offered for a pattern that takes slugs: a small model fills a long id with noise."""
 
+WORD = "^[a-z][a-z0-9]{1,11}$"
+"""What is offered for a pattern that no grammar holds and that takes words, such as kebab-case."""
+
 MAX_DEPTH = 12
 
+_WORDS = ("ab", "a1", "z9z9z9z9z9z9")
 _SLUGS = ("a1", "ab", "a-b", "z9z-9zz-0zz-1zzz")
 _NAMING = ("title", "name", "label")
 _PLAIN_PATTERN = re.compile(
@@ -139,18 +143,20 @@ def _string(schema: JsonObject) -> JsonObject:
     """Bound a string: by its pattern where the converter takes it, else by its length."""
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and _PLAIN_PATTERN.fullmatch(pattern):
-        if _takes_slugs(pattern):
+        if _takes(pattern, _SLUGS):
             return {"type": "string", "pattern": SLUG}
         if not re.search(r"[*+]", pattern):
             return {"type": "string", "pattern": pattern}
+    elif isinstance(pattern, str) and _takes(pattern, _WORDS):
+        return {"type": "string", "pattern": WORD}
     least = max(1, _count(schema, "minLength", 1))
     most = max(least, min(_count(schema, "maxLength", MAX_STRING), MAX_STRING))
     return {"type": "string", "minLength": least, "maxLength": most}
 
 
-def _takes_slugs(pattern: str) -> bool:
+def _takes(pattern: str, samples: tuple[str, ...]) -> bool:
     try:
-        return all(re.search(pattern, slug) for slug in _SLUGS)
+        return all(re.search(pattern, sample) for sample in samples)
     except re.error:
         return False
 
