@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from artificer.config import Config
+from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call
 from artificer.tools.function import tool
-from artificer.wiring import build_tools, memory_storage, open_storage
+from artificer.wiring import build_tools, memory_storage, open_storage, redactor_of
 
 pytestmark = pytest.mark.req("wiring-manifests")
 
@@ -86,3 +86,17 @@ async def test_the_configuration_says_how_folders_are_read(tmp_path: Path) -> No
     finally:
         if storage.close is not None:
             await storage.close()
+
+
+@pytest.mark.req("secrets-nowhere")
+def test_keys_are_hidden_and_short_values_and_user_names_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ARTIFICER_SECRET_SHOP_PASSWORD", "correct horse")
+    monkeypatch.setenv("ARTIFICER_SECRET_SHOP_USERNAME", "alexander")
+    monkeypatch.setenv("TOOLCLAD_SECRET_PIN", "1234")
+    monkeypatch.setenv("MY_KEY", "sk-0123456789")
+    own = {"p": ProviderConfig(base_url="http://x", api_key_env="MY_KEY")}
+    said = "alexander 1234 correct%20horse sk-0123456789"
+    cleaned = redactor_of(Config(providers=own)).clean(said)
+    assert cleaned == "alexander 1234 [secret ARTIFICER_SECRET_SHOP_PASSWORD] [secret MY_KEY]"

@@ -237,12 +237,11 @@ def _introspection(storage: Storage, config: Config) -> Executor:
     from artificer.runtime.view import JournalReader
     from artificer.tools.introspect.executor import IntrospectExecutor
     from artificer.tools.introspect.module import Module
-    from artificer.tools.secrets import MIN_HIDDEN
 
     return IntrospectExecutor(
         JournalReader(storage.journal, storage.blobs),
         Module(config.digest),
-        redactor_of(config, MIN_HIDDEN),
+        Redactor(_secrets(config)),
     )
 
 
@@ -251,14 +250,23 @@ def clean_blobs(storage: Storage, config: Config) -> BlobStore:
     return CleanBlobs(storage.blobs, redactor_of(config))
 
 
-def redactor_of(config: Config, shortest: int = MIN_ENCODED) -> Redactor:
-    """What takes the secrets of our environment out of texts, those of so many characters.
+def redactor_of(config: Config) -> Redactor:
+    """What takes the secrets of our environment out of what tools bring.
 
-    What tools bring is the model's to work with: a short one would be found where it is no secret.
+    That is the model's to work with: a short one would be found where it is no secret, and so would
+    the name with which a browser logs in, for pages greet with it.
     """
+    hidden = {
+        name: value
+        for name, value in _secrets(config).items()
+        if len(value) >= MIN_ENCODED and not name.endswith("_USERNAME")
+    }
+    return Redactor(hidden)
+
+
+def _secrets(config: Config) -> dict[str, str]:
     keys = [name for own in config.providers.values() if (name := own.api_key_env)]
-    secrets = all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
-    return Redactor({name: value for name, value in secrets.items() if len(value) >= shortest})
+    return all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
 
 
 def build_workspaces(storage: Storage) -> Workspaces:
