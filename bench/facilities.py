@@ -19,7 +19,8 @@ from artificer.config import Config
 from artificer.contracts.facilities import Facilities, Host
 from artificer.contracts.workspace.grant import Grant
 from artificer.ports import Call
-from artificer.wiring import ToolBox, build_tools, open_storage
+from artificer.wiring.storage import open_storage
+from artificer.wiring.toolbox import ToolBox, build_tools
 
 FILES = 2_000
 

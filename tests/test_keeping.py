@@ -22,7 +22,8 @@ from artificer.store.disk import DiskStore
 from artificer.tools.function import tool
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
-from artificer.wiring import ToolBox, build_engine
+from artificer.wiring.engines import build_engine
+from artificer.wiring.toolbox import ToolBox
 
 
 @tool(effect="pure")

@@ -12,7 +12,8 @@ from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.mcp.tools import Contract, RemoteFacts, adopt
 from artificer.errors import ConfigError
 from artificer.tools.function import tool
-from artificer.wiring import ToolBox, build_tools, memory_storage
+from artificer.wiring.storage import memory_storage
+from artificer.wiring.toolbox import ToolBox, build_tools
 
 pytestmark = pytest.mark.req("policy-labels")
 

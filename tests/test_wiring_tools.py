@@ -11,7 +11,9 @@ from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call
 from artificer.tools.function import tool
-from artificer.wiring import build_tools, memory_storage, open_storage, redactor_of
+from artificer.wiring.secrets import redactor_of
+from artificer.wiring.storage import memory_storage, open_storage
+from artificer.wiring.toolbox import build_tools
 
 pytestmark = pytest.mark.req("wiring-manifests")
 

@@ -28,14 +28,10 @@ from artificer.testing.cassette import Cassette, check, dump, insert, keep, pack
 from artificer.testing.rerun import rerun
 from artificer.tools.workspace.audit import audit
 from artificer.tools.workspace.service import Workspaces
-from artificer.wiring import (
-    Storage,
-    build_allowance,
-    build_mapper,
-    build_workspaces,
-    memory_storage,
-    open_storage,
-)
+from artificer.wiring.engines import build_allowance
+from artificer.wiring.providers import build_mapper
+from artificer.wiring.storage import Storage, memory_storage, open_storage
+from artificer.wiring.toolbox import build_workspaces
 
 if TYPE_CHECKING:
     from artificer.build.tree import Node

@@ -12,20 +12,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from artificer.archive import Archive
-from artificer.config import Config
 from artificer.contracts.facilities import Facilities
-from artificer.contracts.response_format import ResponseFormat, format_of
+from artificer.contracts.response_format import ResponseFormat
 from artificer.core.events import RunForked
 from artificer.core.policy import Policy
-from artificer.core.price import Price
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase
-from artificer.errors import AuthorError, ConfigError, OperatorError
+from artificer.errors import ConfigError, OperatorError
 from artificer.loops.facts import Options
-from artificer.loops.kinds import ASKED, KINDS, RunKind
+from artificer.loops.kinds import RunKind
 from artificer.ports import Approver, Provider, Requiring
 from artificer.runs import Run
 from artificer.runtime.engine import Engine
@@ -36,21 +32,18 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.verify import cited
 from artificer.system import SystemClock
-from artificer.tools.function import FunctionTool
 from artificer.values.model import ToolChoice
-from artificer.wiring import (
-    Tool,
-    ToolBox,
-    build_engine,
-    build_provider,
-    build_servers,
-    build_tools,
-    compaction_prompt,
-    located,
-    split_model,
-    system_prompt,
-    wire_of,
+from artificer.wiring.engines import build_engine, compaction_prompt, system_prompt
+from artificer.wiring.providers import build_provider, choose_model, wire_of
+from artificer.wiring.servers import build_servers
+from artificer.wiring.specs import (
+    checked_format,
+    checked_tools,
+    limits_of,
+    make_spec,
+    price_of,
 )
+from artificer.wiring.toolbox import Tool, ToolBox, build_tools, located
 
 if TYPE_CHECKING:
     from artificer.build.builder import Decider
@@ -95,12 +88,12 @@ class World(Archive):
             AuthorError: a tool, or an argument of this call, cannot be used.
             MissingExtraError: the provider's SDK is not installed.
         """
-        tools = _checked(tools, kind)
-        asked = None if response_format is None else _format(response_format, kind)
+        tools = checked_tools(tools, kind)
+        asked = None if response_format is None else checked_format(response_format, kind)
         facilities = located(self.config.facilities if facilities is None else facilities)
-        provider, name = self._provider(model)
+        provider, name = choose_model(model, self.config)
         model_name = f"{provider.name}/{name}"
-        limits = _limits(kind, limits, self.config, model_name)
+        limits = limits_of(kind, limits, self.config, model_name)
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(
                 [*self.config.tools, *tools, *await servers.offered()],
@@ -111,7 +104,7 @@ class World(Archive):
                 facilities=facilities,
             ).narrowed(offer)
             box.must_offer(choices or ())
-            spec = _spec(
+            spec = make_spec(
                 kind=kind,
                 prompt=prompt,
                 system=system_prompt(kind) if system is None else system,
@@ -123,7 +116,7 @@ class World(Archive):
                 facilities=facilities,
                 policy=policy or self.config.policy,
                 limits=limits,
-                price=self._price(model_name, limits),
+                price=price_of(model_name, limits, self.config),
                 choices=tuple(choices or (ToolChoice(),)),
                 temperature=temperature,
                 compaction=compaction_prompt(),
@@ -171,18 +164,18 @@ class World(Archive):
             NotFoundError: the project is in no git repository, or has no commit.
             ConfigError: no model was named, git is missing, or nothing tests a brief build.
         """
-        from artificer.building import BuildPlace, project_folder, requested
+        from artificer.wiring.builds import BuildPlace, project_folder, requested
 
         folder = project_folder(project)
-        provider, name = self._provider(model)
+        provider, name = choose_model(model, self.config)
         model_name = f"{provider.name}/{name}"
-        limits = _limits("build", limits, self.config, model_name)
+        limits = limits_of("build", limits, self.config, model_name)
         run_id = run_id or SystemClock().new_run_id()
         if isinstance(provider, Requiring):  # before anything is made
             provider.require()
         place = await BuildPlace.open(self.config, run_id, folder)
         asked = requested(run_id, request, place, options or Options(), check)
-        spec = _spec(
+        spec = make_spec(
             kind="build",
             prompt=request,
             provider=provider.name,
@@ -191,7 +184,7 @@ class World(Archive):
             toolset=ToolBox.empty().toolset.to_text(),
             policy=policy or self.config.policy,
             limits=limits,
-            price=self._price(model_name, limits),
+            price=price_of(model_name, limits, self.config),
             compaction=compaction_prompt(),
             caching=self.config.prompt_caching,
             build=asked,
@@ -269,7 +262,7 @@ class World(Archive):
         """
         before = await load(self._storage.journal, self._storage.blobs, run_id)
         given = before.state.given
-        provider, name = self._provider(model or f"{given.provider}/{given.model}")
+        provider, name = choose_model(model or f"{given.provider}/{given.model}", self.config)
         price = given.price if model is None else None
         limits = limits or given.limits
         spec = given.model_copy(
@@ -280,7 +273,7 @@ class World(Archive):
                 "provider": provider.name,
                 "model": name,
                 "wire": wire_of(provider),
-                "price": price or self._price(f"{provider.name}/{name}", limits),
+                "price": price or price_of(f"{provider.name}/{name}", limits, self.config),
             }
         )
         wish = Wish(at, edits, steer, from_start=prompt is not None or system is not None)
@@ -334,7 +327,7 @@ class World(Archive):
                 if spec.build is None:
                     yield engine
                     return
-                from artificer.building import building
+                from artificer.wiring.builds import building
 
                 async with building(
                     engine, run_id, spec, self._storage, self.config, decider
@@ -352,7 +345,7 @@ class World(Archive):
         engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
         state = await engine.cancel(run_id, reason)
         if state.build is not None:
-            from artificer.building import tidied
+            from artificer.wiring.builds import tidied
 
             await tidied(engine, run_id, state, self.config)
         return self._run(run_id, state)
@@ -371,7 +364,7 @@ class World(Archive):
             ConfigError: a branch has no valid name, or ``into`` is not there.
             GitError: git failed; the branch is there and holds something else.
         """
-        from artificer.building import promote_build
+        from artificer.wiring.builds import promote_build
 
         storage = self._storage
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
@@ -399,73 +392,3 @@ class World(Archive):
         await journal.erase(run_id, epoch, records)
         self._storage.snapshots.drop(run_id)
         remove_views(self.config.project_folder, run_id)
-
-    def _provider(self, model: str | Provider | None) -> tuple[Provider, str]:
-        if model is None:
-            model = self.config.model
-        if model is None:
-            raise ConfigError(
-                "No model was named.",
-                hint="Name one with --model provider/model, $ARTIFICER_MODEL or artificer.toml; "
-                "`artificer doctor` shows which answer here.",
-            )
-        if isinstance(model, str):
-            name, model_name = split_model(model)
-            return build_provider(name, self.config), model_name
-        return model, model.name
-
-    def _price(self, model: str, limits: Limits) -> Price | None:
-        """The model's price. A cost limit needs one: raises ConfigError where it is not known."""
-        price = self.config.price_of(model)
-        limited = limits.cost_micros or self.config.budget.per_day_dollars
-        if price is None and limited is not None:
-            raise ConfigError(
-                f"The price of {model!r} is not known, so its cost cannot be limited.",
-                hint=f'Give it in artificer.toml: [prices."{model}"] input = …, output = …',
-            )
-        return price
-
-
-def _checked(tools: Iterable[Tool], kind: str) -> list[Tool]:
-    """The tools. Raises AuthorError for what only a type checker would have caught."""
-    if kind not in ASKED:
-        raise AuthorError(f"There is no kind of run {kind!r}.", hint=f"Kinds: {', '.join(ASKED)}.")
-    if isinstance(tools, str | Path):
-        raise AuthorError("The tools of a run are a list.", hint=f"tools=[{str(tools)!r}]")
-    checked = list(tools)
-    for tool in checked:
-        if not (isinstance(tool, FunctionTool | str | Path) or hasattr(tool, "execute")):
-            raise AuthorError(
-                f"{tool!r} is not a tool.",
-                hint="Write @artificer.tool above a function; or give an Executor or a folder.",
-            )
-    return checked
-
-
-def _format(given: ResponseFormat | Mapping[str, Any] | type[Any], kind: str) -> ResponseFormat:
-    """The response format. Raises AuthorError for one that cannot be used, or not in this kind."""
-    if kind != "chat":
-        raise AuthorError(
-            f"A run of kind {kind!r} ends in a text that cites its artifacts, not in JSON.",
-            hint="Ask for JSON with kind='chat'.",
-        )
-    return format_of(given)
-
-
-def _spec(**facts: Any) -> RunSpec:
-    """The run's spec. Raises AuthorError likewise."""
-    try:
-        return RunSpec(**facts)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise AuthorError(f"This run cannot begin: {first['loc'][0]}: {first['msg']}.") from error
-
-
-def _limits(kind: RunKind, given: Limits | None, config: Config, model: str) -> Limits:
-    """The given limits; what was not given is that of the kind of run, the model, the project."""
-    given = given or Limits()
-    usual = {"turns": KINDS[kind].turns, "waiting_counts": False, **config.budget.run}
-    if model in config.context_tokens:
-        usual["context_tokens"] = config.context_tokens[model]
-    missing = {name: usual[name] for name in usual.keys() - given.model_fields_set}
-    return given.model_copy(update=missing)

@@ -34,7 +34,7 @@ from artificer.ports import Head, Journal, Lease, Record, RunHead
 from artificer.providers.scripted import Answer, ScriptedProvider
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical, digest_of
-from artificer.wiring import open_storage
+from artificer.wiring.storage import open_storage
 from artificer.world import World
 
 FILES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}

@@ -26,7 +26,7 @@ from artificer.testing.strict_rules import check_request
 from artificer.testing.strict_schema import Refused
 from artificer.tools.host.searching import matches
 from artificer.values.canon import digest_of
-from artificer.wiring import open_storage
+from artificer.wiring.storage import open_storage
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 

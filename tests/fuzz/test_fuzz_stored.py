@@ -34,7 +34,7 @@ from artificer.runtime.verify import cited
 from artificer.store.snapshots import MemorySnapshots
 from artificer.testing.cassette import check, insert, pack, unpack
 from artificer.values.canon import canonical, digest_of
-from artificer.wiring import open_storage
+from artificer.wiring.storage import open_storage
 
 JOURNALS = Path(__file__).parents[1] / "journals"
 CASSETTES = [

@@ -20,7 +20,9 @@ from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.command import CommandTool
 from artificer.tools.loader import load_folder
 from artificer.values.base import JsonObject
-from artificer.wiring import Storage, ToolBox, build_servers, build_tools, open_storage
+from artificer.wiring.servers import build_servers
+from artificer.wiring.storage import Storage, open_storage
+from artificer.wiring.toolbox import ToolBox, build_tools
 from artificer.world import World
 
 

@@ -182,7 +182,9 @@ def _tell(verdict: Verdict, explanation: Explanation | None, *, as_json: bool) -
 
 def _toolset(config: Config, folders: tuple[Path, ...]) -> Toolset:
     """The tools that a report of this project may use."""
-    from artificer.wiring import build_servers, build_tools, memory_storage
+    from artificer.wiring.servers import build_servers
+    from artificer.wiring.storage import memory_storage
+    from artificer.wiring.toolbox import build_tools
 
     async def collect() -> Toolset:
         storage = memory_storage()

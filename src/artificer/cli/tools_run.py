@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from artificer.contracts.http.request import BuiltRequest
     from artificer.core.gate import Verdict
     from artificer.ports import Call, Executor, Receipt
-    from artificer.wiring import ToolBox
+    from artificer.wiring.toolbox import ToolBox
 
 
 @click.command(name="run")
@@ -50,7 +50,8 @@ def run(
       artificer tools run examples/tools git_log --args '{"count": 3}'
       artificer tools run examples/tools git_log --args '{"count": 3}' --dry-run
     """
-    from artificer.wiring import build_tools, memory_storage
+    from artificer.wiring.storage import memory_storage
+    from artificer.wiring.toolbox import build_tools
 
     config = configuration(settings, compat=compat)
     box = build_tools([folder], kind="chat", storage=memory_storage(), config=config)

@@ -62,7 +62,8 @@ def _print_strict(settings: Settings, folder: Path, tool: str | None, provider: 
     """Print what a request to the provider would hold, of these tools alone."""
     from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
     from artificer.providers.wire_tools import WireTools
-    from artificer.wiring import build_tools, memory_storage
+    from artificer.wiring.storage import memory_storage
+    from artificer.wiring.toolbox import build_tools
 
     config = configuration(settings)
     box = build_tools([folder], kind="chat", storage=memory_storage(), config=config)

@@ -16,7 +16,7 @@ from artificer.cli.tools_run import call_of, judge_by_hand, perform
 if TYPE_CHECKING:
     from artificer.config import Config
     from artificer.contracts.keys.manifest import ExampleKeys
-    from artificer.wiring import ToolBox
+    from artificer.wiring.toolbox import ToolBox
 
 _STATUS = {"success": "ok"}
 
@@ -34,7 +34,8 @@ def test(settings: Settings, folder: Path) -> int:
       artificer tools test examples/tools
     """
     from artificer.tools.loader import load_folder
-    from artificer.wiring import build_tools, memory_storage
+    from artificer.wiring.storage import memory_storage
+    from artificer.wiring.toolbox import build_tools
 
     config = configuration(settings)
     tools = load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)

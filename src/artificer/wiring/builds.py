@@ -27,7 +27,9 @@ from artificer.ports import Allowed
 from artificer.runtime.allowance import Allowance
 from artificer.runtime.engine import Engine
 from artificer.values.base import JsonValue
-from artificer.wiring import Storage, clean_blobs, grants_of, redactor_of
+from artificer.wiring.folders import grants_of
+from artificer.wiring.secrets import clean_blobs, redactor_of
+from artificer.wiring.storage import Storage
 
 
 @dataclass(frozen=True)

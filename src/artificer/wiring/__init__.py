@@ -1,0 +1,1 @@
+"""The only room that knows every adapter: from configuration to a runtime that works."""

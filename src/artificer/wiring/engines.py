@@ -1,0 +1,85 @@
+"""A runtime, put together."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from artificer.config import Config
+from artificer.core.policy import Policy
+from artificer.loops.kinds import KINDS, RunKind
+from artificer.policies.engine import consult_here
+from artificer.ports import (
+    Approver,
+    Provider,
+    Requiring,
+)
+from artificer.runtime.allowance import Allowance
+from artificer.runtime.engine import Engine
+from artificer.runtime.observe import Observer
+from artificer.runtime.perform import Performer
+from artificer.system import SystemClock
+from artificer.telemetry.wanted import telling
+
+if TYPE_CHECKING:
+    pass
+from artificer.wiring.secrets import redactor_of
+from artificer.wiring.storage import Storage
+from artificer.wiring.toolbox import ToolBox
+
+
+def build_allowance(storage: Storage, config: Config) -> Allowance:
+    """What the world may spend."""
+    return Allowance(storage.purse, config.budget.day, config.price_of)
+
+
+def build_engine(
+    storage: Storage,
+    provider: Provider,
+    tools: ToolBox,
+    config: Config,
+    *,
+    approver: Approver | None = None,
+    observer: Observer | None = None,
+    policy: Policy | None = None,
+) -> Engine:
+    """Put a runtime together. ``policy`` is that of the run to be driven.
+
+    Raises:
+        MissingExtraError: it has Cedar policies and there is no engine for them, telemetry is
+            wanted and there is none, or the provider's SDK is not installed.
+        NotFoundError: the provider's model is not here.
+    """
+    if isinstance(provider, Requiring):  # an open run that cannot go on would be left otherwise
+        provider.require()
+    performer = Performer(
+        provider=provider,
+        executors=tools.executors,
+        approver=approver,
+        blobs=storage.blobs,
+        clock=SystemClock(),
+        allowances=(build_allowance(storage, config),),
+        clean=redactor_of(config).clean,
+    )
+    watching = telling(
+        observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content
+    )
+    consult = consult_here(policy)
+    return Engine(storage.journal, performer, storage.post, watching, consult, storage.snapshots)
+
+
+def system_prompt(kind: RunKind) -> str:
+    """The system prompt of a kind of run."""
+    return _prompt(KINDS[kind].prompt)
+
+
+def compaction_prompt() -> str:
+    """The system prompt of a request for a summary."""
+    return _prompt("compact.md")
+
+
+@lru_cache
+def _prompt(name: str) -> str:
+    prompts = resources.files("artificer.loops") / "prompts"
+    return (prompts / name).read_text(encoding="utf-8").strip()

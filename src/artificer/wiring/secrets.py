@@ -1,0 +1,43 @@
+"""What is taken out of whatever tools bring: the secrets of our environment."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from artificer.config import Config
+from artificer.ports import (
+    BlobStore,
+)
+from artificer.tools.secrets import MIN_ENCODED, CleanBlobs, Redactor, all_secrets
+
+if TYPE_CHECKING:
+    pass
+from artificer.wiring.storage import Storage
+
+PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+"""Where the SDKs look for their keys."""
+
+
+def _secrets(config: Config) -> dict[str, str]:
+    keys = [name for own in config.providers.values() if (name := own.api_key_env)]
+    return all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
+
+
+def clean_blobs(storage: Storage, config: Config) -> BlobStore:
+    """The store for what tools bring: without the secrets of our environment."""
+    return CleanBlobs(storage.blobs, redactor_of(config))
+
+
+def redactor_of(config: Config) -> Redactor:
+    """What takes the secrets of our environment out of what tools bring.
+
+    That is the model's to work with: a short one would be found where it is no secret, and so would
+    the name with which a browser logs in, for pages greet with it.
+    """
+    hidden = {
+        name: value
+        for name, value in _secrets(config).items()
+        if len(value) >= MIN_ENCODED and not name.endswith("_USERNAME")
+    }
+    return Redactor(hidden)

@@ -1,0 +1,50 @@
+"""The MCP servers that are configured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from artificer.config import Config, McpServerConfig
+
+if TYPE_CHECKING:
+    from artificer.tools.mcp_servers import McpServers, Offer
+from artificer.wiring.secrets import clean_blobs
+from artificer.wiring.storage import Storage
+
+
+def build_servers(config: Config, storage: Storage) -> McpServers:
+    """The MCP servers that are configured. None is started, or connected to, before it is used."""
+    from artificer.tools.mcp_servers import McpServers
+
+    return McpServers(
+        (_offer(name, server) for name, server in config.mcp.servers.items()),
+        clean_blobs(storage, config),
+    )
+
+
+def _offer(name: str, server: McpServerConfig) -> Offer:
+    from artificer.contracts.mcp.tools import Contract
+    from artificer.tools.mcp_link import McpServer
+    from artificer.tools.mcp_oauth import OAuthClient
+    from artificer.tools.mcp_servers import Offer
+
+    return Offer(
+        McpServer(
+            name=name,
+            command=server.command,
+            url=server.url,
+            env=server.env,
+            headers=server.headers,
+            oauth=None if server.oauth is None else OAuthClient(**dict(server.oauth)),
+            start_seconds=server.start_seconds,
+        ),
+        Contract(
+            effect=server.effect,
+            risk=server.risk,
+            human_approval=server.human_approval,
+            trust=server.trust,
+            sensitive=server.sensitive,
+            timeout_ms=server.timeout_seconds * 1000,
+        ),
+        server.allow,
+    )

@@ -1,0 +1,77 @@
+"""From the arguments of a call to what is recorded of them: a run's spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from artificer.config import Config
+from artificer.contracts.response_format import ResponseFormat, format_of
+from artificer.core.price import Price
+from artificer.core.spec import Limits, RunSpec
+from artificer.errors import AuthorError, ConfigError
+from artificer.loops.kinds import ASKED, KINDS, RunKind
+from artificer.tools.function import FunctionTool
+from artificer.wiring.toolbox import Tool
+
+
+def checked_tools(tools: Iterable[Tool], kind: str) -> list[Tool]:
+    """The tools. Raises AuthorError for what only a type checker would have caught."""
+    if kind not in ASKED:
+        raise AuthorError(f"There is no kind of run {kind!r}.", hint=f"Kinds: {', '.join(ASKED)}.")
+    if isinstance(tools, str | Path):
+        raise AuthorError("The tools of a run are a list.", hint=f"tools=[{str(tools)!r}]")
+    checked = list(tools)
+    for tool in checked:
+        if not (isinstance(tool, FunctionTool | str | Path) or hasattr(tool, "execute")):
+            raise AuthorError(
+                f"{tool!r} is not a tool.",
+                hint="Write @artificer.tool above a function; or give an Executor or a folder.",
+            )
+    return checked
+
+
+def checked_format(
+    given: ResponseFormat | Mapping[str, Any] | type[Any], kind: str
+) -> ResponseFormat:
+    """The response format. Raises AuthorError for one that cannot be used, or not in this kind."""
+    if kind != "chat":
+        raise AuthorError(
+            f"A run of kind {kind!r} ends in a text that cites its artifacts, not in JSON.",
+            hint="Ask for JSON with kind='chat'.",
+        )
+    return format_of(given)
+
+
+def make_spec(**facts: Any) -> RunSpec:
+    """The run's spec. Raises AuthorError likewise."""
+    try:
+        return RunSpec(**facts)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise AuthorError(f"This run cannot begin: {first['loc'][0]}: {first['msg']}.") from error
+
+
+def limits_of(kind: RunKind, given: Limits | None, config: Config, model: str) -> Limits:
+    """The given limits; what was not given is that of the kind of run, the model, the project."""
+    given = given or Limits()
+    usual = {"turns": KINDS[kind].turns, "waiting_counts": False, **config.budget.run}
+    if model in config.context_tokens:
+        usual["context_tokens"] = config.context_tokens[model]
+    missing = {name: usual[name] for name in usual.keys() - given.model_fields_set}
+    return given.model_copy(update=missing)
+
+
+def price_of(model: str, limits: Limits, config: Config) -> Price | None:
+    """The model's price. A cost limit needs one: raises ConfigError where it is not known."""
+    price = config.price_of(model)
+    limited = limits.cost_micros or config.budget.per_day_dollars
+    if price is None and limited is not None:
+        raise ConfigError(
+            f"The price of {model!r} is not known, so its cost cannot be limited.",
+            hint=f'Give it in artificer.toml: [prices."{model}"] input = …, output = …',
+        )
+    return price
