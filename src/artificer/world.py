@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,9 @@ from artificer.loops.kinds import RunKind
 from artificer.ports import Approver, Provider, Requiring
 from artificer.runs import Run
 from artificer.runtime.engine import Engine
-from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.fork import ForkPlan, Wish, origin_of, plan_fork
 from artificer.runtime.keeping import Prunable, remove_views
-from artificer.runtime.load import load
+from artificer.runtime.load import Loaded, load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.verify import cited
@@ -247,6 +248,7 @@ class World(Archive):
         approver: Approver | None = None,
         observer: Observer | None = None,
         new_id: str | None = None,
+        decider: Decider | None = None,
     ) -> Run:
         """Begin a run with the facts of another one up to record ``at``, and let it go on alone.
 
@@ -277,15 +279,35 @@ class World(Archive):
             }
         )
         wish = Wish(at, edits, steer, from_start=prompt is not None or system is not None)
-        plan = plan_fork(before.lines, wish, spec)
+        new_id = new_id or SystemClock().new_run_id()
+        plan = await self._plan_fork(run_id, new_id, before, wish, spec)
         forked = RunForked(
             at=SystemClock().now(),
             origin=await origin_of(self._storage.journal, run_id, plan, given, spec),
             steer=steer,
         )
-        async with self._engine_of(spec, provider, tools, approver, observer) as engine:
-            new_id = new_id or SystemClock().new_run_id()
+        async with self._engine_of(
+            spec, provider, tools, approver, observer, run_id=new_id, decider=decider
+        ) as engine:
             return self._run(new_id, await engine.fork(new_id, plan.facts, forked))
+
+    async def _plan_fork(
+        self, run_id: str, new_id: str, before: Loaded, wish: Wish, spec: RunSpec
+    ) -> ForkPlan:
+        """The plan of a fork; that of a build, or of a run of one, has what it works in."""
+        if spec.build is None and not spec.parent:
+            return plan_fork(before.lines, wish, spec)
+        from artificer.wiring.forks import copy_build, copy_child, must_be_possible
+
+        must_be_possible(spec, wish)
+        if spec.build is None and spec.kind == "code":
+            wish = replace(wish, at=None, from_start=True)
+        plan = plan_fork(before.lines, wish, spec)
+        if spec.build is None:
+            await copy_child(self._storage, self.config, run_id, spec, new_id)
+        else:
+            await copy_build(self.config, run_id, plan, new_id)
+        return plan
 
     @asynccontextmanager
     async def _engine_of(
@@ -303,6 +325,10 @@ class World(Archive):
 
         That of a build, which ``run_id`` then names, serves its wishes.
         """
+        if spec.parent and spec.build is None:
+            from artificer.wiring.forks import tools_of_child
+
+            tools = [*tools, *await tools_of_child(self._storage, self.config, run_id, spec)]
         used = {tool.name.partition(".")[0] for tool in spec.tools().tools if tool.backend == "mcp"}
         async with build_servers(self.config, self._storage) as servers:
             box = build_tools(

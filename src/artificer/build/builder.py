@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from artificer.artifacts.command_line import split_command
 from artificer.artifacts.plan import Plan
-from artificer.build.children import Children, Place
-from artificer.build.detect import Project, detected
+from artificer.build.children import Children, place_of
+from artificer.build.detect import Project
 from artificer.build.outcome import artifact_of, child_id, judgement_of, returned
 from artificer.build.perform import TreePerformer, keep_for, worktree_name
-from artificer.build.repository import Worktree
 from artificer.build.views import write_artifact
 from artificer.core.events import BuildAdvanced
 from artificer.core.letters import Pause, read_letter
@@ -29,7 +27,6 @@ from artificer.loops.facts import Decided, Fact
 from artificer.loops.judge import judged
 from artificer.loops.kinds import KINDS
 from artificer.loops.prompt import instruct, instruct_judge
-from artificer.loops.table import LOOPS
 from artificer.loops.wishes import (
     AskDecision,
     CancelRun,
@@ -113,7 +110,7 @@ class TreeBuilder:
         self, run: str, state: RunState, build: BuildState, wish: StartRun
     ) -> BuildAdvanced | None:
         worktree = await self.tree.worktree(wish)
-        place = self._place(build, wish, worktree)
+        place = place_of(build, wish, worktree, self.project)
         told = instruct(
             build,
             wish,
@@ -138,7 +135,7 @@ class TreeBuilder:
         name = f"judge-{worktree_name(wish.step, wish.attempt, wish.key)}"
         worktree = await self.tree.repository.worktree(name, wish.commit)
         told = instruct_judge(build, wish, self.prompts, room=_room(state.given.limits))
-        place = Place(worktree.path, self.project, frozenset({"read"}))
+        place = place_of(build, wish, worktree, self.project)
         child = child_id(run, wish)
         parent, limits = (run, state.given), _limits(state)
         ended = await self.children.drive(child, "judge", told, place, parent, limits)
@@ -147,17 +144,6 @@ class TreeBuilder:
         await self.tree.repository.discard(name)
         self._show(child, ended)
         return self._told(judged(wish, judgement_of(ended, self.children.blobs)), ended)
-
-    def _place(self, build: BuildState, wish: StartRun, worktree: Worktree) -> Place:
-        """The worktree with the commands that were found in it, and the phase's own."""
-        found = detected(worktree.index.with_suffix(".project"), worktree.path)
-        project = self.project.beneath(found)
-        if wish.step.kind == "code":
-            phase = build.phase(wish.step)
-            argv = split_command(phase.phase.validation_command) if phase and phase.phase else ""
-            if not isinstance(argv, str):
-                project = project.with_validation(argv)
-        return Place(worktree.path, project, LOOPS[wish.step.kind].means)
 
     def _show(self, child: str, ended: RunState) -> None:
         """Write what a run made, for people to look at."""

@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from artificer.artifacts.command_line import split_command
 from artificer.artifacts.loop import tool_for
-from artificer.build.detect import Project
-from artificer.contracts.definition import toolset
+from artificer.build.detect import Project, detected
+from artificer.build.repository import Worktree
+from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.contracts.facilities import Host
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState
+from artificer.loops.build import BuildState
 from artificer.loops.facts import RunRested, Standing
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.loops.prompt import Instructions
-from artificer.loops.table import Means
+from artificer.loops.table import LOOPS, Means
+from artificer.loops.wishes import Check, StartRun
 from artificer.ports import BlobStore, Executor
 from artificer.runtime.engine import Engine
 from artificer.runtime.explain import explain
@@ -68,7 +72,14 @@ class Children:
         ``parent`` is the build's id and spec: its children speak to the same model under the same
         policy.
         """
-        executors = self._executors(told, place)
+        executors = executors_of(
+            tool_for(told.owed),
+            place,
+            self.blobs,
+            self.output or self.blobs,
+            self.evidence,
+            self.grants,
+        )
         engine = self._engine({tool.name: e for e in executors for tool in e.tools})
         if await self.engine.journal.read(run, limit=1):
             return await engine.resume(run)
@@ -133,20 +144,47 @@ class Children:
         performer = replace(self.engine.performer, executors=executors, builder=None)
         return replace(self.engine, performer=performer, _drives={})
 
-    def _executors(self, told: Instructions, place: Place) -> Sequence[Executor]:
-        blobs = self.blobs
-        host = Host(folder=str(place.folder), write="write" in place.means, protect=(".git",))
-        executors: list[Executor] = [
-            HostExecutor(host, blobs=blobs, evidence=self.evidence),
-            ArtifactExecutor(blobs, (tool_for(told.owed),)),
-        ]
-        if "command" in place.means:
-            commands = CommandExecutor(
-                place.project.tools(place.folder),
-                cwd=place.folder,
-                blobs=self.output or blobs,
-                evidence=self.evidence,
-                grants=place.project.granted(self.grants, place.folder),
-            )
-            executors.append(commands)
-        return executors
+
+def place_of(
+    build: BuildState, wish: StartRun | Check, worktree: Worktree, project: Project
+) -> Place:
+    """The worktree with the commands that were found in it, and the phase's own.
+
+    ``project`` is what was found when the build began. A judge only reads.
+    """
+    if isinstance(wish, Check):
+        return Place(worktree.path, project, frozenset({"read"}))
+    project = project.beneath(detected(worktree.index.with_suffix(".project"), worktree.path))
+    if wish.step.kind == "code":
+        phase = build.phase(wish.step)
+        argv = split_command(phase.phase.validation_command) if phase and phase.phase else ""
+        if not isinstance(argv, str):
+            project = project.with_validation(argv)
+    return Place(worktree.path, project, LOOPS[wish.step.kind].means)
+
+
+def executors_of(
+    delivers: ToolDefinition,
+    place: Place,
+    blobs: BlobStore,
+    output: BlobStore,
+    evidence: Path | None,
+    grants: Grants,
+) -> Sequence[Executor]:
+    """What performs the calls of a run of a build: its worktree's files and commands, and the tool
+    by which it delivers. ``output`` is where the long outputs of commands are kept."""
+    host = Host(folder=str(place.folder), write="write" in place.means, protect=(".git",))
+    executors: list[Executor] = [
+        HostExecutor(host, blobs=blobs, evidence=evidence),
+        ArtifactExecutor(blobs, (delivers,)),
+    ]
+    if "command" in place.means:
+        commands = CommandExecutor(
+            place.project.tools(place.folder),
+            cwd=place.folder,
+            blobs=output,
+            evidence=evidence,
+            grants=place.project.granted(grants, place.folder),
+        )
+        executors.append(commands)
+    return executors

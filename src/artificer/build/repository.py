@@ -120,6 +120,19 @@ class BuildRepository:
         _put(made / "repo.git", self._git_dir)
         shutil.rmtree(made)
 
+    @classmethod
+    async def copied(cls, source: Path, folder: Path) -> BuildRepository:
+        """A copy of a build's repository, with all that it ever committed and no worktree.
+
+        Raises:
+            NotFoundError: there is none in ``source``.
+            GitError: it holds no build.
+        """
+        if not (source / "repo.git").is_dir():
+            raise NotFoundError(f"There is no build in {source}.")
+        await asyncio.to_thread(_copy, source, folder)
+        return await cls.open(folder, folder)
+
     def provide(self, links: Sequence[tuple[str, str]]) -> None:
         """Put links to folders of the project above all worktrees, where programs look for them."""
         for name, target in links:
@@ -287,6 +300,13 @@ async def _head_of(git: Git, project: Path) -> str:
 
 def _lock_of(index: Path) -> Path:
     return Path(f"{index}.lock")
+
+
+def _copy(source: Path, folder: Path) -> None:
+    passing = shutil.ignore_patterns("*.lock", "tmp_*")  # what somebody is writing just now
+    shutil.copytree(source / "repo.git", folder / "copying", ignore=passing)
+    shutil.copyfile(source / "project.json", folder / "project.json")
+    _put(folder / "copying", folder / "repo.git")
 
 
 def _put(made: Path, place: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
+from artificer.cli.build_decide import decider_here
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -87,6 +88,7 @@ def command(
             tools=tools,
             approver=approver,
             observer=progress,
+            decider=decider_here(progress.screen),
         )
 
     return attend(settings, begin, Wish(out, as_json), local_model, compat=compat)

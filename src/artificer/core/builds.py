@@ -59,6 +59,16 @@ def build_paused(state: RunState, event: ev.PauseRequested) -> Step:
     return state.model_copy(update={"letters": event.letter, "hold": "pause"}), ()
 
 
+def build_forked(state: RunState, event: ev.RunForked) -> Step:
+    """What is open is wished for again, by this run: its own runs will answer."""
+    if state.build is None:
+        raise InvariantError("This run builds nothing.")
+    changes = {"letters": 0, "hold": None, "pending": (), "running_since": state.now}
+    state = state.model_copy(update=changes)
+    wishes = enumerate(state.build.open if state.build else ())
+    return emit(state, *(AdvanceBuild(n=state.next_intent + i, wish=wish) for i, wish in wishes))
+
+
 def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
     """What is open is taken up again: each wish has a key under which it is done once."""
     build = state.build and state.build.model_copy(update={"resting": ()})

@@ -86,6 +86,7 @@ TABLE: dict[tuple[Phase, type[Any]], Row] = {
     # A build's scheduler is told facts until it says that the build is over.
     (P.BUILDING, ev.BuildAdvanced): _row(builds.build_advanced, P.BUILDING, P.FINISHING),
     (P.BUILDING, ev.RunResumed): _row(builds.build_resumed, P.BUILDING),
+    (P.BUILDING, ev.RunForked): _row(builds.build_forked, P.BUILDING),
     (P.BUILDING, ev.CancelRequested): _row(builds.build_cancelled, P.FINISHING),
     (P.BUILDING, ev.InterruptRequested): _row(builds.build_cancelled, P.FINISHING),
     (P.BUILDING, ev.PauseRequested): _row(builds.build_paused, P.BUILDING),

@@ -18,8 +18,9 @@ from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import Journal
 from artificer.runtime.load import Line
 
-_SETTLED = (Phase.GENERATING, Phase.STALLED, Phase.FINISHED)
-"""Nothing is pending but a request to the model: every call of every turn is answered."""
+_SETTLED = (Phase.GENERATING, Phase.STALLED, Phase.BUILDING, Phase.FINISHED)
+"""Nothing is pending but a request to the model: every call of every turn is answered. What a build
+has open is begun anew."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class BuildPlace:
             ConfigError: git is missing or too old, or the project is a part of a repository.
             GitError: git failed.
         """
-        folder = _folder(config, run)
+        folder = build_folder(config, run)
         repository = await BuildRepository.open(folder, project)
         found = detected(folder / "project.json", project)
         repository.provide(found.links)
@@ -180,7 +180,7 @@ async def tidied(engine: Engine, run: str, state: RunState, config: Config) -> N
     children = Children(engine)
     for child in await children.unfinished(run):
         await children.end(child, "The build has ended.")
-    folder = _folder(config, run)
+    folder = build_folder(config, run)
     if not folder.is_dir():
         return
     with suppress(OperatorError):
@@ -189,7 +189,8 @@ async def tidied(engine: Engine, run: str, state: RunState, config: Config) -> N
             await repository.clean_up()
 
 
-def _folder(config: Config, run: str) -> Path:
+def build_folder(config: Config, run: str) -> Path:
+    """Where a build keeps its repository and its worktrees."""
     return config.project_folder / "builds" / run
 
 

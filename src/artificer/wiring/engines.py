@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING
 
 from artificer.config import Config
 from artificer.core.policy import Policy
@@ -21,9 +20,6 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.system import SystemClock
 from artificer.telemetry.wanted import telling
-
-if TYPE_CHECKING:
-    pass
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import Storage
 from artificer.wiring.toolbox import ToolBox

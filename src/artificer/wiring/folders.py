@@ -12,14 +12,14 @@ from artificer.errors import NotFoundError
 from artificer.ports import (
     Executor,
 )
+from artificer.wiring.secrets import clean_blobs
+from artificer.wiring.servers import build_servers
+from artificer.wiring.storage import Storage
 
 if TYPE_CHECKING:
     from artificer.tools.command import CommandTool
     from artificer.tools.mcp_servers import McpServers
     from artificer.tools.sandbox.sandbox import Grants
-from artificer.wiring.secrets import clean_blobs
-from artificer.wiring.servers import build_servers
-from artificer.wiring.storage import Storage
 
 
 def manifests(

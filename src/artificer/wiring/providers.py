@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError
 from artificer.ports import (
     Provider,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
 """Providers that need no ``[providers.NAME]`` section."""

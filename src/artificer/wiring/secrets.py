@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from artificer.config import Config
-from artificer.ports import (
-    BlobStore,
-)
+from artificer.ports import BlobStore
 from artificer.tools.secrets import MIN_ENCODED, CleanBlobs, Redactor, all_secrets
-
-if TYPE_CHECKING:
-    pass
 from artificer.wiring.storage import Storage
 
 PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")

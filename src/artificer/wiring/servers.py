@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from artificer.config import Config, McpServerConfig
+from artificer.wiring.secrets import clean_blobs
+from artificer.wiring.storage import Storage
 
 if TYPE_CHECKING:
     from artificer.tools.mcp_servers import McpServers, Offer
-from artificer.wiring.secrets import clean_blobs
-from artificer.wiring.storage import Storage
 
 
 def build_servers(config: Config, storage: Storage) -> McpServers:

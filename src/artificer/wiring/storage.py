@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from artificer.config import Config
 from artificer.journal.memory import MemoryJournal
@@ -24,9 +24,6 @@ from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
 from artificer.store.snapshots import MemorySnapshots, SqliteSnapshots
 from artificer.store.versions import MemoryVersions, SqliteVersions
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass

@@ -20,13 +20,13 @@ from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.function import FunctionExecutor, FunctionTool
 from artificer.tools.secrets import Redactor
 from artificer.values.model import ToolChoice
+from artificer.wiring.folders import manifests
+from artificer.wiring.secrets import _secrets
+from artificer.wiring.storage import Storage
 
 if TYPE_CHECKING:
     from artificer.tools.mcp_servers import McpServers
     from artificer.tools.workspace.service import Workspaces
-from artificer.wiring.folders import manifests
-from artificer.wiring.secrets import _secrets
-from artificer.wiring.storage import Storage
 
 Tool = FunctionTool[..., Any] | Executor | str | Path
 """A decorated function, an executor of your own, or a folder of manifests."""

@@ -1,0 +1,67 @@
+"""A build, and each of its runs, can begin again elsewhere with the same facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from git_project import files_of, git, project
+from jobs import GREETER, SHOUT
+from site_of_builds import site
+
+from artificer.core.events import RunForked
+from artificer.core.record import EventLine
+from artificer.errors import OperatorError
+
+pytestmark = pytest.mark.req("build-forks")
+
+
+async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alone(
+    tmp_path: Path,
+) -> None:
+    home = project(tmp_path / "p", GREETER)
+    async with site(tmp_path, home, SHOUT) as place:
+        first = await place.build()
+        assert first.status == "completed" and first.state.build is not None
+        children = set(await place.children())
+        lines = (await place.world.get("b")).lines
+        half = len(lines) // 2
+        fork = await place.world.fork("b", at=half, model=place.model, new_id="f")
+        assert fork.status == "completed" and fork.state.build is not None, fork.text
+        builds = place.world.config.project_folder / "builds"
+        made = files_of(builds / "f/repo.git", fork.state.build.integration)
+        assert made == files_of(builds / "b/repo.git", first.state.build.integration)
+        again = [run for run in await place.world.runs() if run.startswith("f.")]
+        assert 0 < len(again) < len(children), "what was done before the fork is not done again"
+        for run in ("f", *again):
+            assert (await place.world.replay(run, model=place.model)).identical
+        forked = [e.event for e in (await place.world.get("f")).lines if isinstance(e, EventLine)]
+        assert [e.origin.run for e in forked if isinstance(e, RunForked)] == ["b"]
+        assert (await place.world.get("b")).lines == lines
+        promotion = await place.world.promote("f", into="main")
+        assert promotion.status == "promoted"
+        with pytest.raises(OperatorError, match="asks no model"):
+            await place.world.fork("b", model=place.model, steer="Be quick.")
+
+
+async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", GREETER)
+    async with site(tmp_path, home, SHOUT) as place:
+        assert (await place.build()).status == "completed"
+        before = set(await place.world.runs())
+        for kind in ("plan", "spec", "phase", "code", "judge"):
+            child = next(run for run in await place.children() if f".{kind}-" in run)
+            fork = await place.world.fork(child, model=place.model, at=1, new_id=f"f-{kind}")
+            assert fork.status == "completed" and fork.state.artifacts, kind
+            assert (await place.world.replay(fork.id, model=place.model)).identical
+        assert set(await place.world.runs()) - before == {
+            f"f-{kind}" for kind in ("plan", "spec", "phase", "code", "judge")
+        }
+        worktree = place.world.config.project_folder / "builds/f-code/work/fork"
+        assert "shout" in (worktree / "greet.py").read_text()
+        code = next(run for run in await place.children() if ".code-" in run)
+        with pytest.raises(OperatorError, match="from its beginning"):
+            await place.world.fork(code, model=place.model, at=9)
+        finished = await place.world.resume(code, model=place.model)
+        assert finished.status == "completed", "a finished run is handed over again"
+    assert git(home, "status", "--porcelain") == ""
