@@ -19,7 +19,7 @@ from artificer.contracts.response_format import ResponseFormat
 from artificer.core.events import RunForked
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits, RunSpec
-from artificer.core.state import Phase
+from artificer.core.state import Phase, RunState
 from artificer.errors import ConfigError, OperatorError
 from artificer.loops.facts import Options
 from artificer.loops.kinds import RunKind
@@ -219,6 +219,7 @@ class World(Archive):
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
         letters = await storage.post.mailbox.letters(run_id, before.state.letters)
         if before.state.phase is Phase.FINISHED and not letters:
+            await self._tidy(run_id, before.state)
             return self._run(run_id, before.state)
         spec = before.state.given
         provider = model or build_provider(spec.provider, self.config)
@@ -370,11 +371,18 @@ class World(Archive):
         nobody = build_provider("scripted", self.config)  # cancelling asks no model anything
         engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
         state = await engine.cancel(run_id, reason)
-        if state.build is not None:
-            from artificer.wiring.builds import tidied
-
-            await tidied(engine, run_id, state, self.config)
+        await self._tidy(run_id, state)
         return self._run(run_id, state)
+
+    async def _tidy(self, run_id: str, state: RunState) -> None:
+        """End what is left of a build that is over; who ended it may have died before that."""
+        if state.build is None:
+            return
+        from artificer.wiring.builds import tidied
+
+        nobody = build_provider("scripted", self.config)
+        engine = build_engine(self._storage, nobody, ToolBox.empty(), self.config)
+        await tidied(engine, run_id, state, self.config)
 
     async def promote(
         self, run_id: str, *, branch: str | None = None, into: str | None = None

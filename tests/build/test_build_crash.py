@@ -7,6 +7,7 @@ one build for every point of a quiet one, which takes hours.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -128,11 +129,11 @@ class Quiet:
     points: tuple[str, ...]
 
 
-@pytest.fixture
-async def quiet(crasher: Crasher, tmp_path: Path) -> Quiet:
-    folder = begun(tmp_path / "quiet")
+@pytest.fixture(scope="module")
+def quiet(crasher: Crasher, tmp_path_factory: pytest.TempPathFactory) -> Quiet:
+    folder = begun(tmp_path_factory.mktemp("quiet") / "quiet")
     assert crasher.drive(folder) == "done"
-    came_to = await outcome(folder)
+    came_to = asyncio.run(outcome(folder))
     assert came_to.status == "completed" and len(came_to.runs) == 1 + 1 + 3 + 9 + 9
     assert not (came_to.unfinished or came_to.diverged or came_to.worktrees or came_to.moved)
     assert came_to.sound and not came_to.asked_again
@@ -149,6 +150,18 @@ async def test_killed_again_and_again_it_comes_to_the_same(
         died += 1
         assert died < 100, "it gets nowhere"
     assert died > 8
+    assert await outcome(folder) == quiet.outcome
+
+
+async def test_killed_when_it_is_over_it_is_tidied_later(
+    crasher: Crasher, quiet: Quiet, tmp_path: Path
+) -> None:
+    folder = begun(tmp_path / "killed")
+    last = len(quiet.points) - quiet.points[::-1].index("after append")
+    assert crasher.drive(folder, last + 2) == "killed"
+    left = await outcome(folder)
+    assert left.status == "completed" and left.worktrees
+    assert crasher.drive(folder) == "done"
     assert await outcome(folder) == quiet.outcome
 
 
