@@ -6,7 +6,7 @@ that all of them pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
@@ -16,7 +16,7 @@ from artificer.core.events import BuildAdvanced
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 from artificer.loops.wishes import Wish
-from artificer.values.base import JsonObject, Text, Value
+from artificer.values.base import Digest, JsonObject, Text, Value
 from artificer.values.blocks import CallStatus, Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -213,6 +213,9 @@ class Builder(Protocol):
 
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
         """Leave a letter for every run of the build that is under way. It may come twice."""
+
+    async def stirred(self, state: RunState) -> Collection[Digest]:
+        """The keys of wishes whose runs rest, and have got letters since."""
 
     async def tidy(self, run: str, state: RunState) -> None:
         """End every run of the build that nobody waits for, and remove what it left."""

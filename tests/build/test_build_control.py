@@ -17,7 +17,8 @@ from git_project import git, project
 from parts import PAIR, PROJECT
 from site_of_builds import Site, site
 
-from artificer.core.events import BuildAdvanced, Steered
+from artificer.core.conditions import Condition
+from artificer.core.events import BuildAdvanced, RunResumed, Steered
 from artificer.core.letters import AnswerCall, Cancel, Interrupt, Letter, Pause, Steer
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine, IntentLine
@@ -33,18 +34,18 @@ pytestmark = pytest.mark.req("build-control")
 
 
 class Held(ScriptedProvider):
-    """An engineer who stops before the first reply of a kind of run, until he is let go on."""
+    """An engineer who stops where he reads certain words, until he is let go on."""
 
-    def __init__(self, tool: str, count: int = 1) -> None:
+    def __init__(self, what: str, count: int = 1) -> None:
         super().__init__(Engineer(PAIR))
-        self.tool = tool
+        self.what = what
         self.count = count
         self.waiting = 0
         self.reached = asyncio.Event()
         self.going = asyncio.Event()
 
     async def generate(self, payload: Payload, on_delta: Any) -> Any:
-        if any(tool["name"] == self.tool for tool in payload.body["tools"]):  # type: ignore
+        if self.what in json.dumps(payload.body):
             self.waiting += 1
             if self.waiting >= self.count:
                 self.reached.set()
@@ -88,7 +89,7 @@ class Begun:
 
 
 async def begun(place: Site) -> Begun:
-    model, ears = Held("complete_task", count=2), Ears()
+    model, ears = Held('"complete_task"', count=2), Ears()
     place.model = model
     task = asyncio.ensure_future(place.build(observer=ears))
     reached = asyncio.ensure_future(model.reached.wait())
@@ -233,6 +234,42 @@ async def test_it_waits_for_what_its_runs_wait_for(tmp_path: Path) -> None:
             run = await place.resume()
         assert run.status == "completed", run.text
         assert answered == 6
+        await is_whole(place)
+
+
+class Answering(Observer):
+    """A person who answers as soon as a run of the build waits."""
+
+    def __init__(self, place: Site, model: Held) -> None:
+        self.place = place
+        self.model = model
+        self.answers: list[asyncio.Task[int]] = []
+
+    def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+        event = line.event if isinstance(line, EventLine) else None
+        if isinstance(event, BuildAdvanced) and isinstance(event.fact, RunRested):
+            self.answers.append(asyncio.ensure_future(self.answer(event.fact.run)))
+
+    async def answer(self, child: str) -> int:
+        (question,) = (await self.place.world.get(child)).run.questions
+        said = AnswerCall(call=question.digest, approved=True, by="ada")
+        number = await self.place.world.send(child, said)
+        if len(self.answers) == 3:
+            self.model.going.set()
+        return number
+
+
+async def test_what_is_answered_while_others_work_goes_on_with_them(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    only_left = Condition(at="/path", glob="left/*")
+    rule = Rule(decision="ask", tool="host.write", arguments=(only_left,))
+    async with site(tmp_path, home, PAIR) as place:
+        place.model = held = Held("right/one.txt")
+        ada = Answering(place, held)
+        run = await place.build(policy=Policy(rules=(rule,)), observer=ada)
+        assert len(ada.answers) == 3
+        rests = [e for e in await events(place, "b") if isinstance(e, RunResumed)]
+        assert run.status == "completed" and rests == [], run.text
         await is_whole(place)
 
 

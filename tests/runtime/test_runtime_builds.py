@@ -51,6 +51,9 @@ class Serving:
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
         self.relayed.append(letter)
 
+    async def stirred(self, state: RunState) -> set[str]:
+        return set()
+
     async def tidy(self, run: str, state: RunState) -> None:
         self.tidied += 1
 

@@ -38,6 +38,7 @@ from artificer.loops.wishes import (
     Wish,
     is_run,
 )
+from artificer.values.base import Digest
 
 USUAL_CONTEXT = 64_000
 """Tokens that a model is taken to read when nobody has said how many."""
@@ -95,6 +96,11 @@ class TreeBuilder:
             if self.children.drives(child) or not pauses:
                 await self.children.post(child, letter)
 
+    async def stirred(self, state: RunState) -> set[Digest]:
+        """The wishes whose runs rest, and have got letters since."""
+        resting = _build(state).resting
+        return {rested.key for rested in resting if await self.children.has_letters(rested.run)}
+
     async def tidy(self, run: str, state: RunState) -> None:
         """End the runs that nobody waits for, and remove worktrees that nobody needs."""
         build = _build(state)
@@ -123,7 +129,7 @@ class TreeBuilder:
         parent = (run, state.given)
         ended = await self.children.drive(child, wish.step.kind, told, place, parent, limits)
         if ended.phase is not Phase.FINISHED:
-            return self._told(await self.children.rested(wish.key, child))
+            return self._told(await self.children.rested(wish.key, child, run))
         if wish.step.kind != "code":  # the commit of a code run is still to be made of its tree
             await self.tree.repository.discard(worktree.name)
         self._show(child, ended)
@@ -140,7 +146,7 @@ class TreeBuilder:
         parent, limits = (run, state.given), _limits(state)
         ended = await self.children.drive(child, "judge", told, place, parent, limits)
         if ended.phase is not Phase.FINISHED:
-            return self._told(await self.children.rested(wish.key, child))
+            return self._told(await self.children.rested(wish.key, child, run))
         await self.tree.repository.discard(name)
         self._show(child, ended)
         return self._told(judged(wish, judgement_of(ended, self.children.blobs)), ended)

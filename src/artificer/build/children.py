@@ -124,8 +124,9 @@ class Children:
         loaded = await restore(engine.journal, engine.performer.blobs, engine.snapshots, run)
         return loaded.state
 
-    async def rested(self, key: Digest, run: str) -> RunRested:
+    async def rested(self, key: Digest, run: str, build: str) -> RunRested:
         """The fact that a run rests before its end, with the reason."""
+        self.engine.post.hear_for(run, build)
         told = explain(await load(self.engine.journal, self.blobs, run))
         reason = "; ".join(told.pending) if told.stands == "waiting" else told.why
         stands = _RESTS.get(told.stands, "stalled")
@@ -134,6 +135,11 @@ class Children:
     def drives(self, run: str) -> bool:
         """Whether a run is driven here now."""
         return self.engine.post.drives(run)
+
+    async def has_letters(self, run: str) -> bool:
+        """Whether there are letters that a run has not taken."""
+        taken = (await self.state(run)).letters
+        return bool(await self.engine.post.mailbox.letters(run, taken))
 
     async def post(self, run: str, letter: bytes) -> None:
         """Leave a letter for a run."""

@@ -57,7 +57,9 @@ class Drive:
                 self._begin(intents)
                 if self._bell.is_set():
                     self._bell.clear()
-                    intents = await self._listen()
+                    intents = [*await self._listen(), *await self._stirred()]
+                    continue
+                if not self._tasks and (intents := await self._stirred()):
                     continue
                 if not self._tasks or self._ledger.state.phase in AT_REST:
                     await _end(self._tasks)
@@ -70,6 +72,7 @@ class Drive:
                 if not self._bell.is_set():  # a letter goes before what may follow from a receipt
                     intents = await self._record([task for task in self._tasks if task.done()])
                     await self._drop_settled()
+                    intents = [*intents, *await self._stirred()]
         except asyncio.CancelledError:
             await _end(self._tasks)
             with suppress(OperatorError):  # the run is then as if they had not ended yet
@@ -173,6 +176,19 @@ class Drive:
         await self._drop_settled()
         waiting = {pending.n for pending in self._ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
+
+    async def _stirred(self) -> list[Intent]:
+        """What a build's runs rested at, and somebody has said something about since."""
+        state, builder = self._ledger.state, self._performer.builder
+        if builder is None or state.build is None or not state.build.resting or state.hold:
+            return []
+        keys, busy = await builder.stirred(state), {intent.n for intent in self._tasks.values()}
+        numbers = {p.call_id: p.n for p in state.pending if p.call_id in keys and p.n not in busy}
+        return [
+            AdvanceBuild(n=numbers[wish.key], wish=wish)
+            for wish in state.build.open
+            if wish.key in numbers
+        ]
 
     async def _tidy(self) -> None:
         if self._performer.builder is not None:
