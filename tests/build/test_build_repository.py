@@ -337,6 +337,28 @@ async def test_the_integration_branch_moves_by_compare_and_swap(tmp_path: Path) 
 
 
 @pytest.mark.req("build-cleanup")
+async def test_the_locks_of_a_git_that_died_are_no_verdict_and_can_be_removed(
+    tmp_path: Path,
+) -> None:
+    repository = await opened(tmp_path)
+    base = repository.base
+    a = await committed(repository, "a", base, {"a.py": "1\n"})
+    lock = repository.folder / "repo.git/refs/build/integration.lock"
+    lock.touch()
+    for onto in (base, None):
+        with pytest.raises(GitError, match="cannot move the integration branch"):
+            await repository.move_integration(a.commit, onto)
+    b = await repository.worktree("b", base)
+    write(b.path, {"b.py": "1\n"})
+    b.index.with_name("b.adding.lock").touch()
+    with pytest.raises(GitError, match="lock"):
+        await repository.commit(b, ["b.py"], "B", AT)
+    repository.unlock()
+    assert await repository.move_integration(a.commit, base)
+    assert not (await repository.commit(b, ["b.py"], "B", AT)).unchanged
+
+
+@pytest.mark.req("build-cleanup")
 async def test_cleaning_up_keeps_what_is_needed_and_can_be_done_again(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
     kept = await repository.worktree("kept", repository.base)

@@ -63,9 +63,10 @@ def build_forked(state: RunState, event: ev.RunForked) -> Step:
     """What is open is wished for again, by this run: its own runs will answer."""
     if state.build is None:
         raise InvariantError("This run builds nothing.")
+    build = state.build.model_copy(update={"resting": ()})
     changes = {"letters": 0, "hold": None, "pending": (), "running_since": state.now}
-    state = state.model_copy(update=changes)
-    wishes = enumerate(state.build.open if state.build else ())
+    state = state.model_copy(update={**changes, "build": build})
+    wishes = enumerate(build.open)
     return emit(state, *(AdvanceBuild(n=state.next_intent + i, wish=wish) for i, wish in wishes))
 
 
