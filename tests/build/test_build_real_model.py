@@ -11,7 +11,6 @@ from git_project import git, project
 from artificer.config import Config
 from artificer.core.spec import Limits
 from artificer.loops.facts import Options
-from artificer.providers.local import Local
 from artificer.providers.local_fetch import model_path
 from artificer.world import World
 
@@ -32,7 +31,7 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
             project=home,
             model="local/smollm2",
             options=Options(size="small", attempts=1),
-            limits=Limits(max_tokens=300, total_tokens=3_500),
+            limits=Limits(max_tokens=300, total_tokens=5_000),
             run_id="b",
         )
         build = run.state.build
@@ -42,6 +41,8 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
         else:
             assert run.status == "stalled" and "stalled" in run.text.lower(), run.text
             assert "there is no plan" in run.text or "budget" in run.text, run.text
+        (child,) = [each for each in await world.runs() if each != run.id]
+        assert (await world.get(child)).run.state.turn >= 2, "the model was really asked"
         for each in await world.runs():
             assert (await world.replay(each)).identical
     assert git(home, "status", "--porcelain") == ""
