@@ -10,8 +10,10 @@ from jobs import GREETER, SHOUT
 from site_of_builds import site
 
 from artificer.core.events import RunForked
+from artificer.core.letters import Cancel
 from artificer.core.record import EventLine
 from artificer.errors import OperatorError
+from artificer.values.model import ModelFailure
 
 pytestmark = pytest.mark.req("build-forks")
 
@@ -65,3 +67,22 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
         finished = await place.world.resume(code, model=place.model)
         assert finished.status == "completed", "a finished run is handed over again"
     assert git(home, "status", "--porcelain") == ""
+
+
+async def test_the_end_of_a_fork_is_not_the_end_of_its_origin(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", GREETER)
+
+    def unreachable(kind: str, body: object) -> ModelFailure | None:
+        down = ModelFailure(code="unavailable", message="Nobody is there.", attempts=1)
+        return down if kind == "code" else None
+
+    async with site(tmp_path, home, SHOUT, unreachable) as place:
+        await place.build()
+        (code,) = [run for run in await place.children() if ".code-" in run]
+        await place.world.fork("b", model=place.model, new_id="f")
+        await place.world.send("f", Cancel(reason="Enough."))
+        ended = await place.world.resume("f", model=place.model)
+        assert ended.status == "cancelled"
+        (other,) = [run for run in await place.world.runs() if run.startswith("f.code-")]
+        assert (await place.world.get(other)).run.status == "cancelled"
+        assert (await place.world.get(code)).run.status == "stalled"

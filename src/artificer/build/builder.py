@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from artificer.artifacts.plan import Plan
-from artificer.build.children import Children, place_of
+from artificer.build.children import Children, Place, place_of
 from artificer.build.detect import Project
 from artificer.build.outcome import artifact_of, child_id, judgement_of, returned
 from artificer.build.perform import TreePerformer, keep_for, worktree_name
@@ -25,8 +25,8 @@ from artificer.errors import InvariantError
 from artificer.loops.build import BuildState
 from artificer.loops.facts import Decided, Fact
 from artificer.loops.judge import judged
-from artificer.loops.kinds import KINDS
-from artificer.loops.prompt import instruct, instruct_judge
+from artificer.loops.kinds import KINDS, RunKind
+from artificer.loops.prompt import Instructions, instruct, instruct_judge
 from artificer.loops.wishes import (
     AskDecision,
     CancelRun,
@@ -82,7 +82,7 @@ class TreeBuilder:
             case AskDecision():
                 return await self._decide(run, build, wish)
             case CancelRun():
-                await self.children.end(child_id(build.build, wish), wish.reason)
+                await self.children.end(child_id(run, wish), wish.reason)
         return None
 
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
@@ -124,15 +124,11 @@ class TreeBuilder:
             room=_room(state.given.limits),
             commands=place.project.allowed,
         )
-        child = child_id(run, wish)
-        limits = _limits(state)
-        parent = (run, state.given)
-        ended = await self.children.drive(child, wish.step.kind, told, place, parent, limits)
-        if ended.phase is not Phase.FINISHED:
-            return self._told(await self.children.rested(wish.key, child, run))
+        ended = await self._drive(run, state, wish, told, place)
+        if ended is None:
+            return await self._rested(run, wish)
         if wish.step.kind != "code":  # the commit of a code run is still to be made of its tree
             await self.tree.repository.discard(worktree.name)
-        self._show(child, ended)
         return self._told(returned(wish, ended, self.children.blobs), ended)
 
     async def _judge(
@@ -142,14 +138,27 @@ class TreeBuilder:
         worktree = await self.tree.repository.worktree(name, wish.commit)
         told = instruct_judge(build, wish, self.prompts, room=_room(state.given.limits))
         place = place_of(build, wish, worktree, self.project)
-        child = child_id(run, wish)
-        parent, limits = (run, state.given), _limits(state)
-        ended = await self.children.drive(child, "judge", told, place, parent, limits)
-        if ended.phase is not Phase.FINISHED:
-            return self._told(await self.children.rested(wish.key, child, run))
+        ended = await self._drive(run, state, wish, told, place)
+        if ended is None:
+            return await self._rested(run, wish)
         await self.tree.repository.discard(name)
-        self._show(child, ended)
         return self._told(judged(wish, judgement_of(ended, self.children.blobs)), ended)
+
+    async def _drive(
+        self, run: str, state: RunState, wish: StartRun | Check, told: Instructions, place: Place
+    ) -> RunState | None:
+        """Drive the run of a wish; None if it rests before its end."""
+        child = child_id(run, wish)
+        kind: RunKind = "judge" if isinstance(wish, Check) else wish.step.kind
+        parent = (run, state.given)
+        ended = await self.children.drive(child, kind, told, place, parent, _limits(state))
+        if ended.phase is not Phase.FINISHED:
+            return None
+        self._show(child, ended)
+        return ended
+
+    async def _rested(self, run: str, wish: StartRun | Check) -> BuildAdvanced:
+        return self._told(await self.children.rested(wish.key, child_id(run, wish), run))
 
     def _show(self, child: str, ended: RunState) -> None:
         """Write what a run made, for people to look at."""
