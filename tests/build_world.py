@@ -87,13 +87,13 @@ class BuildWorld:
     wished: list[Any] = field(default_factory=list)
     commits: dict[str, frozenset[str]] = field(default_factory=lambda: {BASE: frozenset()})
 
-    def begin(self, options: f.Options | None = None, brief: Phase | None = None) -> None:
+    def begin(self, options: f.BuildOptions | None = None, brief: Phase | None = None) -> None:
         self.tell(
             f.BuildRequested(
                 build="b1",
                 request="Make it.",
                 base=BASE,
-                options=options or f.Options(size="small"),
+                options=options or f.BuildOptions(size="small"),
                 brief=brief,
             )
         )

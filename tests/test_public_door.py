@@ -20,6 +20,7 @@ PUBLIC = {
     "ArtificerError",
     "AuthorError",
     "BlobStore",
+    "BuildOptions",
     "BugError",
     "Call",
     "Cancel",

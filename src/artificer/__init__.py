@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ModelError,
         OperatorError,
     )
+    from artificer.loops.facts import BuildOptions
     from artificer.ports import (
         Answer,
         Approver,
@@ -75,6 +76,7 @@ _HOMES = {
     "ArtificerError": "errors",
     "AuthorError": "errors",
     "BlobStore": "ports",
+    "BuildOptions": "loops.facts",
     "BugError": "errors",
     "Call": "ports",
     "Cancel": "core.letters",
@@ -137,6 +139,7 @@ __all__ = [
     "ResponseFormat",
     "ToolChoice",
     "ToolDefinition",
+    "BuildOptions",
     "Condition",
     "Config",
     "load_config",

@@ -21,7 +21,7 @@ from artificer.core.policy import Policy
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import ConfigError, OperatorError
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.loops.kinds import RunKind
 from artificer.ports import Approver, Provider, Requiring
 from artificer.runs import Run
@@ -145,7 +145,7 @@ class World(Archive):
         *,
         project: str | Path = ".",
         model: str | Provider | None = None,
-        options: Options | None = None,
+        options: BuildOptions | None = None,
         check: str | None = None,
         limits: Limits | None = None,
         policy: Policy | None = None,
@@ -175,7 +175,7 @@ class World(Archive):
         if isinstance(provider, Requiring):  # before anything is made
             provider.require()
         place = await BuildPlace.open(self.config, run_id, folder)
-        asked = requested(run_id, request, place, options or Options(), check)
+        asked = requested(run_id, request, place, options or BuildOptions(), check)
         spec = make_spec(
             kind="build",
             prompt=request,

@@ -29,7 +29,7 @@ from parts import PARTS
 from site_of_builds import Approving
 
 from artificer.config import Config
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.ports import Head, Journal, Lease, Record, RunHead
 from artificer.providers.scripted import Answer, ScriptedProvider
 from artificer.values.base import JsonObject
@@ -144,7 +144,7 @@ async def drive(folder: Path, points: Points) -> None:
         if await storage.journal.read("b", limit=1):
             run = await world.resume("b", **given)
         else:
-            options = Options(size="small", parallel=2)
+            options = BuildOptions(size="small", parallel=2)
             run = await world.build(
                 "Make it.", project=folder / "p", options=options, run_id="b", **given
             )

@@ -12,7 +12,7 @@ from engineer import Engineer, Inspect, Job
 
 from artificer.artifacts.plan import Plan
 from artificer.config import Config
-from artificer.loops.facts import Decided, Options
+from artificer.loops.facts import BuildOptions, Decided
 from artificer.loops.wishes import AskDecision
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
@@ -39,7 +39,7 @@ class Site:
     model: ScriptedProvider
 
     async def build(self, request: str = "Make it.", **options: Any) -> Run:
-        given: dict[str, Any] = {"decider": Approving(), "options": Options(size="small")}
+        given: dict[str, Any] = {"decider": Approving(), "options": BuildOptions(size="small")}
         return await self.world.build(
             request, project=self.project, model=self.model, run_id="b", **{**given, **options}
         )

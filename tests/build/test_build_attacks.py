@@ -17,14 +17,14 @@ from site_of_builds import Site, site
 
 from artificer.core.letters import Retry
 from artificer.loops.build import BuildState
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.providers.scripted import Answer, call, reply, say
 from artificer.runs import Run
 from artificer.values.base import JsonObject
 
 pytestmark = pytest.mark.req("build-attacks")
 
-SMALL = Options(size="small", parallel=2)
+SMALL = BuildOptions(size="small", parallel=2)
 
 
 def prompt_of(body: Any) -> str:
@@ -202,7 +202,7 @@ async def test_two_that_write_the_same_are_merged_by_another_attempt_or_fail(
         return turns(body, reply(read), reply(write), reply(DONE))
 
     async with site(tmp_path, home, needs, inspect) as place:
-        run = await place.build(options=Options(size="small", merges=merges))
+        run = await place.build(options=BuildOptions(size="small", merges=merges))
         build = built(run)
         if merges == 2:
             assert run.status == "completed", run.text
@@ -234,7 +234,7 @@ async def test_runs_that_never_finish_are_attempts_and_end(tmp_path: Path) -> No
         return None
 
     async with site(tmp_path, home, PAIR, inspect) as place:
-        run = await place.build(options=Options(size="small", attempts=2))
+        run = await place.build(options=BuildOptions(size="small", attempts=2))
         build = built(run)
         right, left = build.spec("right"), build.spec("left")
         assert run.status == "stalled" and right and left
@@ -255,7 +255,7 @@ async def test_a_judge_without_a_verdict_has_accepted_nothing(tmp_path: Path) ->
         return say("It looks fine to me.") if kind == "judge" and silent else None
 
     async with site(tmp_path, home, PAIR, inspect) as place:
-        run = await place.build(options=Options(size="small", judge=("plan",)))
+        run = await place.build(options=BuildOptions(size="small", judge=("plan",)))
         build = built(run)
         assert run.status == "stalled" and build.plan is None and build.proposal is None
         assert "no verdict" in build.planning.reports[-1]

@@ -23,7 +23,7 @@ from artificer.core.letters import AnswerCall, Cancel, Interrupt, Letter, Pause,
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine, IntentLine
 from artificer.errors import OperatorError
-from artificer.loops.facts import Options, RunRested
+from artificer.loops.facts import BuildOptions, RunRested
 from artificer.ports import Payload
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
@@ -219,7 +219,7 @@ ASKING = Policy(rules=(Rule(decision="ask", tool="run_validation", reason="Look 
 async def test_it_waits_for_what_its_runs_wait_for(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
     async with site(tmp_path, home, PAIR) as place:
-        run = await place.build(policy=ASKING, options=Options(size="small", parallel=2))
+        run = await place.build(policy=ASKING, options=BuildOptions(size="small", parallel=2))
         answered = 0
         while run.status == "waiting":
             build = run.state.build
@@ -283,7 +283,7 @@ async def test_a_model_that_cannot_be_reached_costs_no_attempt(tmp_path: Path) -
         return None
 
     async with site(tmp_path, home, PAIR, inspect) as place:
-        run = await place.build(options=Options(size="small", attempts=1))
+        run = await place.build(options=BuildOptions(size="small", attempts=1))
         for _ in range(3):
             assert run.status == "stalled"
             build = run.state.build

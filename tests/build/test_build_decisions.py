@@ -18,13 +18,13 @@ from artificer.core.letters import Decide, Revise
 from artificer.core.record import EventLine, IntentLine
 from artificer.errors import Fenced, OperatorError
 from artificer.loops.build import BuildState
-from artificer.loops.facts import Decided, Options, SpecMerged
+from artificer.loops.facts import BuildOptions, Decided, SpecMerged
 from artificer.loops.scheduler import question_of
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
 from artificer.runtime.observe import Observer
 
-SMALL = Options(size="small", parallel=2)
+SMALL = BuildOptions(size="small", parallel=2)
 
 
 def built(run: Run) -> BuildState:

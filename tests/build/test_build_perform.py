@@ -139,7 +139,7 @@ async def builder(
     home = project(tmp_path / "project", {"test_base.py": TEST + "pass\n"})
     repository = await BuildRepository.open(tmp_path / "build", home)
     made = Builder(TreePerformer(repository, Validator(PYTHON, seconds=60)), plan_of(graph), work)
-    settings = f.Options(size="small", **options)
+    settings = f.BuildOptions(size="small", **options)
     made.tell(f.BuildRequested(build="b", request="R", base=repository.base, options=settings))
     return made
 

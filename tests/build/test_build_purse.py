@@ -14,13 +14,13 @@ from site_of_builds import Site, site
 from artificer.config import Config, PriceConfig
 from artificer.core.letters import Retry
 from artificer.core.spec import Limits
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
 from artificer.values.model import ModelReply, Usage
 from artificer.world import World
 
-SMALL = Options(size="small", parallel=3)
+SMALL = BuildOptions(size="small", parallel=3)
 
 
 class Dear(ScriptedProvider):
@@ -91,7 +91,7 @@ async def test_what_runs_at_the_same_time_reserve_stands_in_nobody_s_way(tmp_pat
 async def test_it_starts_as_many_runs_as_it_may_and_says_so(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
     async with site(tmp_path, home, PAIR) as place:
-        run = await place.build(options=Options(size="small", runs=6))
+        run = await place.build(options=BuildOptions(size="small", runs=6))
         assert run.status == "stalled" and "as many runs as it may: 6" in run.text
         assert len(await place.children()) == 6
         run = await place.resume()

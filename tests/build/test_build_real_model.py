@@ -10,7 +10,7 @@ from git_project import git, project
 
 from artificer.config import Config
 from artificer.core.spec import Limits
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.providers.local_fetch import model_path
 from artificer.world import World
 
@@ -30,7 +30,7 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
             "A function that adds two numbers.",
             project=home,
             model="local/smollm2",
-            options=Options(size="small", attempts=1),
+            options=BuildOptions(size="small", attempts=1),
             limits=Limits(max_tokens=300, total_tokens=5_000),
             run_id="b",
         )

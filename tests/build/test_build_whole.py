@@ -17,7 +17,7 @@ from site_of_builds import site
 
 from artificer.core.letters import Decide
 from artificer.errors import OperatorError
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.loops.wishes import AskDecision
 
 
@@ -96,7 +96,7 @@ async def test_a_small_job_is_one_code_run(tmp_path: Path) -> None:
 
     async with site(tmp_path, home, BRIEF, inspect) as place:
         run = await place.build(
-            "Greet in capitals", options=Options(size="brief"), check="python -m unittest -q"
+            "Greet in capitals", options=BuildOptions(size="brief"), check="python -m unittest -q"
         )
         assert run.status == "completed", run.text
         assert set(seen) == {"code"} and len(await place.children()) == 1

@@ -29,7 +29,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.journal.memory import MemoryJournal
-from artificer.loops.facts import BuildRequested, Options
+from artificer.loops.facts import BuildOptions, BuildRequested
 from artificer.loops.wishes import AskDecision
 from artificer.ports import (
     Answer,
@@ -307,7 +307,7 @@ async def build(run: Rig) -> None:
         async def tidy(self, run_id: str, state: RunState) -> None:
             pass
 
-    asked = BuildRequested(build="run", request="Make it.", base=BASE, options=Options())
+    asked = BuildRequested(build="run", request="Make it.", base=BASE, options=BuildOptions())
     engine = run.engine(ScriptedProvider([]), builder=Serving())
     state = await engine.start("run", run.spec(kind="build", prompt="Make it.", build=asked))
     assert state.build is not None

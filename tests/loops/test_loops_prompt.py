@@ -26,7 +26,7 @@ pytestmark = pytest.mark.req("build-prompts")
 
 def world() -> BuildWorld:
     made = BuildWorld(plan_of({"a": [], "b": ["a"]}).model_copy(update={"constants": CONSTANTS}))
-    made.begin(f.Options(size="medium"))
+    made.begin(f.BuildOptions(size="medium"))
     return made
 
 
@@ -86,7 +86,7 @@ def test_allowed_commands_are_told_and_fixed_in_the_tool() -> None:
 
 def test_reports_give_way_and_the_newest_stays_but_nothing_else_is_cut() -> None:
     made = BuildWorld(plan_of({"a": []}))
-    made.begin(f.Options(size="small", attempts=9, repeats=9))
+    made.begin(f.BuildOptions(size="small", attempts=9, repeats=9))
     for n in range(5):
         run = made.open(w.StartRun)
         made.tell(f.RunReturned(key=run.key, outcome="failed", detail=f"report-{n} " + "x" * 3000))
@@ -101,7 +101,7 @@ def test_reports_give_way_and_the_newest_stays_but_nothing_else_is_cut() -> None
 
 def test_what_does_not_fit_is_an_error_before_the_call() -> None:
     made = BuildWorld(plan_of({"a": []}))
-    made.begin(f.Options(size="small"))
+    made.begin(f.BuildOptions(size="small"))
     with pytest.raises(ConfigError, match="there is room for 100") as failure:
         instruct(made.state, made.open(w.StartRun), TEXTS, room=100)
     assert failure.value.hint
@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_an_error_before_the_call() -> None:
 
 def test_a_judge_is_given_numbered_criteria_and_owes_a_verdict_on_each() -> None:
     made = BuildWorld(plan_of({"a": []}))
-    made.begin(f.Options(size="small", judge=("plan",)))
+    made.begin(f.BuildOptions(size="small", judge=("plan",)))
     made.tell(made.answer(made.open(w.StartRun)))
     told = instruct_judge(made.state, made.open(w.Check), TEXTS, room=ROOM)
     assert told.owed == Owed(kind="judgement", criteria=len(CRITERIA["plan"]))
@@ -122,7 +122,7 @@ def test_the_scope_of_code_is_what_the_spec_and_the_tasks_name() -> None:
     phase = phase_of("fix").model_copy(
         update={"tasks": (phase_of("fix").tasks[0].model_copy(update={"file": "src/a.py"}),)}
     )
-    made.begin(f.Options(size="brief"), brief=phase)
+    made.begin(f.BuildOptions(size="brief"), brief=phase)
     made.tell(made.answer(made.open(w.PrepareBase)))
     run = made.open(w.StartRun)
     assert scope_of(made.state, run.step) == ("src/a.py",)

@@ -84,7 +84,7 @@ def _holds(world: BuildWorld) -> None:
 def test_random_builds_with_failures_revisions_crashes_and_echoes(data: st.DataObject) -> None:
     graph = data.draw(graphs())
     world = BuildWorld(plan_of(graph))
-    options = f.Options(
+    options = f.BuildOptions(
         size="small", parallel=data.draw(st.integers(1, 3)), attempts=data.draw(st.integers(1, 4))
     )
     world.begin(options)
@@ -125,7 +125,7 @@ def test_without_failures_every_build_completes_whatever_the_order(
     graph: dict[str, list[str]], parallel: int, seed: Any
 ) -> None:
     world = BuildWorld(plan_of(graph))
-    world.begin(f.Options(size="small", parallel=parallel))
+    world.begin(f.BuildOptions(size="small", parallel=parallel))
     while world.state.open:
         world.tell(world.answer(seed.choice(world.state.open)))
         _holds(world)

@@ -14,7 +14,7 @@ from build_world import BASE, BuildWorld, artifact_digest, done, phase_of, plan_
 
 def world_of(graph: dict[str, Any], **options: Any) -> BuildWorld:
     world = BuildWorld(plan_of(graph))
-    world.begin(f.Options(size="small", **options))
+    world.begin(f.BuildOptions(size="small", **options))
     return world
 
 
@@ -161,7 +161,7 @@ def test_a_run_that_ends_without_what_it_owes_has_failed(kind: str, artifact: An
 @pytest.mark.req("build-schedule")
 def test_a_brief_build_codes_its_one_phase_and_merges_it() -> None:
     world = BuildWorld(plan_of({"unused": []}))
-    world.begin(f.Options(size="brief"), brief=phase_of("fix", "pytest -q"))
+    world.begin(f.BuildOptions(size="brief"), brief=phase_of("fix", "pytest -q"))
     world.go()
     assert world.state.ended == "completed"
     kinds = [x.step.kind for x in world.wished if isinstance(x, w.StartRun)]
@@ -367,7 +367,7 @@ def test_a_constant_that_changes_makes_everything_invalid(value: str, gone: set[
     world = BuildWorld(
         plan_of(graph).model_copy(update={"constants": (Constant(name="N", value="x"),)})
     )
-    world.begin(f.Options(size="small"))
+    world.begin(f.BuildOptions(size="small"))
     world.go(until=lambda state: len(state.merged) == 1)
     added = (Constant(name="N", value=value), Constant(name="M", value="1"))
     world.plan = plan_of(graph).model_copy(update={"constants": added})
@@ -390,7 +390,7 @@ def test_a_plan_counts_after_as_many_passes_as_its_size_is_worth(
     size: Any, passes: list[str]
 ) -> None:
     world = BuildWorld(plan_of({"a": []}))
-    world.begin(f.Options(size=size))
+    world.begin(f.BuildOptions(size=size))
     reviews = []
     while runs := [x for x in world.state.open if isinstance(x, w.StartRun)]:
         reviews.append(runs[0].review)
@@ -402,7 +402,7 @@ def test_a_plan_counts_after_as_many_passes_as_its_size_is_worth(
 @pytest.mark.req("build-passes")
 def test_a_pass_that_fails_is_repeated_and_what_was_made_before_is_kept() -> None:
     world = BuildWorld(plan_of({"a": []}))
-    world.begin(f.Options(size="medium"))
+    world.begin(f.BuildOptions(size="medium"))
     world.tell(world.answer(world.open(w.StartRun)))
     run = world.open(w.StartRun)
     assert run.review == "completeness"

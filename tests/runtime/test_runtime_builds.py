@@ -64,7 +64,7 @@ def engine(rig: Rig, serving: Serving) -> Engine:
 
 def request(rig: Rig, **options: Any) -> Any:
     asked = f.BuildRequested(
-        build="run", request="Make it.", base=BASE, options=f.Options(size="small", **options)
+        build="run", request="Make it.", base=BASE, options=f.BuildOptions(size="small", **options)
     )
     return rig.spec(kind="build", prompt="Make it.", build=asked)
 

@@ -17,7 +17,7 @@ from artificer.cli.prompt import read_prompt
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count
 from artificer.core.spec import Limits
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.loops.table import LOOPS, REVIEWS, LoopKind, Pass, Size
 from artificer.ports import Approver
 from artificer.runs import Run
@@ -135,7 +135,7 @@ def start(
       artificer build - --repo ../shop --size large --judge plan < request.md
     """
     text = read_prompt(task)
-    options = Options(
+    options = BuildOptions(
         size="brief" if brief else size,
         passes=("draft", *passes) if passes else None,
         judge=judge,

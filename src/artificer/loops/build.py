@@ -12,7 +12,7 @@ from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan, SpecRef
 from artificer.artifacts.spec import PhaseRef, Spec
 from artificer.loops.attempts import Attempts
-from artificer.loops.facts import Options, RunRested, Standing
+from artificer.loops.facts import BuildOptions, RunRested, Standing
 from artificer.loops.wishes import Answered, AskDecision, StepId, Tip
 from artificer.values.base import Digest, Text, Value
 from artificer.values.canon import digest_of
@@ -108,7 +108,7 @@ class BuildState(Value):
     build: str = ""
     request: str = ""
     base: str = ""
-    options: Options = Options()
+    options: BuildOptions = BuildOptions()
     planning: Attempts = Attempts()
     draft: Plan | None = None
     proposal: Plan | None = None

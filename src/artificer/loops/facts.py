@@ -20,7 +20,7 @@ from artificer.values.base import Digest, Text, Value
 Count = Annotated[int, Field(ge=1)]
 
 
-class Options(Value):
+class BuildOptions(Value):
     """Bounds and choices of a build.
 
     ``parallel`` is how many specs are worked on at once, ``runs`` how many runs the build may
@@ -47,7 +47,7 @@ class BuildRequested(Value):
     build: str
     request: str
     base: str
-    options: Options = Options()
+    options: BuildOptions = BuildOptions()
     brief: Phase | None = None
 
 

@@ -22,7 +22,7 @@ from artificer.config import Config
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, OperatorError
-from artificer.loops.facts import BuildRequested, Options
+from artificer.loops.facts import BuildOptions, BuildRequested
 from artificer.ports import Allowed
 from artificer.runtime.allowance import Allowance
 from artificer.runtime.engine import Engine
@@ -92,7 +92,7 @@ def project_folder(project: str | Path) -> Path:
 
 
 def requested(
-    run: str, request: str, place: BuildPlace, options: Options, check: str | None
+    run: str, request: str, place: BuildPlace, options: BuildOptions, check: str | None
 ) -> BuildRequested:
     """What a build begins with. ``check`` is the command that validates a brief one.
 
