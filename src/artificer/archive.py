@@ -85,9 +85,9 @@ class Archive:
         return [head.run for head in await self._heads()]
 
     async def summaries(self, limit: int | None = None, *, builds: bool = True) -> list[Summary]:
-        """The newest ``limit`` runs (all for None), oldest first, without those of builds.
+        """The newest ``limit`` runs (all for None), oldest first.
 
-        A finished one is read from two records. ``builds`` shows the runs of builds too.
+        A finished one is read from two records. Without ``builds``, none that a build started.
         """
         heads = await self._heads()
         if not builds:

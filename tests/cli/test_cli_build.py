@@ -95,6 +95,8 @@ async def test_a_small_job_needs_no_plan(shell: Shell) -> None:
     async with engineer(shell, BRIEF):
         refused = await shell.run("build", "Greet in capitals", "--brief")
         assert refused.code == 3 and "--check" in refused.err, "nothing says how it is tested"
+        piped = await shell.run("build", "Greet", "--brief", "--check", "make test | cat")
+        assert piped.code == 2 and "without a shell" in piped.err
         check = ("--check", "python -m unittest -q")
         done = await shell.run("build", "--brief", *check, "--json", "Greet in capitals")
     assert done.code == 0, done.err
@@ -145,3 +147,45 @@ async def test_what_cannot_begin_says_why(shell: Shell) -> None:
     assert (await shell.run("build", "approve", "last")).code == 3
     late = await shell.run("build", "retry", "last")
     assert late.code == 3 and "The build is over: rejected" in late.err
+
+
+@pytest.mark.req("build-promote")
+async def test_what_was_built_elsewhere_is_not_said_to_be_promoted(
+    shell: Shell, tmp_path: Path
+) -> None:
+    home = begin(shell, GREETER)
+    async with engineer(shell, SHOUT):
+        made = await shell.run("build", "Add an option", *SMALL, "--yes", "--json")
+    run = made.json()["run"]
+    export = tmp_path / "build.run.gz"
+    assert (await shell.run("export", run, "-o", str(export))).code == 0
+    assert (await shell.run("test", str(export))).code == 0, "a build is proven by its replay"
+    shell.home = tmp_path / "another home"
+    assert (await shell.run("import", str(export))).code == 0
+    absent = await shell.run("build", "promote", run)
+    assert absent.code == 3 and "not here" in absent.err
+    assert "build/" not in git(home, "branch", "--list")
+
+
+@pytest.mark.req("prune")
+async def test_with_a_build_go_its_runs_and_its_repository(shell: Shell) -> None:
+    begin(shell, GREETER)
+    async with engineer(shell, SHOUT):
+        made = await shell.run("build", "Add an option", *SMALL, "--yes", "--json")
+    run, runs = made.json()["run"], made.json()["runs"]
+    asked = await shell.run("steer", run, "Faster.")
+    assert asked.code == 3 and "has ended: completed" in asked.err
+    gone = await shell.run("prune", run, "--forever")
+    assert f"pruned {runs + 1} runs" in gone.err
+    assert not list(shell.home.glob(f"*/builds/{run}"))
+    assert (await shell.run("verify")).code == 0
+
+
+async def test_a_retry_of_what_has_not_failed_is_refused(shell: Shell) -> None:
+    begin(shell, GREETER)
+    async with engineer(shell, SHOUT):
+        await shell.run("build", "Add an option", *SMALL)
+        refused = await shell.run("build", "retry", "last", "stroe")
+        assert refused.code == 3 and "'stroe'" in refused.err
+        cancelled = await shell.run("cancel", "last")
+    assert cancelled.code == 0 and "had ended" not in cancelled.err

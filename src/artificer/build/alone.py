@@ -10,6 +10,7 @@ from pathlib import Path
 
 from artificer.errors import OperatorError
 
+_LOCK = "lock"
 TRIES = 20
 PAUSE_S = 0.1
 """How often, and how many seconds apart, it is tried while somebody else may be about to end."""
@@ -22,7 +23,7 @@ async def alone(folder: Path, run: str) -> AsyncIterator[None]:
     Raises:
         OperatorError: another process drives this build, and goes on doing so.
     """
-    with (folder / "lock").open("wb") as file:
+    with (folder / _LOCK).open("wb") as file:
         for left in reversed(range(TRIES)):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -35,3 +36,8 @@ async def alone(folder: Path, run: str) -> AsyncIterator[None]:
                     ) from None
                 await asyncio.sleep(PAUSE_S)
         yield
+
+
+def was_driven(folder: Path) -> bool:
+    """Whether anybody has ever worked on a build in this folder."""
+    return (folder / _LOCK).exists()

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from artificer.errors import ConfigError, GitError
+from artificer.errors import ConfigError, GitError, NotFoundError
 from artificer.tools.capture import Capture
 from artificer.tools.process import run_process
 from artificer.values.text import clip
@@ -104,6 +104,11 @@ class Git:
                     argv, env=self._environment(at), cwd=self.cwd, seconds=SECONDS, stdout=out
                 )
             except FileNotFoundError as error:
+                if not self.cwd.is_dir():
+                    raise NotFoundError(
+                        f"The folder {self.cwd} is not there.",
+                        hint="Was the project moved? A build needs it where it was begun.",
+                    ) from error
                 raise ConfigError(
                     "A build needs git.", hint="Install git 2.38 or newer."
                 ) from error

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from artificer.build.alone import was_driven
 from artificer.build.git import Git
 from artificer.build.merging import Conflict, merge
 from artificer.build.repository import INTEGRATION, BuildRepository
 from artificer.build.validate import Validator
-from artificer.errors import ConfigError, GitError
+from artificer.errors import ConfigError, GitError, NotFoundError
 from artificer.values.text import clip
 
 _TARGET = "refs/build/target"
@@ -50,11 +51,17 @@ async def promote(
     Raises:
         ConfigError: a branch has no valid name, or ``into`` is not there.
         GitError: git failed; a branch of that name is there and holds something else.
+        NotFoundError: the project is gone, or nobody has worked on this build here.
     """
     theirs = Git(project, trusting=True)
     for name in (branch,) if into is None else (branch, into):
         await _must_be_a_name(theirs, name)
     built = await repository.integration()
+    if built == repository.base and not was_driven(repository.folder):
+        raise NotFoundError(
+            "What this build made is not here: it was imported, or its folder is gone.",
+            hint="Promote it where it was built; `artificer show RUN --tree` lists what is here.",
+        )
     await _give(repository, theirs, INTEGRATION, branch)
     if into is None:
         return Promotion("branch", branch, built)
@@ -85,7 +92,10 @@ async def current_branch(project: Path) -> str:
     """The branch that is checked out in a project. Raises ConfigError when none is."""
     answer = await Git(project, trusting=True).ask("symbolic-ref", "--quiet", "--short", "HEAD")
     if answer.exit_code != 0:
-        raise ConfigError("No branch is checked out here.", hint="Name the branch: --into BRANCH.")
+        raise ConfigError(
+            "No branch is checked out here.",
+            hint="Name one: --into BRANCH; --no-merge only makes the build's own.",
+        )
     return answer.out.strip()
 
 
@@ -115,9 +125,10 @@ async def _give(repository: BuildRepository, theirs: Git, ref: str, branch: str)
     place = f"refs/heads/{branch}"
     answer = await theirs.ask(*_FETCH, str(repository.folder / "repo.git"), f"{ref}:{place}")
     if answer.exit_code != 0:
+        said = clip(" ".join(answer.err.split()), 300) or "it is there, and holds something else"
         raise GitError(
-            f"The branch {branch!r} cannot be made: {clip(' '.join(answer.err.split()), 300)}.",
-            hint="Name another branch, or remove the one that is there.",
+            f"The branch {branch!r} cannot be made: {said}.",
+            hint="Name another one with --branch NAME, or remove the one that is there.",
         )
 
 

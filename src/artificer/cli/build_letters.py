@@ -39,13 +39,13 @@ def approve(settings: Settings, run: str, digest: str) -> int:
     return _decide(settings, run, digest, Decide(by=who(), plan=_UNKNOWN, decision="approve"))
 
 
-@click.command(name="reject", short_help="Reject a plan, and end the build.")
+@click.command(name="reject", short_help="Reject a plan.")
 @click.argument("run")
 @click.option("--reason", default="", help="Why; it is recorded.")
 @PLAN
 @pass_settings
 def reject(settings: Settings, run: str, reason: str, digest: str) -> int:
-    """Reject the plan that RUN asks about, and end the build.
+    """Reject the plan that RUN asks about: the build ends, but for a revision, which is dropped.
 
     \b
     Example:
@@ -143,6 +143,18 @@ def _post(settings: Settings, run: str, letter: Letter) -> Exit:
             raise OperatorError(
                 f"The build is over: {build.ended}.", hint="Begin another one: artificer build."
             )
+        if isinstance(letter, Retry):
+            _can_be_tried(run_id, build, letter.spec)
         return await leave(world, run_id, letter)
 
     return in_world(settings, work)
+
+
+def _can_be_tried(run: str, build: BuildState, name: str) -> None:
+    """Nobody waits in vain for what is not there, or has not failed."""
+    failed = [spec.name for spec in build.specs if spec.status == "failed"]
+    if name and name not in failed:
+        raise NotFoundError(
+            f"No spec {name!r} has failed; failed: {', '.join(failed) or 'none'}.",
+            hint=f"artificer explain {run}",
+        )

@@ -12,6 +12,7 @@ from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.errors import NotFoundError
 from artificer.loops.build import artifact_digest
+from artificer.loops.scheduler import question_of
 from artificer.world import World
 
 
@@ -39,8 +40,10 @@ def plan(settings: Settings, run: str, as_json: bool) -> int:
             out_json(json.loads(found.canonical()))
         else:
             out(loop_markdown(found).rstrip())
-        waits = build.proposal is not None
-        note(f"{artifact_digest(found)} · {'waits for a decision' if waits else 'approved'}")
+        standing = "approved" if build.proposal is None else "not approved"
+        if question_of(build) is not None:
+            standing = "waits for a decision"
+        note(f"{artifact_digest(found)} · {standing}")
         return Exit.OK
 
     return in_world(settings, work)

@@ -22,6 +22,12 @@ _SAID = {
     "refused": "nothing was merged: {into} cannot be moved",
 }
 
+_NEXT = {
+    "conflict": "`git merge {branch}`, and resolve them: the work is in that branch.",
+    "invalid": "The work is in the branch {branch}: merge and mend it, or begin a build on top.",
+    "refused": "Clear the way, then: artificer build promote {run}",
+}
+
 
 @click.command(name="promote", short_help="Bring the work into your branch.")
 @click.argument("run")
@@ -67,7 +73,10 @@ def promote(
         if good:
             note(said, "good")
             return Exit.OK
-        complain(f"{said}. {done.report}".strip(), f"The work is in the branch {done.branch}.")
+        report = done.report.strip().removeprefix("error: ")
+        complain(
+            f"{said}. {report}".strip(), _NEXT[done.status].format(branch=done.branch, run=run_id)
+        )
         return Exit.WRONG
 
     return in_world(settings, work)

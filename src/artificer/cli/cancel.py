@@ -27,9 +27,9 @@ def command(settings: Settings, run: str, reason: str) -> int:
 
     async def work(world: World) -> Exit:
         run_id = await world.find(run)
-        before = (await world.get(run_id)).run.status
+        before = (await world.get(run_id)).run.state.status
         after = (await world.cancel(run_id, reason)).status
-        if before not in ("open", "stalled"):
+        if before is not None:
             note(f"run {run_id} had ended before")
         out(after)
         return Exit.OK

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from artificer.archive import is_of_build
 from artificer.cli.console import note, one_line, out
 from artificer.cli.drive import in_world
 from artificer.cli.exits import Exit
@@ -32,7 +33,8 @@ def command(
     """Remove what finished RUNS said: prompts, replies, results, letters, reports. For good.
 
     A tombstone says how many records there were, and their hashes stay, so that `artificer verify`
-    still tells the truth. Blobs that nothing else refers to go with the next `artificer gc`.
+    still tells the truth. Blobs that nothing else refers to go with the next `artificer gc`. With a
+    build go the runs that it started, and its repository: promote it before.
 
     \b
     Example:
@@ -44,7 +46,10 @@ def command(
 
     async def work(world: World) -> Exit:
         named = [await world.find(run) for run in runs]
-        chosen = [s for s in await world.summaries() if _chosen(s, named, older_than)]
+        every = await world.summaries()
+        chosen = [s for s in every if _chosen(s, named, older_than)]
+        taken = [s.run for s in chosen]
+        chosen += [s for s in every if s.status != "pruned" and _goes_with(s.run, taken)]
         for summary in chosen:
             if forever:
                 await world.prune(summary.run, by=getpass.getuser(), reason=reason)
@@ -56,6 +61,10 @@ def command(
         return Exit.OK
 
     return in_world(settings, work)
+
+
+def _goes_with(run: str, builds: list[str]) -> bool:
+    return run not in builds and is_of_build(run, builds)
 
 
 def _chosen(summary: Summary, named: list[str], older_than: float | None) -> bool:

@@ -178,8 +178,9 @@ async def check_world(
 
 
 def remove_views(project: Path, run_id: str) -> None:
-    """Remove what was written about a run besides its records: its views, and its evidence."""
+    """Remove what was written about a run besides its records: its views, its evidence, and the
+    repository of a build."""
     if not _FOLDER.fullmatch(run_id):
         return  # no folder has such a name
-    for kind in ("runs", "evidence"):
+    for kind in ("runs", "evidence", "builds"):
         shutil.rmtree(project / kind / run_id, ignore_errors=True)

@@ -111,8 +111,11 @@ async def rerun(
     """Run a recorded run again and say what came out differently; empty when nothing did.
 
     ``provider`` maps requests as the recorded one did. No model is asked and no tool runs. A run
-    that people wrote letters to is not run again: when they came is no fact of the program.
+    that people wrote letters to is not run again: when they came is no fact of the program. Nor is
+    a build, which asks no model: replaying it is the proof, and each of its runs is a run.
     """
+    if recorded.state.build is not None:
+        return []
     if any(isinstance(e, EventLine) and getattr(e.event, "letter", 0) for e in recorded.lines):
         return []
     tape = read_tape(recorded, blobs)
