@@ -23,7 +23,7 @@ async def test_a_run_waits_for_tomorrow_or_more_money(shell: Shell) -> None:
         shell.configure(server.url, f"[budget]\nper_day_dollars = 0.02\n{PRICE}")
         second = await shell.run("run", "--kind", "chat", "Say two.")
         assert second.code == 6, second.err
-        assert "the day's budget is used up" in second.err
+        assert "the budget is used up" in second.err
         assert "Of $0.0200 for a day $0.0150 are spent and $0.0000 reserved" in second.err
         assert "artificer resume" in second.err and "[budget]" in second.err
         explained = await shell.run("explain", "last")

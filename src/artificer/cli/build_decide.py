@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from artificer.artifacts.plan import Plan
-from artificer.build.builder import Decider
 from artificer.cli.ask_here import read_line, who
 from artificer.cli.console import clean, styled
 from artificer.cli.screen import Screen
 from artificer.loops.facts import Decided
 from artificer.loops.wishes import AskDecision
-from artificer.render.loop import loop_markdown
+
+if TYPE_CHECKING:
+    from artificer.build.builder import Decider
 
 Decision = Literal["approve", "reject", "iterate"]
 
@@ -63,5 +64,7 @@ def decider_here(screen: Screen, *, yes: bool = False) -> Decider | None:
 
 
 def _show(plan: Plan, digest: str) -> None:
+    from artificer.render.loop import loop_markdown
+
     sys.stderr.write(f"\n{clean(loop_markdown(plan))}\n")
     sys.stderr.write(styled("Approve this plan?", "strong", sys.stderr) + f"  {digest}\n")

@@ -9,7 +9,7 @@ from artificer.values.model import FailureCode, Usage
 FAILURES: dict[FailureCode, str] = {
     "auth": "the provider refused the key, or there is none",
     "bad_request": "the provider refused the request",
-    "budget": "the day's budget is used up",
+    "budget": "the budget is used up",
     "context_overflow": "the conversation no longer fits into the model's context",
     "malformed_response": "the model's reply could not be read",
     "not_found": "the provider does not know this model",
