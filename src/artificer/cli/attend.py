@@ -16,7 +16,7 @@ from artificer.cli.outcome import Wish, hand_over
 from artificer.cli.progress import Progress
 from artificer.cli.screen import new_screen
 from artificer.cli.settings import Settings
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, Fenced
 from artificer.ports import Approver
 from artificer.runs import Run
 from artificer.world import World
@@ -68,9 +68,9 @@ def attend(
         else:
             complain("Interrupted before the run began.")
         raise
-    except ArtificerError:
+    except ArtificerError as error:
         screen.close()
-        if progress.run:
+        if progress.run and not isinstance(error, Fenced):  # somebody else has it, or has ended it
             note(f"the run is kept; resume with: artificer resume {progress.run}")
         raise
     finally:

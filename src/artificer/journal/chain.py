@@ -97,7 +97,7 @@ def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
         reason = f"its head is at seq {found.head.seq}, and not at this seq {head.seq}"
     return Fenced(
         f"Run {run} took no record from this writer: {reason}.",
-        hint="Another process has taken the run over. Look at it there, or resume it here.",
+        hint=f"Another process has taken it over, or ended it: artificer explain {run}",
     )
 
 
