@@ -6,6 +6,7 @@ What must hold for every prefix of every journal, whatever people, models and pr
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -31,7 +32,7 @@ from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
 from artificer.journal.memory import MemoryJournal
-from artificer.ports import Call, Memo, Probed, Receipt
+from artificer.ports import Call, Lease, Memo, Probed, Receipt
 from artificer.providers import chat_wire, messages_wire, responses_wire
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
@@ -298,3 +299,30 @@ def test_whatever_becomes_of_a_call_its_siblings_results_are_there(
         assert (await rig.replay()).identical
 
     asyncio.run(go())
+
+
+class RacingJournal(MemoryJournal):
+    """Somebody goes on with a run just before it is taken over."""
+
+    race: Callable[[], Awaitable[object]] | None = None
+
+    async def acquire(self, run: str) -> Lease:
+        race, self.race = self.race, None
+        if race is not None:
+            await race()
+        return await super().acquire(run)
+
+
+@pytest.mark.req("cli-cancel")
+async def test_a_run_that_goes_on_while_it_is_cancelled_is_cancelled() -> None:
+    journal = RacingJournal()
+    rig = Rig(journal=journal)
+    down = ModelFailure(code="unavailable", message="")
+    await rig.run([down], run="r")
+
+    async def race() -> None:
+        await rig.engine(ScriptedProvider([down])).resume("r")
+
+    journal.race = race
+    assert (await rig.engine(ScriptedProvider([])).cancel("r", "Enough.")).status == "cancelled"
+    assert journal.race is None

@@ -24,6 +24,9 @@ from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.snapshot import Taker, restore
 from artificer.values.release import RELEASE
 
+TRIES = 3
+"""How often a run is taken over to be ended, while others go on with it."""
+
 
 @dataclass
 class Engine:
@@ -122,10 +125,16 @@ class Engine:
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
         """
-        before = await restore(self.journal, self.performer.blobs, self.snapshots, run)
-        if before.state.phase is Phase.FINISHED:
-            return before.state
-        ledger = await self._ledger(run, before)
+        for left in reversed(range(TRIES)):
+            before = await restore(self.journal, self.performer.blobs, self.snapshots, run)
+            if before.state.phase is Phase.FINISHED:
+                return before.state
+            try:
+                ledger = await self._ledger(run, before)
+                break
+            except Fenced:  # whoever drove it recorded once more, and from now on nothing
+                if not left:
+                    raise
         now = self.performer.clock.now()
         receipts, _ = recover(before.open, now)  # what may have happened is not `cancelled`
         await ledger.commit(*receipts, cancelled(now, reason))
