@@ -139,6 +139,8 @@ async def test_what_cannot_begin_says_why(shell: Shell) -> None:
         nowhere = await shell.run("build", "Make it", *SMALL)
         assert nowhere.code == 3 and "git init" in nowhere.err
         begin(shell, GREETER)
+        slip = await shell.run("build", "promot", "last")
+        assert slip.code == 2 and "'promote'" in slip.err
         rejected = await shell.run("build", "Make it", *SMALL)
         assert rejected.code == 7
         await shell.run("build", "reject", "last", "--reason", "Too dear.")

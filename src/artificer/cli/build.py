@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,17 @@ class BuildGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """``artificer build "TASK"`` is ``artificer build start "TASK"``."""
+        """``artificer build "TASK"`` is ``artificer build start "TASK"``.
+
+        A word that is nearly a command is refused: a model would be asked what to make of it.
+        """
         if args and args[0] not in self.commands:
+            if near := get_close_matches(args[0], self.commands, n=1, cutoff=0.75):
+                raise click.UsageError(
+                    f"{args[0]!r} is no command. Did you mean {near[0]!r}? To have software of "
+                    f"that name made, say: artificer build start {args[0]}",
+                    ctx,
+                )
             args = ["start", *args]
         return super().resolve_command(ctx, args)
 
