@@ -165,8 +165,15 @@ class World(Archive):
             NotFoundError: the project is in no git repository, or has no commit.
             ConfigError: no model was named, git is missing, or nothing tests a brief build.
         """
-        from artificer.wiring.builds import BuildPlace, project_folder, requested
+        from artificer.wiring.builds import (
+            BuildPlace,
+            must_be_possible,
+            project_folder,
+            requested,
+        )
 
+        options = options or BuildOptions()
+        must_be_possible(options, check)
         folder = project_folder(project)
         provider, name = choose_model(model, self.config)
         model_name = f"{provider.name}/{name}"
@@ -174,8 +181,8 @@ class World(Archive):
         run_id = run_id or SystemClock().new_run_id()
         if isinstance(provider, Requiring):  # before anything is made
             provider.require()
-        place = await BuildPlace.open(self.config, run_id, folder)
-        asked = requested(run_id, request, place, options or BuildOptions(), check)
+        place = await BuildPlace.make(self.config, run_id, folder)
+        asked = requested(run_id, request, place, options, check)
         spec = make_spec(
             kind="build",
             prompt=request,

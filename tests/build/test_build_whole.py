@@ -6,6 +6,7 @@ Only the model is scripted: it plays a competent engineer with the tools that it
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from jobs import BRIEF, GREETER, SHOUT, TODO
 from site_of_builds import site
 
 from artificer.core.letters import Decide
-from artificer.errors import OperatorError
+from artificer.errors import NotFoundError, OperatorError
 from artificer.loops.facts import BuildOptions
 from artificer.loops.wishes import AskDecision
 
@@ -104,3 +105,15 @@ async def test_a_small_job_is_one_code_run(tmp_path: Path) -> None:
         commit = run.state.build.integration if run.state.build else ""
     assert "upper" in content(repository, commit, "greet.py")
     assert "test_shout.py" in files_of(repository, commit)
+
+
+@pytest.mark.req("build-drive")
+async def test_a_build_whose_repository_is_gone_does_not_begin_another_one(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", GREETER)
+    async with site(tmp_path, home, SHOUT) as place:
+        assert (await place.build(decider=None)).status == "waiting"
+        shutil.rmtree(place.world.config.project_folder / "builds")
+        git(home, "commit", "-qm", "Since then", "--allow-empty")
+        with pytest.raises(NotFoundError, match="was imported, or its folder is gone"):
+            await place.resume()
+        assert not (place.world.config.project_folder / "builds").exists()

@@ -96,7 +96,7 @@ async def test_a_small_job_needs_no_plan(shell: Shell) -> None:
         refused = await shell.run("build", "Greet in capitals", "--brief")
         assert refused.code == 3 and "--check" in refused.err, "nothing says how it is tested"
         piped = await shell.run("build", "Greet", "--brief", "--check", "make test | cat")
-        assert piped.code == 2 and "without a shell" in piped.err
+        assert piped.code == 3 and "without a shell" in piped.err
         check = ("--check", "python -m unittest -q")
         done = await shell.run("build", "--brief", *check, "--json", "Greet in capitals")
     assert done.code == 0, done.err

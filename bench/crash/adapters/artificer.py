@@ -16,7 +16,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 
 import artificer
 from artificer.errors import NotFoundError
-from artificer.loops.facts import Options
+from artificer.loops.facts import BuildOptions
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
@@ -114,7 +114,7 @@ async def drive_build(outside: Outside) -> None:
                 "Charge A.",
                 project=project,
                 model=model,
-                options=Options(size="brief"),
+                options=BuildOptions(size="brief"),
                 check="make test",
                 run_id="run",
             )

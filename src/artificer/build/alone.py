@@ -36,8 +36,3 @@ async def alone(folder: Path, run: str) -> AsyncIterator[None]:
                     ) from None
                 await asyncio.sleep(PAUSE_S)
         yield
-
-
-def was_driven(folder: Path) -> bool:
-    """Whether anybody has ever worked on a build in this folder."""
-    return (folder / _LOCK).exists()

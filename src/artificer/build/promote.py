@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from artificer.build.alone import was_driven
 from artificer.build.git import Git
 from artificer.build.merging import Conflict, merge
 from artificer.build.repository import INTEGRATION, BuildRepository
 from artificer.build.validate import Validator
-from artificer.errors import ConfigError, GitError, NotFoundError
+from artificer.errors import ConfigError, GitError
 from artificer.values.text import clip
 
 _TARGET = "refs/build/target"
@@ -51,17 +50,12 @@ async def promote(
     Raises:
         ConfigError: a branch has no valid name, or ``into`` is not there.
         GitError: git failed; a branch of that name is there and holds something else.
-        NotFoundError: the project is gone, or nobody has worked on this build here.
+        NotFoundError: the project is gone.
     """
     theirs = Git(project, trusting=True)
     for name in (branch,) if into is None else (branch, into):
         await _must_be_a_name(theirs, name)
     built = await repository.integration()
-    if built == repository.base and not was_driven(repository.folder):
-        raise NotFoundError(
-            "What this build made is not here: it was imported, or its folder is gone.",
-            hint="Promote it where it was built; `artificer show RUN --tree` lists what is here.",
-        )
     await _give(repository, theirs, INTEGRATION, branch)
     if into is None:
         return Promotion("branch", branch, built)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from artificer.artifacts.command_line import split_command
 from artificer.cli.attend import MODEL_FILE, UNATTENDED, attend
 from artificer.cli.build_letters import approve, iterate, reject, retry, revise
 from artificer.cli.build_plan import plan
@@ -145,8 +144,6 @@ def start(
       artificer build "Add an option --json to report.py" --brief --check "python -m pytest -q"
       artificer build - --repo ../shop --size large --judge plan < request.md
     """
-    if check and isinstance(fault := split_command(check), str):
-        raise click.UsageError(f"The command of --check {fault}.")
     text = read_prompt(task)
     options = BuildOptions(
         size="brief" if brief else size,

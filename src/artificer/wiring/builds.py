@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from artificer.artifacts.command_line import split_command
 from artificer.artifacts.loop import store
 from artificer.artifacts.phase import Phase
 from artificer.build.alone import alone
@@ -21,7 +22,7 @@ from artificer.build.validate import Validator
 from artificer.config import Config
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
-from artificer.errors import ConfigError, OperatorError
+from artificer.errors import ConfigError, NotFoundError, OperatorError
 from artificer.loops.facts import BuildOptions, BuildRequested
 from artificer.ports import Allowed
 from artificer.runtime.allowance import Allowance
@@ -42,7 +43,23 @@ class BuildPlace:
 
     @classmethod
     async def open(cls, config: Config, run: str, project: Path) -> BuildPlace:
-        """Open a build's folder, or make it from the commit that the project is at.
+        """Open a build's folder.
+
+        Raises:
+            NotFoundError: it is not here: the build was imported, or somebody removed it.
+            ConfigError: git is missing or too old.
+            GitError: git failed.
+        """
+        if not (build_folder(config, run) / "repo.git").is_dir():
+            raise NotFoundError(
+                "What this build made is not here: it was imported, or its folder is gone.",
+                hint="Go on where it was begun; `artificer show RUN --tree` tells what was done.",
+            )
+        return await cls.make(config, run, project)
+
+    @classmethod
+    async def make(cls, config: Config, run: str, project: Path) -> BuildPlace:
+        """Make a build's folder from the commit that the project is at, if it is not there.
 
         Raises:
             NotFoundError: the project is in no git repository, or has no commit.
@@ -91,19 +108,30 @@ def project_folder(project: str | Path) -> Path:
     return Path(project).expanduser().absolute()
 
 
+def must_be_possible(options: BuildOptions, check: str | None) -> None:
+    """Raise ConfigError for a validation command that is of no use, before anything is made."""
+    if check is None:
+        return
+    if options.size != "brief":
+        raise ConfigError(
+            "Only a brief build is given its validation command; else each phase has its own.",
+            hint="Ask for a brief build, or leave the command out.",
+        )
+    if isinstance(fault := split_command(check), str):
+        raise ConfigError(f"The validation command {check!r} {fault}.")
+
+
 def requested(
     run: str, request: str, place: BuildPlace, options: BuildOptions, check: str | None
 ) -> BuildRequested:
     """What a build begins with. ``check`` is the command that validates a brief one.
 
     Raises:
-        ConfigError: a brief build has no such command, or one that cannot be run.
+        ConfigError: a brief build has no such command.
     """
     brief = None
     if options.size == "brief":
         brief = _brief(request, check or _usual_check(place.project))
-    elif check:
-        raise ConfigError("Only a brief build is given its validation command.")
     base = place.repository.base
     return BuildRequested(build=run, request=request, base=base, options=options, brief=brief)
 
@@ -120,7 +148,7 @@ def _usual_check(project: Project) -> str:
 
 def _brief(request: str, check: str) -> Phase:
     title = request.strip().splitlines()[0][:100]
-    tasks: list[JsonValue] = [{"description": request.strip()[:4000]}]
+    tasks: list[JsonValue] = [{"description": "Do what the request says."}]
     made = store(
         "create_phase",
         {
