@@ -31,7 +31,7 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
             project=home,
             model="local/smollm2",
             options=BuildOptions(size="small", attempts=1),
-            limits=Limits(max_tokens=300, total_tokens=5_000),
+            limits=Limits(max_tokens=300, total_tokens=4_400),
             run_id="b",
         )
         build = run.state.build
