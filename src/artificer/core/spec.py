@@ -65,7 +65,8 @@ class RunSpec(Value):
     conversation has become too long; without one the oldest turns are dropped. ``caching`` asks
     providers to keep what they have read for the next turn. With a ``response_format`` the final
     reply is JSON that fits it, or the run has failed. ``project`` is the folder whose software a
-    build makes, ``parent`` the build that a run belongs to.
+    build makes, ``parent`` the build that a run belongs to. ``rules`` is the version of the
+    reducer's rules (:mod:`artificer.core.rules`).
     """
 
     kind: RunKind
@@ -88,6 +89,7 @@ class RunSpec(Value):
     compaction: str = ""
     caching: bool = False
     response_format: ResponseFormat | None = None
+    rules: Annotated[int, Field(ge=1)] = 1
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""

@@ -16,6 +16,7 @@ from artificer.artifacts.deliverable import Deliverable
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.events import Event
 from artificer.core.record import EventLine
+from artificer.core.rules import RULES
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
@@ -140,7 +141,7 @@ class Rig:
         facts = {"kind": "chat", "prompt": "Go.", "model": "m", "provider": "scripted", **facts}
         executors = self.executors() if facts["kind"] == "deliver" else [self.tools]
         tools = toolset(tuple(tool for e in executors for tool in e.tools))
-        return RunSpec(toolset=tools.to_text(), **facts)
+        return RunSpec(toolset=tools.to_text(), **{"rules": RULES, **facts})
 
     async def run(
         self, script: list[Answer] | Provider, *, run: str = "run", **facts: Any

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from artificer.config import Config
 from artificer.contracts.response_format import ResponseFormat, format_of
 from artificer.core.price import Price
+from artificer.core.rules import RULES
 from artificer.core.spec import Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError
 from artificer.loops.kinds import ASKED, KINDS, RunKind
@@ -49,7 +50,7 @@ def checked_format(
 def make_spec(**facts: Any) -> RunSpec:
     """The run's spec. Raises AuthorError likewise."""
     try:
-        return RunSpec(**facts)
+        return RunSpec(rules=RULES, **facts)
     except ValidationError as error:
         first = error.errors()[0]
         raise AuthorError(f"This run cannot begin: {first['loc'][0]}: {first['msg']}.") from error
