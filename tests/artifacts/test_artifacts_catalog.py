@@ -15,9 +15,15 @@ from artificer.artifacts import catalog
 from artificer.artifacts.chart import BarChart, PieChart
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file import canonical_name
+from artificer.artifacts.names import path_fault
 from artificer.artifacts.table import Table
+from artificer.contracts.definition import Toolset
 from artificer.contracts.schema import compile_schema
+from artificer.core.gate import Verdict, judge
+from artificer.core.policy import Policy
 from artificer.values.base import JsonObject
+from artificer.values.blocks import ToolUseBlock
+from artificer.values.text import unprintable
 
 NAMES = [
     "create_file",
@@ -149,7 +155,7 @@ def test_all_problems_of_a_call_are_reported_at_once_and_none_twice() -> None:
         ("create_pie_chart", {"segments": [{"label": "\u00a0", "value": 1}]}, "/segments/0/label"),
         ("create_line_chart", {"labels": ["x", "y"]}, "/series/0/values"),
         ("create_area_chart", {"labels": [" "]}, "/labels/0"),
-        ("create_area_chart", {"labels": ["\u200b\u00ad\x00"]}, "/labels/0"),
+        ("create_area_chart", {"labels": ["\u200b\u00ad"]}, "/labels/0"),
         (
             "create_scatter_chart",
             {"series": [{"name": "s", "points": [{"x": 1, "y": 2, "label": " "}]}]},
@@ -205,6 +211,15 @@ def test_an_item_that_only_looks_like_a_marker_is_accepted(item: str) -> None:
         ("x" * 200 + ".md", "x" * 45 + ".md"),
         ("a/b/c/d/e/f.md", "a/b/c/d/f.md"),
         ("plan.md\n", "plan.md"),
+        ("con.md", "con-1.md"),
+        ("NUL.tar.txt", "NUL-1.tar.txt"),
+        ("docs/aux/x.md", "docs/aux-1/x.md"),
+        ("Com1/lpt9.md", "Com1-1/lpt9-1.md"),
+        ("a./b.md", "a/b.md"),
+        ("plan.md.", "plan.md"),
+        ("con .md", "con_.md"),
+        ("prn", "prn-1.md"),
+        ("x" * 47 + "./b.md", "x" * 47 + "/b.md"),
     ],
 )
 def test_a_name_is_stored_as_it_is_or_refused_with_one_that_would_do(
@@ -223,6 +238,20 @@ def test_a_suggested_name_is_always_acceptable(name: str) -> None:
     if suggestion:
         assert problems("create_file", {"name": suggestion, "content": "x"}) == ()
         assert canonical_name(suggestion) == suggestion
+
+
+@pytest.mark.req("artifact-file-names")
+@pytest.mark.parametrize("tool", [name for name in NAMES if name != "create_file"])
+def test_an_id_names_a_file_too_so_that_it_is_not_a_device(tool: str) -> None:
+    (found,) = problems(tool, with_id(tool, "Aux"))
+    assert found.pointer.endswith("/id") and "Windows" in found.message
+    assert problems(tool, with_id(tool, "auxiliary")) == ()
+
+
+@pytest.mark.req("artifact-file-names")
+def test_a_superscript_digit_makes_a_device_of_a_path_of_a_project_too() -> None:
+    assert path_fault("src/COM\u00b9.py") and path_fault("Nul /x")
+    assert path_fault("src/com.py") is None
 
 
 @pytest.mark.req("artifact-file-names")
@@ -285,6 +314,87 @@ def test_a_run_makes_at_most_so_many_of_a_kind(tool: str, count: int) -> None:
     assert (problem.pointer, problem.limit, problem.actual) == ("", count, count + 1)
 
 
+HIDDEN = ["\x00", "\x1b[31m", "a\x0bb", "\x7f", "\x85", "\ufffe"]
+
+
+@pytest.mark.req("artifact-visible")
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize(
+    ("tool", "change", "pointer"),
+    [
+        ("create_list", {"items": ["ok", "a{}"]}, "/list/items/1"),
+        ("create_list", {"title": "a{}"}, "/list/title"),
+        ("create_checklist", {"items": [{"id": "i", "label": "a{}"}]}, "/checklist/items/0/label"),
+        ("create_table", {"columns": ["a{}"]}, "/table/columns/0"),
+        ("create_table", {"rows": [["a{}"]]}, "/table/rows/0/0"),
+        ("create_bar_chart", {"labels": ["a{}"]}, "/labels/0"),
+        ("create_line_chart", {"series": [{"name": "a{}", "values": [1]}]}, "/series/0/name"),
+        ("create_pie_chart", {"segments": [{"label": "a{}", "value": 1}]}, "/segments/0/label"),
+    ],
+)
+def test_a_character_that_cannot_be_shown_is_refused_where_it_is(
+    tool: str, change: dict[str, Any], pointer: str, hidden: str
+) -> None:
+    arguments = copy.deepcopy(MINIMAL[tool])
+    inner = next((v for v in arguments.values() if isinstance(v, dict)), arguments)
+    inner.update(json.loads(json.dumps(change).replace("{}", json.dumps(hidden)[1:-1])))
+    (found,) = problems(tool, arguments)
+    assert found.pointer == pointer and "U+" in found.message
+
+
+@pytest.mark.req("artifact-visible")
+def test_tabs_and_line_ends_are_text_and_a_file_may_hold_all_but_nul() -> None:
+    items = ["a\tb\nc\r\n"]
+    assert pointers("create_list", {"list": {"kind": "list", "id": "a", "items": items}}) == []
+    assert pointers("create_file", {"name": "a.txt", "content": "\x1b[1m\x0c"}) == []
+    assert pointers("create_file", {"name": "a.txt", "content": "a\x00"}) == ["/content"]
+
+
+def verdict_on(tool: str, arguments: JsonObject) -> Verdict:
+    call = ToolUseBlock(id="c", name=tool, arguments=json.dumps(arguments))
+    tools = Toolset(tools=catalog.TOOLS)
+    (verdict,) = judge((call,), toolset=tools, policy=Policy(), made=(), most=1, stop="tool_use")
+    return verdict
+
+
+def with_nulls(schema: Any, value: Any) -> Any:
+    """The value with null for every optional member that it lacks."""
+    if isinstance(value, list):
+        return [with_nulls(schema["items"], item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    nulls = dict.fromkeys(schema["properties"].keys() - set(schema["required"]))
+    return nulls | {k: with_nulls(schema["properties"][k], v) for k, v in value.items()}
+
+
+@pytest.mark.req("artifact-lenient")
+@pytest.mark.parametrize("tool", NAMES)
+def test_null_means_that_an_optional_member_was_not_given(tool: str) -> None:
+    written = with_nulls(TOOLS[tool].input_schema, MINIMAL[tool])
+    assert "null" in json.dumps(written)
+    verdict = verdict_on(tool, written)
+    assert verdict.verdict == "allow", verdict.problems
+    assert verdict.arguments and json.loads(verdict.arguments) == MINIMAL[tool]
+
+
+@pytest.mark.req("artifact-lenient")
+def test_null_is_not_a_value_where_one_is_needed() -> None:
+    assert verdict_on("create_list", {"list": None}).verdict == "invalid"
+    table = {"kind": "table", "id": "t", "columns": ["a"], "rows": [[None]]}
+    verdict = verdict_on("create_table", {"table": table})
+    assert verdict.arguments and json.loads(verdict.arguments) == {"table": table}
+
+
+@pytest.mark.req("artifact-lenient")
+def test_a_drawing_may_name_its_kind_as_the_others_must() -> None:
+    drawing = MINIMAL["create_svg"]["svg"]
+    verdict = verdict_on("create_svg", {"svg": {"kind": "svg", **drawing}})
+    assert verdict.arguments and json.loads(verdict.arguments) == {"svg": drawing}
+    (problem,) = verdict_on("create_svg", {"svg": {"kind": "list", **drawing}}).problems
+    assert problem.pointer == "/svg/kind"
+    assert "kind" not in TOOLS["create_svg"].input_schema["properties"]["svg"]["properties"]
+
+
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -314,7 +424,8 @@ def test_checking_survives_arguments_of_any_shape(name: str, data: st.DataObject
         assert problem.pointer == "" or problem.pointer.startswith("/")
 
 
-LABEL = st.text(st.characters(codec="utf-8"), max_size=40).map("x".__add__)
+SHOWN = st.characters(codec="utf-8").filter(lambda c: unprintable(c) is None)
+LABEL = st.text(SHOWN, max_size=40).map("x".__add__)
 NUMBER = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
 
 

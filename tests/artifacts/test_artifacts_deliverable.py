@@ -183,3 +183,15 @@ def test_a_deliverable_is_stored_and_read_back() -> None:
         note="n",
     )
     assert Deliverable.model_validate_json(deliverable.canonical()) == deliverable
+
+
+@pytest.mark.req("deliverable-findings")
+def test_a_citation_of_the_wrong_kind_hears_of_the_artifact_of_that_id() -> None:
+    (ref,) = (ref for ref in MADE if ref.kind == "table")
+    wrong = f"{{{{artifact:list:{ref.id}}}}}"
+    (finding,) = examine(wrong, (ref,)).findings[:1]
+    assert f"a table of that id exists: is table:{ref.id} meant?" in finding.message
+    assert keeps(wrong, f"{{{{artifact:table:{ref.id}}}}}", (ref,)) is None
+    assert keeps(wrong, "Sorry, done.", (ref,)) is not None
+    (other,) = examine("{{artifact:list:other}}", (ref,)).findings[:1]
+    assert "exists" not in other.message

@@ -110,7 +110,10 @@ class TestGate:
             assert verdict.arguments and verdict.digest == call_digest(
                 block.name, verdict.arguments
             )
-            assert json.loads(verdict.arguments) == json.loads(block.arguments)
+            tool = TOOLS.get(block.name)
+            assert tool is not None
+            written = json.loads(block.arguments)
+            assert json.loads(verdict.arguments) == catalog.normalised(tool, written)
             asyncio.run(self.perform(TOOLS.get(block.name), verdict))
 
     async def perform(self, tool: ToolDefinition | None, verdict: Verdict) -> None:

@@ -12,14 +12,16 @@ from artificer.artifacts import chart, checklist, file, loop, svg, table
 from artificer.artifacts import list as item_list
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
-from artificer.artifacts.fields import text
+from artificer.artifacts.fields import controls, text
 from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList
+from artificer.artifacts.names import is_device
 from artificer.artifacts.placeholder import placeholder
 from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
 from artificer.artifacts.svg import Svg
 from artificer.artifacts.table import Table
 from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.strict_nulls import without_nulls
 from artificer.values.base import JsonObject, Problem, Value
 from artificer.values.canon import canonical
 
@@ -71,6 +73,21 @@ def tool_for(kind: ArtifactKind) -> str:
     return f"create_{kind}"
 
 
+def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
+    """Return the arguments as they are checked, run and stored.
+
+    An optional member that is null was not given, as in the providers' strict modes; and a drawing
+    may name its kind, as tables, lists and checklists must.
+    """
+    pruned = without_nulls(arguments, tool.input_schema)
+    arguments = pruned if isinstance(pruned, dict) else arguments
+    drawing = arguments.get("svg") if tool.name == svg.CREATE_SVG.name else None
+    if isinstance(drawing, dict) and drawing.get("kind") == "svg":
+        plain = {name: member for name, member in drawing.items() if name != "kind"}
+        return {**arguments, "svg": plain}
+    return arguments
+
+
 def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Problem, ...]:
     """Everything wrong with the call that the tool's input schema does not say already.
 
@@ -85,6 +102,7 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
     return (
         *_identity_problems(tool, arguments, payload, made),
         *_payload_problems(tool, payload, made),
+        *controls(arguments, free="content"),
     )
 
 
@@ -172,6 +190,12 @@ def _identity_problems(
     name = text(payload, _id_member(tool))
     known = [ref for ref in same_kind if name is not None and ref.id.lower() == name.lower()]
     prefix = f"/{_WRAPPED[tool]}" if tool in _WRAPPED else ""
+    if kind != "file" and name is not None and is_device(name):
+        yield Problem(
+            pointer=f"{prefix}/id",
+            message="is a device on Windows, where no file can have this name: choose another",
+            actual=name,
+        )
     if known and known[0].id != name:
         yield Problem(
             pointer=f"{prefix}/{_id_member(tool)}",

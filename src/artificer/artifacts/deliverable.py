@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from artificer.artifacts.catalog import tool_for
 from artificer.artifacts.markdown import Layout, layout
-from artificer.artifacts.placeholder import Placeholder, placeholder, scan
+from artificer.artifacts.placeholder import KINDS, Placeholder, placeholder, scan
 from artificer.artifacts.ref import (
     ArtifactRef,
     DeliverableStatus,
@@ -73,7 +73,8 @@ def examine(narrative: str, made: tuple[ArtifactRef, ...]) -> Examined:
     written, faults = scan(narrative, places)
     narrative, citations, missing, drifts = _resolve(narrative, written, made)
     cited = {(item.kind, item.id) for item in citations}
-    findings = [*faults, *map(_missing, missing), *drifts, *_markdown(narrative, places)]
+    absent = [_missing(item, made) for item in missing]
+    findings = [*faults, *absent, *drifts, *_markdown(narrative, places)]
     if len(narrative) > MAX_NARRATIVE:
         findings.append(_too_long(narrative))
     findings.sort(key=lambda finding: (finding.code not in BLOCKING, finding.start or 0))
@@ -107,7 +108,7 @@ def keeps(kept: str, revised: str, made: tuple[ArtifactRef, ...]) -> str | None:
     Markdown tables and lists do not count as prose, because they are to become artifacts.
     """
     before, after = examine(kept, made), examine(revised, made)
-    lost = sorted(_wanted(before) - _wanted(after))
+    lost = sorted(_wanted(before) - _wanted(after) - _of_another_kind(before, after))
     if lost:
         return f"it no longer cites {', '.join(lost)}"
     prose = min(_prose(before.narrative), MAX_NARRATIVE)
@@ -169,12 +170,16 @@ def _resolve(
     return "".join(parts), tuple(citations), tuple(missing), drifts
 
 
-def _missing(item: Placeholder) -> Finding:
+def _missing(item: Placeholder, made: tuple[ArtifactRef, ...]) -> Finding:
     member = "name" if item.kind == "file" else "id"
+    message = f'call {tool_for(item.kind)} with {member} "{item.id}"'
+    other = next((ref for ref in made if ref.id.lower() == item.id.lower()), None)
+    if other is not None and other.kind in KINDS:
+        message += f" (a {other.kind} of that id exists: is {other.kind}:{other.id} meant?)"
     return Finding(
         code="missing",
         subject=item.subject,
-        message=f'call {tool_for(item.kind)} with {member} "{item.id}"',
+        message=message,
         start=item.start,
         end=item.end,
     )
@@ -223,6 +228,12 @@ def _too_long(narrative: str) -> Finding:
 
 def _wanted(examined: Examined) -> set[str]:
     return {item.subject.lower() for item in (*examined.citations, *examined.missing)}
+
+
+def _of_another_kind(before: Examined, after: Examined) -> set[str]:
+    """What was cited by the wrong kind, and is cited by the right one now."""
+    cited = {item.id.lower() for item in after.citations}
+    return {item.subject.lower() for item in before.missing if item.id.lower() in cited}
 
 
 def _prose(narrative: str) -> int:

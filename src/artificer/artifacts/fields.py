@@ -14,7 +14,9 @@ from unicodedata import category
 
 from pydantic import Field, JsonValue
 
+from artificer.contracts import schema
 from artificer.values.base import JsonObject, Problem
+from artificer.values.text import unprintable
 
 MAX_ID = 64
 MAX_TITLE = 200
@@ -60,6 +62,26 @@ def blank(value: JsonValue, pointer: str) -> Iterator[Problem]:
     """A text without a visible character. (The schema reports the empty one.)"""
     if isinstance(value, str) and value and all(category(c) in _INVISIBLE for c in value):
         yield Problem(pointer=pointer, message="is blank: it needs a visible character")
+
+
+def controls(value: JsonValue, free: str = "") -> Iterator[Problem]:
+    """Texts anywhere in ``value`` with a character that no document can show, such as NUL.
+
+    A text in the member ``free`` is whole in itself: there only NUL is refused.
+    """
+    waiting: list[tuple[JsonValue, list[str | int]]] = [(value, [])]
+    while waiting:
+        item, path = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [(item[name], [*path, name]) for name in reversed(item)]
+        elif isinstance(item, list):
+            waiting += [(item[index], [*path, index]) for index in reversed(range(len(item)))]
+        elif isinstance(item, str):
+            whole = bool(path) and path[-1] == free
+            found = "\x00" if "\x00" in item else None if whole else unprintable(item)
+            if found:
+                message = f"holds the character U+{ord(found):04X}, which cannot be shown"
+                yield Problem(pointer=schema.pointer(path), message=f"{message}: leave it out")
 
 
 def blanks(owner: JsonObject, list_name: str, member: str, pointer: str = "") -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from artificer.artifacts.fields import blank, text
+from artificer.artifacts.names import is_device
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.tool import flat_tool
 from artificer.values.base import JsonObject, Problem, Value
@@ -70,6 +71,7 @@ def problems(payload: JsonObject, made: tuple[ArtifactRef, ...]) -> Iterator[Pro
         if suggestion:
             yield Problem(pointer="/name", message="use this name instead", limit=suggestion)
         return
+    yield from _not_on_windows(name)
     lower = name.lower()
     for ref in made:
         other = ref.id.lower()
@@ -83,10 +85,23 @@ def problems(payload: JsonObject, made: tuple[ArtifactRef, ...]) -> Iterator[Pro
             )
 
 
+def _not_on_windows(name: str) -> Iterator[Problem]:
+    """Why a name that is accepted elsewhere is not on Windows, where the reader may save it."""
+    parts = name.split("/")
+    if any(map(is_device, parts)):
+        fault = "has a part that is a device on Windows"
+    elif any(part.endswith(".") for part in parts):
+        fault = "has a folder that ends in a dot, which Windows leaves out"
+    else:
+        return
+    message = f"{fault}: use this name instead"
+    yield Problem(pointer="/name", message=message, limit=canonical_name(name), actual=name)
+
+
 def canonical_name(name: str) -> str:
     """The acceptable name nearest to ``name``, or "" where nothing of it could be kept."""
     parts = [re.sub(r"[^A-Za-z0-9._-]+", "_", part) for part in name.replace("\\", "/").split("/")]
-    kept = [cut for part in parts if (cut := part.strip("_").lstrip(".").strip("_"))]
+    kept = [_portable(cut) for part in parts if (cut := part.strip("_").strip(".").strip("_."))]
     if not kept:
         return ""
     *folders, leaf = kept
@@ -94,7 +109,13 @@ def canonical_name(name: str) -> str:
     if not dot or ending.lower() not in ("md", "txt"):
         stem, ending = leaf, "md"
     leaf = f"{stem[: MAX_SEGMENT - len(ending) - 1]}.{ending}"
-    segments = [folder[:MAX_SEGMENT] for folder in folders[: MAX_SEGMENTS - 1]]
+    segments = [folder[:MAX_SEGMENT].rstrip(".") for folder in folders[: MAX_SEGMENTS - 1]]
     while segments and len("/".join([*segments, leaf])) > MAX_NAME:
         segments.pop()
     return "/".join([*segments, leaf])
+
+
+def _portable(part: str) -> str:
+    """The part of a path, with a number where it would be a device on Windows."""
+    stem, dot, rest = part.partition(".")
+    return f"{stem}-1{dot}{rest}" if is_device(part) else part

@@ -32,13 +32,24 @@ Name = Annotated[
 ]
 
 _DEVICES = frozenset(
-    {"con", "prn", "aux", "nul"}
+    {"con", "prn", "aux", "nul", "conin$", "conout$"}
     | {f"{device}{digit}" for device in ("com", "lpt") for digit in range(1, 10)}
 )
+"""Names that Windows takes for a device, whatever ending follows them."""
+
 RESERVED = _DEVICES | {"head"}
 """What some file system, or git, takes for something else."""
 
 _SEPARATORS = re.compile(r"[^0-9a-z]+")
+
+
+def is_device(part: str) -> bool:
+    """Return whether Windows takes a part of a path for a device, such as ``con`` or ``Nul .md``.
+
+    It reads the digits in COM¹, COM² and COM³ as digits.
+    """
+    stem = normalize("NFKC", part).casefold().partition(".")[0]
+    return stem.rstrip(" ") in _DEVICES
 
 
 def normal_name(name: str) -> str:
@@ -124,7 +135,7 @@ _PATH_RULES: tuple[tuple[str, Callable[[str, list[str]], bool]], ...] = (
     ("must not lead into .git", lambda path, parts: any(map(_is_gits, parts))),
     (
         "has a part that is a device's name on some systems",
-        lambda path, parts: any(p.casefold().partition(".")[0] in _DEVICES for p in parts),
+        lambda path, parts: any(map(is_device, parts)),
     ),
 )
 """What a path may not be, in the order in which it is said."""

@@ -108,6 +108,8 @@ def _judge(
     arguments = parse_object(call.arguments)
     if isinstance(arguments, tuple):
         return _invalid(call, arguments)
+    if tool.backend == "artifact":
+        arguments = catalog.normalised(tool, arguments)
     text = canonical(arguments).decode()
     digest = call_digest(call.name, text)
     if digest in seen:

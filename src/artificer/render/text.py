@@ -8,8 +8,7 @@ from __future__ import annotations
 import html
 import re
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""What XML 1.0 (section 2.2) and HTML refuse, and the C1 controls, which nobody means."""
+from artificer.values.text import UNPRINTABLE
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 _LINE_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
@@ -20,7 +19,7 @@ _GROUP_FROM = 10_000
 
 def clean(text: str) -> str:
     """Return ``text`` with each character that no document may hold replaced by U+FFFD."""
-    return _UNPRINTABLE.sub("\ufffd", text)
+    return UNPRINTABLE.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What XML 1.0 (section 2.2) and HTML refuse, and the C1 controls, which nobody means."""
+
+
+def unprintable(text: str) -> str | None:
+    """Return the first character that no document may hold, or None."""
+    found = UNPRINTABLE.search(text)
+    return found[0] if found else None
+
 
 def clip(text: str, limit: int, *, mark: str = "…") -> str:
     """Return at most ``limit`` code points of ``text``, ending in ``mark`` when cut."""
