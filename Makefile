@@ -6,15 +6,16 @@ PEERS  := .venv-peers
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check docs bench bench-crash lock clean
+.PHONY: demo test check docs bench bench-crash system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
 
-test: $(VENV)/.dev  ## install and pass every test and check
+test: $(VENV)/.dev $(VENV)/.conformance  ## install and pass every test and check
 	@ARTIFICER_HOME="$(CURDIR)/.demo" $(BIN)/artificer local fetch
 	@$(MAKE) --no-print-directory check
-	@ARTIFICER_HOME="$(CURDIR)/.demo" $(BIN)/python -m pytest
+	@ARTIFICER_HOME="$(CURDIR)/.demo" CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" \
+	    $(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(VENV)/.dev  ## style, types, architecture
 	@$(BIN)/ruff check .
@@ -25,11 +26,11 @@ check: $(VENV)/.dev  ## style, types, architecture
 docs: $(VENV)/.dev  ## write the generated parts of docs/
 	@$(BIN)/python docs/generate.py
 
-bench: $(VENV)/.bench  ## measure against the peers, in one run
-	@$(BIN)/python bench/startup.py
-	@$(BIN)/python bench/turns.py
-	@$(BIN)/python bench/replay.py
-	@$(BIN)/python bench/tools.py
+bench: $(PEERS)/.bench  ## measure against the peers, in one run
+	@$(PEERS)/bin/python bench/startup.py
+	@$(PEERS)/bin/python bench/turns.py
+	@$(PEERS)/bin/python bench/replay.py
+	@$(PEERS)/bin/python bench/tools.py
 
 bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count what it costs
 	@$(PEERS)/bin/python bench/crash/run.py
@@ -50,16 +51,19 @@ $(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 
-$(VENV)/.bench: requirements/bench.lock $(VENV)/.dev
-	@echo "Installing the peers …"
-	@$(PIP) install --require-hashes -r requirements/bench.lock
+system:  ## the programs that tests run
+	@sh requirements/system.sh
+
+$(VENV)/.conformance: bench/conformance.sh $(VENV)/.dev | system
+	@if command -v npm >/dev/null; then \
+	    CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" sh bench/conformance.sh --install; fi
 	@touch $@
 
-$(PEERS)/.bench: requirements/bench-crash.lock pyproject.toml
+$(PEERS)/.bench: requirements/bench.lock pyproject.toml
 	@echo "Installing the peers into $(PEERS) …"
 	@$(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install \
-	    --require-hashes -r requirements/bench-crash.lock
+	    --require-hashes -r requirements/bench.lock
 	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
 	@touch $@
 
@@ -67,12 +71,11 @@ EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra 
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-annotate --no-header pyproject.toml
 
-lock: $(VENV)/.dev  ## resolve the locked versions anew
+lock: $(VENV)/.dev  ## resolve the locked versions again
 	@$(PIP) install uv
 	@$(LOCK) --upgrade --extra local --extra charts --output-file requirements/demo.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
 	@$(LOCK) --upgrade --group bench --output-file requirements/bench.lock
-	@$(LOCK) --upgrade --group bench-crash --output-file requirements/bench-crash.lock
 
 clean:  ## remove what was installed and made
 	rm -rf $(VENV) $(PEERS) .demo

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The official MCP conformance suite against `artificer mcp` and against Artificer's client.
 # Needs npm; the suite needs Node 22, which npm brings too. Results: docs/conformance.md.
-# Usage: bench/conformance.sh [SCENARIO…]     (PYTHON and PORT may be set)
+# Usage: bench/conformance.sh [--install | SCENARIO…]     (PYTHON, PORT and CONFORMANCE_DIR may be set)
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,6 +14,7 @@ if [ ! -x "$node/node_modules/.bin/conformance" ]; then
     (cd "$node" && npm init -y >/dev/null && npm install --silent node@22 \
         @modelcontextprotocol/conformance@0.1.16)
 fi
+[ "${1:-}" != --install ] || exit 0
 PATH="$node/node_modules/node/bin:$PATH"
 suite="$node/node_modules/.bin/conformance"
 

@@ -33,7 +33,7 @@ PASSING = (
 def test_what_is_offered_conforms() -> None:
     folder = os.environ.get("CONFORMANCE_DIR", "")
     if not (folder and Path(folder, "node_modules", ".bin", "conformance").exists()):
-        pytest.skip("run bench/conformance.sh once, then set CONFORMANCE_DIR to where it installed")
+        pytest.skip("install the suite: CONFORMANCE_DIR=… bench/conformance.sh --install")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import pytest
 from cli_kit import Result, Shell
+from http_support import Answer, Seen, Server, answer, serving
 from leak_search import leaks, written
-from tests.tools.http_support import Answer, Seen, Server, answer, serving
 
 from artificer.testing.strict_server import Calls, Says, StrictServer
 

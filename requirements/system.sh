@@ -1,0 +1,31 @@
+#!/bin/sh
+# The programs that tests run and pip cannot bring. As root, with apt-get, it installs those that
+# are missing (as in CI and in a container); for anyone else it names them, and their tests skip.
+set -eu
+
+missing=
+while read -r program packages; do
+    command -v "$program" >/dev/null || missing="$missing $packages"
+done <<'PROGRAMS'
+bc bc
+bwrap bubblewrap
+cc gcc
+chromium chromium fonts-liberation
+git git
+jq jq
+node nodejs
+npm npm
+rg ripgrep
+sqlite3 sqlite3
+strace strace
+PROGRAMS
+
+[ -n "$missing" ] || exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "Installing$missing …"
+    apt-get update -qq
+    # shellcheck disable=SC2086  (a list of names)
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $missing >/dev/null
+else
+    echo "Tests that need these will be skipped; install them with your package manager:$missing"
+fi
