@@ -219,6 +219,31 @@ class TestProof:
         snapshots._states["run"] = json.dumps(told).encode()
         assert "is not used" in await self.refused(rig, whole, snapshots, caplog)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"last_text": "forged"},
+            {"turn": 3},
+            {"usage": {"input_tokens": 1}},
+            {"narrative": "forged"},
+            {"spec_digest": "sha256:" + "0" * 64},
+        ],
+        ids=lambda change: next(iter(change)),
+    )
+    async def test_a_changed_state_at_the_head(
+        self, change: dict[str, Any], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """No record comes after it whose state would differ: its own digest alone can tell."""
+        rig, snapshots = Rig(), MemorySnapshots()
+        whole = await long_run(rig, 12)
+        keep(snapshots, "run", whole.head, whole.state, 0)
+        restored = await restore(rig.journal, rig.blobs, snapshots, "run")
+        assert restored.kept and not restored.lines
+        told = json.loads(snapshots._states["run"])
+        told["state"] |= change
+        snapshots._states["run"] = json.dumps(told).encode()
+        assert "is not the state" in await self.refused(rig, whole, snapshots, caplog)
+
     async def test_another_conversation(self, caplog: pytest.LogCaptureFixture) -> None:
         rig, whole, snapshots = await self.kept()
         body = snapshots._chunks["run"][0]
