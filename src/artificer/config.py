@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from artificer.contracts.definition import EffectClass, Risk, Trust
 from artificer.contracts.facilities import Facilities, Host
@@ -131,6 +131,15 @@ class _Policies(Section):
     policy: PolicyKeys = PolicyKeys()
 
 
+def _one_folder(name: str) -> str:
+    if name in (".", ".."):
+        raise ValueError("must be the name of a folder in the home, not a way out of it")
+    return name
+
+
+ProjectName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$"), AfterValidator(_one_folder)]
+
+
 class Config(Section):
     """All settings. Paths are absolute or relative to the working directory.
 
@@ -138,7 +147,7 @@ class Config(Section):
     """
 
     home: Path = Path("~/.artificer")
-    project: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,64}$")
+    project: ProjectName | None = None
     model: str | None = None
     tools: tuple[Path, ...] = ()
     tools_compat: bool = False
@@ -193,6 +202,8 @@ def default_project(folder: Path) -> str:
 def load_config(folder: Path | None = None, **flags: object) -> Config:
     """Read ``artificer.toml`` of a folder, then the environment, then flags that are not None.
 
+    An empty variable of the environment counts as one that is not set.
+
     Raises:
         ConfigError: the file is not TOML, or a setting is unknown or has a wrong value.
     """
@@ -201,15 +212,23 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     if _holds_nul(settings):
         raise ConfigError(f"{path} holds a NUL character, which no setting can.")
     environment = {
-        "home": os.environ.get("ARTIFICER_HOME"),
-        "model": os.environ.get("ARTIFICER_MODEL"),
-        "project": os.environ.get("ARTIFICER_PROJECT"),
+        "home": os.environ.get("ARTIFICER_HOME") or None,
+        "model": os.environ.get("ARTIFICER_MODEL") or None,
+        "project": os.environ.get("ARTIFICER_PROJECT") or None,
     }
     for layer in (environment, flags):
         settings.update({name: value for name, value in layer.items() if value is not None})
     rules = _validated(_Policies, {"policy": settings.pop("policy", {})}, path)
     config = _validated(Config, settings, path)
-    home = config.home.expanduser().absolute()
+    if settings.get("home") == "":
+        raise ConfigError(
+            "The home has an empty name.",
+            hint="Name a folder, or leave the setting out: the default is ~/.artificer.",
+        )
+    try:
+        home = config.home.expanduser().absolute()
+    except RuntimeError as error:  # ~somebody, whom this machine does not know
+        raise ConfigError(f"The home {config.home} cannot be found: {error}.") from error
     return config.model_copy(update={"home": home, "policy": to_policy(rules.policy, path)})
 
 
