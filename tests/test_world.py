@@ -311,3 +311,23 @@ class TestWire:
         async with await World.open(config(nobody, "openai")) as world:
             with pytest.raises(ConfigError, match=r"chat/foreign.*responses/foreign"):
                 await world.resume(run.id)
+
+
+@pytest.mark.req("svg-files")
+async def test_a_drawing_is_saved_rebuilt_and_never_as_the_model_wrote_it(tmp_path: Path) -> None:
+    hostile = (
+        '<svg xmlns:i="http://www.inkscape.org/namespaces/inkscape"><metadata><script>alert(1)'
+        '</script></metadata><i:note onload="alert(2)"/><rect id="r" width="4"/></svg>'
+    )
+    drawing = {"id": "d", "title": "One", "content": hostile}
+    script = [reply(call("create_svg", svg=drawing)), say("# T\n\n{{artifact:svg:d}}")]
+    async with World.in_memory() as world:
+        run = await world.run("Draw.", model=ScriptedProvider(script), kind="deliver")
+        saved = run.save(tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in saved.artifacts] == [
+        "artifacts/svg/d.svg"
+    ]
+    rebuilt = saved.artifacts[0].read_text("utf-8")
+    assert rebuilt.startswith("<svg ") and '<rect id="d-r" width="4"/>' in rebuilt
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or "alert" not in path.read_text("utf-8"), path

@@ -12,6 +12,7 @@ from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
 from artificer.artifacts.loop import is_loop_tool
+from artificer.artifacts.svg import Svg
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
@@ -58,7 +59,7 @@ def write_views(
     """Write ``report.html``, ``report.md`` and ``artifacts/…`` into a folder.
 
     The JSON of an artifact is what the model's call held; the views are made from it and are
-    never read back.
+    never read back. A drawing is written as it was rebuilt, never as the model wrote it.
     """
     report = make_report(run_id, state, deliverable, blobs)
     html = _write(folder / "report.html", to_html(report))
@@ -68,11 +69,14 @@ def write_views(
         artifact = report.artifacts.get((ref.kind, ref.id))
         if artifact is None:
             continue
+        within = folder / "artifacts"
         if isinstance(artifact, File):
-            files.append(_write(folder / "artifacts" / "files" / ref.id, artifact.content))
+            files.append(_write(within / "files" / ref.id, artifact.content))
+        elif isinstance(artifact, Svg):
+            files.append(_write(within / ref.kind / f"{ref.id}.svg", artifact.content + "\n"))
         else:
             text = json.dumps(json.loads(blobs.get(ref.payload)), ensure_ascii=False, indent=2)
-            files.append(_write(folder / "artifacts" / ref.kind / f"{ref.id}.json", text + "\n"))
+            files.append(_write(within / ref.kind / f"{ref.id}.json", text + "\n"))
     return Views(html, markdown, tuple(files))
 
 

@@ -27,6 +27,7 @@ from artificer.artifacts.chart import (
 from artificer.errors import InvariantError
 from artificer.render.charts import to_svg, vega_lite
 from artificer.render.charts.labels import Spot, corners
+from artificer.render.charts.measure import fitted, width
 from artificer.render.charts.style import PALETTE
 from artificer.render.charts.words import CHARTS, grid, summary
 from artificer.render.text import anchor, figure
@@ -78,6 +79,38 @@ def test_lines_differ_in_dash_and_points_in_shape() -> None:
     root = ElementTree.fromstring(to_svg(lines))
     dashes = {e.get("stroke-dasharray") for e in root.iter(f"{SVG}path") if e.get("stroke")}
     assert len(dashes - {None}) == len(lines.series)
+
+
+@pytest.mark.req("chart-labels")
+@given(st.text(alphabet="aW 漢🧪é", max_size=60), st.integers(20, 300))
+def test_a_label_is_whole_or_ends_in_an_ellipsis_and_fits(text: str, pixels: int) -> None:
+    shown = fitted(text, pixels)
+    if width(text) <= pixels:
+        assert shown == text
+        return
+    kept = shown.removesuffix("…")
+    assert shown == kept + "…" and text.startswith(kept)
+    assert width(shown) <= pixels
+    more = text[: len(kept) + 1 + len(text[len(kept) :]) - len(text[len(kept) :].lstrip())]
+    assert width(more + "…") > pixels, "no more of it would have fitted"
+
+
+@pytest.mark.req("chart-labels")
+def test_a_long_label_of_a_chart_ends_in_an_ellipsis() -> None:
+    long = "A very long category that nobody would read at an axis at all"
+    series = (Series(name=long, values=(1.0,) * 9), Series(name="s", values=(2.0,) * 9))
+    labels = (long, *"abcdefgh")
+    words = {e.text for e in drawn(BarChart(id="x", labels=labels, series=series))}
+    shown = {w for w in words if w and w.startswith("A very long")}
+    assert len(shown) == 2, "one in the legend, one at the axis"
+    assert all(w.rstrip("\u200b").endswith("…") and len(w) < len(long) for w in shown)
+    segments = (Segment(label=2 * long, value=1.0), Segment(label="b", value=1.0))
+    assert any(w.text and w.text.endswith("…") for w in drawn(PieChart(id="x", segments=segments)))
+
+
+def drawn(chart: Chart) -> list[ElementTree.Element]:
+    """The texts of the drawing."""
+    return list(ElementTree.fromstring(to_svg(chart)).iter(f"{SVG}text"))
 
 
 def _luminance(colour: str) -> float:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 import re
 import sys
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from render_page import Element, parse
 from render_sample import CALLS, report
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.render.html import to_html
 from artificer.render.report import Report
+from artificer.render.text import clean
 
 
 @pytest.fixture(scope="module")
@@ -251,27 +257,66 @@ class TestDownloads:
         assert base64.b64decode(link["href"].partition("base64,")[2]).decode() == content
 
     def test_a_table_saves_as_csv_that_no_spreadsheet_runs(self) -> None:
-        cells = ["=1+1", "-5", "@x", '"quoted", with comma', None, 7, True]
-        table = {
-            "kind": "table",
-            "id": "t",
-            "columns": ["+head"],
-            "rows": [[cell] for cell in cells],
-        }
-        page = parse(to_html(report("", [("create_table", {"table": table})])))
-        href = page.one("a", download="t.csv").attributes["href"]
-        lines = unquote(href.partition(",")[2]).removeprefix("\ufeff").split("\r\n")
+        cells = ["=1+1", "-5", "@x", '"quoted", with comma', None, -7, True, 2.5]
+        lines = saved(["+head"], cells).removeprefix("\ufeff").split("\r\n")
         assert lines == [
-            "'+head",
-            "'=1+1",
-            "-5",
-            "'@x",
+            '"\'+head"',
+            '"\'=1+1"',
+            '"-5"',
+            '"\'@x"',
             '"""quoted"", with comma"',
             '""',
-            "7",
-            "true",
+            '"-7"',
+            '"true"',
+            '"2.5"',
             "",
         ]
+
+    @pytest.mark.req("csv-formulas")
+    @pytest.mark.parametrize("sign", "= + - @ ＝ ＋ － ＠ ﹦ ﹢ ﹣ ﹫".split())
+    @pytest.mark.parametrize(
+        "before",
+        ["", " ", "\u00a0", "\ufeff", "\u200b", "\u2060\u202e", "\u3164", "\ufe0f", "\u3000"],
+    )
+    def test_a_formula_is_a_text_whatever_is_before_it(self, sign: str, before: str) -> None:
+        formula = f"{before}{sign}1+cmd|' /C calc'!A0"
+        assert rows([formula]) == [[f"'{formula}"]]
+
+    @pytest.mark.req("csv-formulas")
+    @pytest.mark.parametrize("blank", ["\t", "\r", "\n"])
+    def test_a_text_that_begins_with_a_tab_or_a_line_end_is_a_text(self, blank: str) -> None:
+        assert rows([blank + "x"]) == [[f"'{blank}x"]]
+        assert rows([blank + "=x"]) == [[f"'{blank}'=x"]]
+
+    @pytest.mark.req("csv-formulas")
+    @pytest.mark.parametrize("separator", [";", "\t", "\n", "\r\n"])
+    def test_no_other_separator_makes_a_cell_of_a_formula(self, separator: str) -> None:
+        text = saved(["a"], [f'x{separator}=1+cmd|"/C calc"!A0{separator}-5'])
+        for cell in re.split(r"[;\t\r\n,]", text):
+            assert not cell.strip(' "').startswith("="), text
+        assert "-5" in re.split(r"[;\t\r\n]", text.replace('"', ""))
+
+    @pytest.mark.req("csv-formulas")
+    @given(st.lists(st.text(max_size=30), min_size=1, max_size=5))
+    def test_any_text_comes_back_but_for_apostrophes(self, cells: list[str]) -> None:
+        read = rows(cells)
+        assert len(read) == len(cells)
+        for cell, (back,) in zip(cells, read, strict=True):
+            assert back.replace("'", "") == clean(cell).replace("'", "")
+            assert not back.lstrip().startswith(("=", "@", "＝", "＠"))
+
+
+def saved(columns: list[str], cells: list[Any]) -> str:
+    """The CSV behind the link of a table with one column."""
+    table = {"kind": "table", "id": "t", "columns": columns, "rows": [[cell] for cell in cells]}
+    page = parse(to_html(report("", [("create_table", {"table": table})])))
+    return unquote(page.one("a", download="t.csv").attributes["href"].partition(",")[2])
+
+
+def rows(cells: list[Any]) -> list[list[str]]:
+    """The cells as a reader of CSV has them."""
+    text = saved(["head"], cells).removeprefix("\ufeff")
+    return list(csv.reader(io.StringIO(text, newline="")))[1:]
 
 
 @pytest.mark.req("html-status")

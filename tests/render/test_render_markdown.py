@@ -9,8 +9,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from render_sample import report
 
+from artificer.artifacts.loop import store
+from artificer.render.loop import loop_markdown
 from artificer.render.markdown import to_markdown
-from artificer.render.text import one_line
+from artificer.render.text import code_span, one_line
 
 pytestmark = pytest.mark.req("markdown-report")
 
@@ -68,6 +70,24 @@ def test_any_cell_reads_back_as_it_was(cells: list[str]) -> None:
     read = inlines(text)
     for cell in cells:
         assert one_line(cell) in read or not one_line(cell)
+
+
+@given(st.text(alphabet="`ab |\\*<", max_size=20))
+def test_any_code_span_reads_back_as_it_was(text: str) -> None:
+    shown = one_line(text)
+    (paragraph,) = [t for t in parse(f"x {code_span(text)} y") if t.type == "inline"]
+    code = [child.content for child in paragraph.children or [] if child.type == "code_inline"]
+    assert code == [shown] or not shown
+
+
+@pytest.mark.parametrize("value", ["`", "``", "a`b", "`a", "a``b`c", "a|b"])
+def test_a_backtick_in_a_name_or_a_value_ends_no_code(value: str) -> None:
+    specs = [{"name": "a", "title": "A", "description": "What."}]
+    constants = [{"name": "X", "value": value}]
+    plan = {"title": "T", "overview": "O", "specs": specs, "constants": constants}
+    text = loop_markdown(store("create_plan", plan))
+    spans = [c.content for t in parse(text) for c in t.children or [] if c.type == "code_inline"]
+    assert value in spans
 
 
 def test_a_fence_is_longer_than_any_in_the_file() -> None:

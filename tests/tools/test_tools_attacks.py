@@ -155,6 +155,7 @@ def test_row_18_patterns_run_in_linear_time() -> None:
     [
         'type = "integer"\ndefault = "; rm -rf"',
         'type = "enum"\nallowed = ["a"]\ndefault = "b"',
+        'type = "enum"\nallowed = ["a", "b"]\npattern = "b"\ndefault = "a"',
         'type = "port"\ndefault = 0',
         'type = "path"\ndefault = "../x"',
         'default = "--flag"',

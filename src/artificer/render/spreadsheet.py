@@ -6,23 +6,32 @@ import csv
 import io
 import json
 import re
+from unicodedata import category, normalize
 
 from artificer.artifacts.table import Cell
 from artificer.render.charts.words import Grid
 from artificer.render.text import clean
 
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
+_DANGEROUS = ("=", "+", "-", "@")
+_BLANK = ("\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*(e[+-]?\d+)?\s?%?", re.IGNORECASE | re.ASCII)
+_SEPARATOR = re.compile(r"([;\t\r\n])")
+"""What some spreadsheet programs take for the end of a cell, even between quotes: where the comma
+is the decimal sign, Excel separates cells by semicolons."""
+
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
+"""Letters by their category that are drawn as nothing."""
 
 
 def to_csv(grid: Grid) -> str:
     """Return RFC 4180 text with a byte order mark, without which Excel takes UTF-8 for Latin-1.
 
-    A text that a spreadsheet would run as a formula gets an apostrophe before it (OWASP, "CSV
-    injection"); numbers stay numbers.
+    Every cell is quoted. A text that a spreadsheet would run as a formula gets an apostrophe
+    before it (OWASP, "CSV injection"), also where it follows a separator within a cell. Numbers
+    stay numbers, and so does a text that is nothing but one, such as ``-5``.
     """
     out = io.StringIO()
-    writer = csv.writer(out)
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
     writer.writerow([_safe(name) for name in grid.columns])
     writer.writerows([_plain(cell) for cell in row] for row in grid.rows)
     return "\ufeff" + out.getvalue()
@@ -36,4 +45,21 @@ def _plain(cell: Cell) -> str:
 
 def _safe(text: str) -> str:
     text = clean(text)
-    return f"'{text}" if text.startswith(_DANGEROUS) and not _NUMBER.fullmatch(text) else text
+    guarded = "".join(f"'{part}" if _is_formula(part) else part for part in _SEPARATOR.split(text))
+    return f"'{guarded}" if text.startswith(_BLANK) else guarded
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet could run the text.
+
+    Full-width and small forms of a sign count as the sign, and what is not seen before it counts
+    for nothing.
+    """
+    if _NUMBER.fullmatch(text):
+        return False
+    first = next((c for c in text if not _is_invisible(c)), "")
+    return normalize("NFKC", first).startswith(_DANGEROUS)
+
+
+def _is_invisible(character: str) -> bool:
+    return category(character)[0] in "CZM" or character in _FILLERS

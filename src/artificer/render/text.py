@@ -40,7 +40,7 @@ def escape_markdown(text: str) -> str:
 
 def code_span(text: str) -> str:
     """Return a code span, which a backtick within cannot end."""
-    text = one_line(text).replace("|", "\\|")
+    text = one_line(text)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {text} {fence}" if longest else f"{fence}{text}{fence}"
