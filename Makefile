@@ -6,7 +6,7 @@ PEERS  := .venv-peers
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check docs bench bench-crash system lock clean
+.PHONY: demo test test-all check docs bench bench-crash system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -16,6 +16,9 @@ test: $(VENV)/.dev $(VENV)/.conformance  ## install and pass every test and chec
 	@$(MAKE) --no-print-directory check
 	@ARTIFICER_HOME="$(CURDIR)/.demo" CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" \
 	    $(BIN)/python -m pytest -n auto --dist loadgroup
+
+test-all: export ARTIFICER_EXPLORE ?= 10
+test-all: test  ## the same with ten times as many examples of each property, others each time
 
 check: $(VENV)/.dev  ## style, types, architecture
 	@$(BIN)/ruff check .

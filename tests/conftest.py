@@ -1,16 +1,25 @@
-"""What holds for every test."""
+"""What holds for every test.
+
+A test run is the same every time: Hypothesis draws its examples from the test itself, not from
+chance. ``ARTIFICER_EXPLORE=10`` draws ten times as many, others in every run (`make test-all`).
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+EXPLORE = float(os.environ.get("ARTIFICER_EXPLORE", "0"))
 
 # No timing decides whether a test passes: a busy machine is slow, not wrong.
-settings.register_profile("artificer", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("artificer")
+_ALWAYS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("artificer", _ALWAYS, derandomize=True)
+settings.register_profile("explore", _ALWAYS, print_blob=True)
+settings.load_profile("explore" if EXPLORE else "artificer")
 
 MAY_SKIP = (
     "ARTIFICER_CRASH_ALL",  # hours
@@ -40,3 +49,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("real_model"):
             item.add_marker(pytest.mark.xdist_group("real_model"))
+    if EXPLORE:
+        _draw_more([getattr(item, "obj", None) for item in items])
+
+
+def _draw_more(tests: list[Any]) -> None:
+    """Draw more examples also where a test says how many it draws."""
+    for test in {getattr(test, "__func__", test) for test in tests}:
+        if is_hypothesis_test(test):
+            usual = test._hypothesis_internal_use_settings
+            most = max(1, int(usual.max_examples * EXPLORE))
+            test._hypothesis_internal_use_settings = settings(usual, max_examples=most)

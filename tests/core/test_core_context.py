@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import toolset
-from artificer.core.context import compaction, opening
+from artificer.core.context import compaction, context_after, opening
 from artificer.core.intents import Compact
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
-from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+from artificer.values.blocks import (
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user,
+)
 from artificer.values.canon import digest_of
+from artificer.values.model import Usage
+from artificer.values.tokens import tokens_of
 
 measured: list[Message] = []
 
@@ -30,18 +41,39 @@ def turn(number: int) -> list[Message]:
     return [Weighed(role="assistant", blocks=(asked,)), Weighed(role="user", blocks=(found,))]
 
 
+def spec_of(**facts: Any) -> RunSpec:
+    spec = {"kind": "chat", "prompt": "Go.", "model": "m", "provider": "scripted", **facts}
+    return RunSpec(toolset=toolset(()).to_text(), **spec)
+
+
+@pytest.mark.req("context-counted")
+class TestCounted:
+    usage = Usage(input_tokens=100, output_tokens=5)
+
+    @pytest.mark.parametrize(("chars", "believed"), [(80, True), (81, False)])
+    def test_a_reply_that_its_count_cannot_hold_is_estimated(
+        self, chars: int, believed: bool
+    ) -> None:
+        reply = Message(role="assistant", blocks=(TextBlock(text="x" * chars),))
+        expected = 5 if believed else tokens_of(reply.identity())
+        assert context_after(spec_of(rules=2), self.usage, reply) == 100 + expected
+        assert context_after(spec_of(rules=1), self.usage, reply) == 105, "as it was"
+
+    def test_calls_count_too(self) -> None:
+        calls = (ToolUseBlock(id="c", name="write", arguments='{"text":"' + "x" * 80 + '"}'),)
+        reply = Message(role="assistant", blocks=calls)
+        assert context_after(spec_of(rules=2), self.usage, reply) > 140
+
+    def test_reasoning_may_be_longer_than_its_tokens(self) -> None:
+        thought = ReasoningBlock(provider="p", data="e" * 9_000)
+        reply = Message(role="assistant", blocks=(thought, TextBlock(text="Yes.")))
+        assert context_after(spec_of(rules=2), self.usage, reply) == 105
+
+
 @pytest.mark.req("context-linear")
 @pytest.mark.parametrize("turns", [10, 200])
 def test_each_message_is_measured_once_however_many_there_are(turns: int) -> None:
-    spec = RunSpec(
-        kind="chat",
-        prompt="Go.",
-        model="m",
-        provider="scripted",
-        toolset=toolset(()).to_text(),
-        limits=Limits(context_tokens=1_000),
-        compaction="Summarise.",
-    )
+    spec = spec_of(limits=Limits(context_tokens=1_000), compaction="Summarise.")
     history = [user("Go."), *(message for n in range(turns) for message in turn(n))]
     history += [Weighed(role="assistant", blocks=(TextBlock(text="Done."),)), user("And then?")]
     state = RunState(spec=spec, history=tuple(history), context_tokens=200 * turns)

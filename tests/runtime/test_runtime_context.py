@@ -307,19 +307,27 @@ async def test_a_crash_anywhere_leaves_a_run_that_comes_to_the_same(rig: Rig) ->
     assert appends > 20
 
 
-@pytest.mark.req("context-crash")
+@pytest.mark.req("context-crash", "context-counted")
 @pytest.mark.parametrize(
     ("counted", "form"),
-    [(True, None), (False, None), (False, ResponseFormat(json_schema='{"type":"object"}'))],
+    [
+        ("truly", None),
+        ("too few", None),
+        ("", None),
+        ("", ResponseFormat(json_schema='{"type":"object"}')),
+    ],
 )
 async def test_a_snapshot_of_it_is_what_a_full_reduction_comes_to(
-    rig: Rig, counted: bool, form: ResponseFormat | None
+    rig: Rig, counted: str, form: ResponseFormat | None
 ) -> None:
     model = Model(9)
 
     def answer(body: JsonObject) -> ModelReply | ModelFailure:
         told = model(body)
-        return told if counted else told.model_copy(update={"usage": Usage()})
+        if counted and isinstance(told, ModelReply):
+            few = told.usage.model_copy(update={"output_tokens": 1})
+            return told if counted == "truly" else told.model_copy(update={"usage": few})
+        return told.model_copy(update={"usage": Usage()})
 
     limits = Limits(turns=60, context_tokens=8_000)
     facts = {"compaction": SUMMARISE, "response_format": form}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from artificer.core import events as ev
@@ -65,7 +65,10 @@ TURNS = st.builds(
 
 @dataclass(frozen=True)
 class Reader:
-    """A model that reads ``fits`` tokens, of ``size`` bytes each; ``counts`` says that it tells."""
+    """A model that reads ``fits`` tokens, of ``size`` bytes each.
+
+    ``counts`` says that it tells how many it has read. Of what it writes it tells too few.
+    """
 
     fits: int | None
     size: int
@@ -135,7 +138,7 @@ class Talk:
         return state
 
 
-@pytest.mark.req("context-any")
+@pytest.mark.req("context-any", "context-counted")
 @given(
     st.lists(TURNS, max_size=12),
     READERS,
@@ -145,6 +148,16 @@ class Talk:
     st.booleans(),
     st.none() | st.sampled_from([10, 9_000]),
     st.sampled_from([None, None, 5_000, 40_000]),
+)
+@example(  # five tokens, says the model, of a reply of two thousand characters
+    [*[Turn([0])] * 4, Turn([0, 0, 0], said=2_000)],
+    Reader(fits=None, size=4, counts=True),
+    [say("A summary.")],
+    1_000,
+    5,
+    True,
+    None,
+    None,
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_whatever_is_said(

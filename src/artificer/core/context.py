@@ -13,15 +13,16 @@ from typing import Literal
 from artificer.contracts.definition import ModelRequest
 from artificer.core.budget import SHORTEST_REPLY, reply_tokens
 from artificer.core.intents import Compact
+from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import boundaries
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from artificer.values.canon import canonical_typed
-from artificer.values.model import ToolChoice
+from artificer.values.model import ToolChoice, Usage
 from artificer.values.text import head_and_tail
-from artificer.values.tokens import BYTES_A_TOKEN, tokens_of
+from artificer.values.tokens import BYTES_A_TOKEN, MOST_BYTES_A_TOKEN, tokens_of
 
 LONGEST_SUMMARY = 2048
 """Most tokens of a summary."""
@@ -41,6 +42,25 @@ def pressed(state: RunState) -> bool:
         return False
     reserve = min(state.given.limits.max_tokens, limit // 4)
     return state.context_tokens + reserve > limit
+
+
+def context_after(spec: RunSpec, usage: Usage, reply: Message) -> int:
+    """Return the tokens of a conversation that ends with a reply, by what its provider counted.
+
+    A count of the reply that its text and calls cannot fit in is not believed: servers report
+    nothing, or less than they sent, and the next request would be too long. Our own estimate then
+    counts for the reply. Its reasoning proves nothing, because it may be encrypted.
+    """
+    output = usage.output_tokens
+    if since(spec, 2) and output * MOST_BYTES_A_TOKEN < _written(reply):
+        output = _tokens(reply)
+    return usage.input_tokens + output
+
+
+def _written(reply: Message) -> int:
+    """The bytes of a reply's text and calls."""
+    calls = sum(len(call.name.encode()) + len(call.arguments.encode()) for call in reply.calls)
+    return len(reply.text.encode()) + calls
 
 
 def may_compact(spec: RunSpec) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from artificer.core import events as ev
 from artificer.core.call_ids import with_ids, with_unique_ids
-from artificer.core.context import may_compact
+from artificer.core.context import context_after, may_compact
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.state import CallState, Phase, RunState, with_message
 from artificer.core.steps import Step, emit, settle
@@ -30,7 +30,7 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
         "last_text": message.text or state.last_text,
     }
     if event.usage.input_tokens:  # the provider's own count beats our estimate
-        changes["context_tokens"] = event.usage.input_tokens + event.usage.output_tokens
+        changes["context_tokens"] = context_after(state.given, event.usage, message)
     if any(not isinstance(block, ReasoningBlock) for block in blocks):
         state = with_message(state, message, **changes)
     else:

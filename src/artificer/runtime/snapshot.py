@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from artificer.core.call_ids import CallIds, with_ids
+from artificer.core.context import context_after
 from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
 from artificer.core.record import EventLine, IntentLine, decode
@@ -37,6 +38,7 @@ from artificer.values.blocks import (
     ToolUseBlock,
 )
 from artificer.values.canon import digest_of
+from artificer.values.model import Usage
 from artificer.values.release import RELEASE
 from artificer.values.tokens import tokens_of
 
@@ -217,7 +219,7 @@ async def _spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec:
 class _Walk:
     """The way back from a snapshot's record, each record proven by the one after it.
 
-    ``state`` is the digest of the last state, ``counted`` the tokens of the last reply that a
+    ``state`` is the digest of the last state, ``counted`` the usage of the last reply that a
     provider counted, ``replies`` how many of the last messages of the model were read. ``cut``
     says that the window moved after that, which counts anew.
     """
@@ -225,7 +227,7 @@ class _Walk:
     def __init__(self, journal: Journal, run: str, start: Head) -> None:
         self.start = start
         self.state: str | None = None
-        self.counted: int | None = None
+        self.counted: Usage | None = None
         self.replies = 0
         self.cut = False
         self.began = False
@@ -276,7 +278,7 @@ class _Walk:
         if usage["input_tokens"]:
             if not speaks:
                 raise TamperedError("its context cannot be counted")
-            self.counted = usage["input_tokens"] + usage["output_tokens"]
+            self.counted = Usage.model_validate(usage)
         self.replies += speaks
 
 
@@ -294,4 +296,5 @@ def _context(
         return spec.fixed_tokens + sum(map(tokens_of, bodies))
     spoken = [number for number, m in enumerate(history) if m.role == "assistant"]
     after = spoken[-walk.replies] + 1
-    return walk.counted + sum(map(tokens_of, bodies[after:]))
+    counted = context_after(spec, walk.counted, history[after - 1])
+    return counted + sum(map(tokens_of, bodies[after:]))
