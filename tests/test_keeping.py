@@ -243,16 +243,17 @@ class TestChecking:
         one = await run(world)
         loose = world._storage.blobs.put(b"nobody's")
         age(world, loose, 7_200)
-        unfinished = files(world)._tmp / "tmpabc"
+        unfinished = files(world)._tmp / "tmpabcdefgh"
         unfinished.write_bytes(b"half")
         os.utime(unfinished, (1, 1))
         odd = files(world)._blobs / "notes.txt"
         odd.write_text("x")
         check = await world.fsck()
         assert check.sound and check.orphans == [loose]
-        assert check.leftovers == sorted(map(str, (unfinished, odd)))
+        assert (check.leftovers, check.foreign) == ([str(unfinished)], [str(odd)])
         assert world._storage.blobs.has(loose) and unfinished.exists()
-        assert len((await world.fsck(repair=True)).repaired) == 3
+        assert len((await world.fsck(repair=True)).repaired) == 2
+        assert odd.read_text() == "x", "a file that we did not make is never removed"
         check = await world.fsck()
         assert (check.orphans, check.leftovers) == ([], [])
         aside = files(world)._root / "quarantine" / loose.removeprefix("sha256:")
@@ -261,7 +262,7 @@ class TestChecking:
 
     async def test_what_a_writer_may_be_at_is_left_alone(self, world: World) -> None:
         loose = world._storage.blobs.put(b"lately")
-        writing = files(world)._tmp / "tmpdef"
+        writing = files(world)._tmp / "tmpijklmnop"
         writing.write_bytes(b"half")
         check = await world.fsck(repair=True)
         assert (check.orphans, check.leftovers, check.repaired) == ([], [], [])

@@ -24,3 +24,18 @@ def test_syncs_of_five_appends(tmp_path: Path, durability: str, syncs: int) -> N
         pytest.skip("this machine allows no tracing")
     between = trace.read_text().split('"MARK')[1]
     assert len(re.findall(r"(?:fsync|fdatasync)\(\d+<[^>]*journal\.db-wal", between)) == syncs
+
+
+@pytest.mark.req("journal-designed-errors")
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_a_folder_that_cannot_be_synced(tmp_path: Path) -> None:
+    """SQLite calls fdatasync: the one fsync is ours, of the folder of a new journal."""
+    strace = ["strace", "-f", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO"]
+    trace = ["-o", str(tmp_path / "trace")]
+    path = str(tmp_path / "new" / "journal.db")
+    command = [*strace, *trace, sys.executable, SYNCER, path, "power"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "ptrace" in done.stderr:
+        pytest.skip("this machine allows no tracing")
+    assert "OperatorError: The folder" in done.stderr.splitlines()[-1]
+    assert "cannot be synced" in done.stderr

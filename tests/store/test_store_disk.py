@@ -174,12 +174,15 @@ class TestCrashes:
 
     def test_old_leftovers_are_swept_and_young_ones_are_left_alone(self, root: Path) -> None:
         DiskStore(root)
-        young, old = root / "tmp" / "young", root / "tmp" / "old"
-        for file in (young, old):
+        names = ("tmpa1b2c3d4", "tmpe5f6g7h8", "notes.txt")
+        young, old, foreign = (root / "tmp" / name for name in names)
+        for file in (young, old, foreign):
             file.write_bytes(b"half a bl")
         long_ago = time.time() - STALE_SECONDS - 60
-        os.utime(old, (long_ago, long_ago))
+        for file in (old, foreign):
+            os.utime(file, (long_ago, long_ago))
         store = DiskStore(root)
         assert young.exists()
+        assert foreign.exists(), "not one of ours"
         assert not old.exists()
         assert list(store.digests()) == []

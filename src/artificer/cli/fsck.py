@@ -23,7 +23,8 @@ def command(settings: Settings, repair: bool, as_json: bool) -> int:
 
     A problem is something changed or missing; the exit code is then 1, and no --repair mends it. An
     orphan is a blob that nothing refers to, a leftover a file that was never finished: they take
-    space and do no harm. --repair removes leftovers and moves orphans to blobs/quarantine.
+    space and do no harm. --repair removes leftovers and moves orphans to blobs/quarantine. A
+    foreign file is one that Artificer did not make: it is named, and never touched.
 
     \b
     Example:
@@ -42,6 +43,8 @@ def command(settings: Settings, repair: bool, as_json: bool) -> int:
                 out(f"orphan: {digest}")
             for path in check.leftovers:
                 out(f"leftover: {path}")
+            for path in check.foreign:
+                out(f"foreign: {path}")
             for done in check.repaired:
                 note(done)
             found = check.verification

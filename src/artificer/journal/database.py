@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from artificer.errors import ArtificerError, ConfigError, OperatorError, TamperedError
+from artificer.files import private_file, private_folder, sync_folder
 from artificer.journal.chain import FORMAT, genesis
 from artificer.ports import Durability
 from artificer.values.release import RELEASE
@@ -68,7 +68,8 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
         OperatorError: the file cannot be opened, or is locked for longer than ``busy_seconds``.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
+        private_file(path)
     except OSError as error:
         raise ConfigError(f"The journal {path} cannot be made: {error}.") from error
     db: sqlite3.Connection | None = None
@@ -80,7 +81,7 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
         _configure(db, durability)
         if _is_empty(db):
             _create(db)
-            _sync_directory(path.parent)
+            _sync_folder(path.parent)
         _check_format(db, path)
         _use_wal(db, path, busy_seconds)
         _add_tables(db)
@@ -140,13 +141,15 @@ def _add_tables(db: sqlite3.Connection) -> None:
         db.execute("COMMIT")
 
 
-def _sync_directory(directory: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Make a new file's name survive a loss of power."""
-    handle = os.open(directory, os.O_RDONLY)
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(folder)
+    except OSError as error:
+        raise OperatorError(
+            f"The folder {folder} of a new journal cannot be synced: {error}.",
+            hint="Nothing was recorded. Check the disk, and try again.",
+        ) from error
 
 
 def _check_format(db: sqlite3.Connection, path: Path) -> None:

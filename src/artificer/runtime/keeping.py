@@ -64,7 +64,10 @@ class Shelf(Protocol):
         """Move a blob away unless it was put after a moment; return where it is."""
 
     def leftovers(self) -> list[Path]:
-        """Files that are no blobs, and temporary ones that nobody writes any more."""
+        """Temporary files that nobody writes any more."""
+
+    def foreign(self) -> list[Path]:
+        """Files among the blobs that the shelf did not make."""
 
 
 @dataclass
@@ -130,11 +133,15 @@ def _bytes(blobs: BlobStore, digest: str) -> bytes:
 
 @dataclass
 class Check:
-    """What a check of a whole world found; ``repaired`` is what was put in order."""
+    """What a check of a whole world found; ``repaired`` is what was put in order.
+
+    ``foreign`` are files that Artificer did not make. They are reported and never touched.
+    """
 
     verification: Verification
     orphans: list[str] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
 
     @property
@@ -160,6 +167,7 @@ async def check_world(
         return check
     leftovers = await asyncio.to_thread(shelf.leftovers)
     check.leftovers = [str(path) for path in leftovers]
+    check.foreign = [str(path) for path in await asyncio.to_thread(shelf.foreign)]
     moment = time.time() - GRACE_S
     old = set(await asyncio.to_thread(lambda: [*shelf.put_before(moment)]))
     try:

@@ -16,12 +16,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from artificer.errors import ConfigError, OperatorError, TamperedError
+from artificer.files import private_folder, sync_folder
 from artificer.ports import Durability
 from artificer.store.names import hex_of, not_found
 from artificer.values.canon import digest_of
 
 STALE_SECONDS = 3600
 """Age at which a temporary file belongs to no living writer."""
+
+_TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}")
+"""The names that ``tempfile`` gives. A file of another name is not one of ours."""
 
 MAX_KNOWN = 65536
 """How many blobs a store remembers to have made sure of, before it starts to remember anew."""
@@ -46,12 +50,12 @@ class DiskStore:
         self._sure: set[str] = set()
         self._sure_directories: set[Path] = set()
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
+            private_folder(self._root)
             self._blobs.mkdir(mode=0o700, exist_ok=True)
             self._tmp.mkdir(mode=0o700, exist_ok=True)
             if self._sync:
-                _sync_directory(self._root.parent)
-                _sync_directory(self._root)
+                sync_folder(self._root.parent)
+                sync_folder(self._root)
             self._sweep()
         except OSError as error:
             raise ConfigError(f"Blobs cannot be stored in {self._root}: {error}.") from error
@@ -75,9 +79,9 @@ class DiskStore:
             elif self._sync:
                 _sync_file(path)
             if self._sync:
-                _sync_directory(path.parent)
+                sync_folder(path.parent)
                 if path.parent not in self._sure_directories:
-                    _sync_directory(self._blobs)
+                    sync_folder(self._blobs)
                     self._sure_directories.add(path.parent)
         if len(self._sure) >= MAX_KNOWN:
             self._sure.clear()
@@ -152,13 +156,20 @@ class DiskStore:
             _touched(self._path(digest))
 
     def leftovers(self) -> list[Path]:
-        """Temporary files that no living writer can be at, and files that are no blobs."""
+        """Temporary files that no living writer can be at."""
         limit = time.time() - STALE_SECONDS
-        names = {self._path(digest) for digest in self.digests()}
-        odd = [p for p in self._blobs.rglob("*") if p.is_file() and p not in names]
+        found = []
         with suppress(FileNotFoundError):
-            odd += [p for p in self._tmp.iterdir() if p.stat().st_mtime < limit]
-        return sorted(odd)
+            found = [p for p in self._temporary() if p.stat().st_mtime < limit]
+        return sorted(found)
+
+    def foreign(self) -> list[Path]:
+        """Files among the blobs that this store did not make: they are somebody else's."""
+        names = {self._path(digest) for digest in self.digests()}
+        return sorted(p for p in self._blobs.rglob("*") if p.is_file() and p not in names)
+
+    def _temporary(self) -> Iterator[Path]:
+        return (file for file in self._tmp.iterdir() if _TEMPORARY.fullmatch(file.name))
 
     def _path(self, digest: str) -> Path:
         name = digest.removeprefix("sha256:")
@@ -179,7 +190,7 @@ class DiskStore:
             Path(name).unlink(missing_ok=True)  # it is there only when it was not renamed
 
     def _sweep(self) -> None:
-        for file in self._tmp.iterdir():
+        for file in self._temporary():
             with suppress(FileNotFoundError):  # another process sweeps too
                 if time.time() - file.stat().st_mtime > STALE_SECONDS:
                     file.unlink()
@@ -214,11 +225,3 @@ def _touched(path: Path) -> bool:
 def _sync_file(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

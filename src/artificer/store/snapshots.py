@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from artificer.errors import OperatorError
+from artificer.files import private_file
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS states (run TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
@@ -106,7 +107,7 @@ class SqliteSnapshots:
                 if self._db is None:
                     self._db = self._connect()
                 yield self._db
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 if self._db is not None and self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise OperatorError(
@@ -115,6 +116,7 @@ class SqliteSnapshots:
                 ) from error
 
     def _connect(self) -> sqlite3.Connection:
+        private_file(self._path)
         db = sqlite3.connect(
             self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
         )

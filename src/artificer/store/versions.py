@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.errors import ConfigError, OperatorError, TamperedError
+from artificer.files import private_file, private_folder
 from artificer.ports import Durability
 
 APPLICATION_ID = 0x41727477
@@ -128,11 +129,12 @@ class SqliteVersions:
                 if self._db is None:
                     self._db = self._connect()
                 yield self._db
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 raise self._designed(error) from error
 
     def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self._path.parent)
+        private_file(self._path)
         db = sqlite3.connect(
             self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
         )
@@ -155,7 +157,7 @@ class SqliteVersions:
             raise
         return db
 
-    def _designed(self, error: sqlite3.Error) -> OperatorError:
+    def _designed(self, error: sqlite3.Error | OSError) -> OperatorError:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return TamperedError(

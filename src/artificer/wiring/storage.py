@@ -46,7 +46,6 @@ class Storage:
 async def open_storage(config: Config) -> Storage:
     """Open the project's journal and blobs on disk, making them when they are not there."""
     folder = config.project_folder
-    folder.mkdir(parents=True, exist_ok=True)
     journal = SqliteJournal(folder / "journal.db", config.durability)
     await journal.open()
     files = DiskStore(folder / "blobs", config.durability)

@@ -1,0 +1,49 @@
+"""What lies in a home can be read by its owner alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from artificer import World
+from artificer.config import Config
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.tools.function import tool
+
+
+@pytest.fixture(params=[0o022, 0o000, 0o077, 0o277], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@tool(effect="pure")
+async def long() -> str:
+    """Something too long for a record."""
+    return "x" * 100_000
+
+
+@pytest.mark.req("private-files")
+@pytest.mark.usefixtures("umask")
+async def test_folders_and_databases_are_their_owners_alone(tmp_path: Path) -> None:
+    home = tmp_path / "some" / "home"
+    script = [reply(call("long")), say("Done.")]
+    async with await World.open(Config(home=home, project="p")) as world:
+        run = await world.run("Go.", model=ScriptedProvider(script), tools=[long])
+        world._storage.versions.add("notes", 1, "sha256:" + "0" * 64)
+        world._storage.snapshots.put(run.id, b"{}", 0, b"")
+        modes = {
+            path.name: stat.S_IMODE(path.stat().st_mode)
+            for path in (home.parent, home, *home.rglob("*"))
+        }
+    assert [name for name, mode in modes.items() if mode & 0o077] == []
+    assert modes["some"] == modes["home"] == modes["p"] == 0o700
+    databases = {name: mode for name, mode in modes.items() if ".db" in name}
+    assert databases.keys() >= {"journal.db", "journal.db-wal", "journal.db-shm"}
+    assert databases.keys() >= {"workspaces.db", "snapshots.db", "snapshots.db-wal"}
+    assert set(databases.values()) == {0o600}
