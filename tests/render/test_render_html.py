@@ -273,7 +273,7 @@ class TestDownloads:
         ]
 
     @pytest.mark.req("csv-formulas")
-    @pytest.mark.parametrize("sign", "= + - @ ＝ ＋ － ＠ ﹦ ﹢ ﹣ ﹫".split())
+    @pytest.mark.parametrize("sign", list("=+-@＝＋－＠﹦﹢﹣﹫"))
     @pytest.mark.parametrize(
         "before",
         ["", " ", "\u00a0", "\ufeff", "\u200b", "\u2060\u202e", "\u3164", "\ufe0f", "\u3000"],
