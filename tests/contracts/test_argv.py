@@ -173,3 +173,55 @@ def test_every_form_at_once_keeps_every_value_in_its_place(
         "-end",
     )
     assert not holds or not f"{a}{b}".startswith("-")
+
+
+PATHS = manifest_of(
+    '[args.x]\ntype = "path"\n[args.many]\ntype = "path"\nlist = true',
+    'exec = ["prog", ["{x}"], ["--file={x}"], ["file:{x}"], ["./{x}"], "--", "{many}"]',
+)
+
+
+@pytest.mark.req("path-operand")
+@pytest.mark.parametrize(
+    "value",
+    [
+        "file:a.db", "host:a", "ab:c/d", ":memory:", ":(top)a", "x=1", "@a", "+a", "(", "!", "|a",
+        "%a", "#a", "=a", ",a", "*", "[a]", "user@host:a",
+    ],
+)  # fmt: skip
+def test_a_path_that_reads_as_something_else_is_written_as_a_file(value: str) -> None:
+    assert PATHS.argv({"x": value, "many": [value, "-a", "-"]}).argv == (
+        *("prog", f"./{value}", f"--file=./{value}", f"file:{value}", f"./{value}"),
+        *("--", f"./{value}", "./-a", "./-"),
+    )
+
+
+@pytest.mark.req("path-operand")
+@pytest.mark.parametrize("value", ["a", "a b", ".hidden", "./a", "a/b:c", "dir/x=1", "é.txt", "_x"])
+def test_a_plain_path_is_written_as_it_is(value: str) -> None:
+    built = PATHS.argv({"x": value})
+    assert built.argv[:3] == ("prog", value, f"--file={value}")
+
+
+@pytest.mark.req("path-operand")
+def test_a_path_that_begins_with_a_dash_needs_the_manifests_leave() -> None:
+    assert PATHS.argv({"x": "-a"}).problems
+    opted = manifest_of('[args.x]\ntype = "path"\nallow_dash = true', 'exec = ["cat", ["{x}"]]')
+    assert opted.argv({"x": "-"}).argv == ("cat", "-")
+    listed = manifest_of(
+        '[args.x]\ntype = "path"\nallowed = [":memory:"]', 'exec = ["sqlite3", ["{x}"]]'
+    )
+    assert listed.argv({"x": ":memory:"}).argv == ("sqlite3", ":memory:")
+
+
+@pytest.mark.req("path-operand")
+@given(value=texts)
+def test_no_path_begins_with_a_scheme_an_option_or_an_assignment(value: str) -> None:
+    built = PATHS.argv({"x": value, "many": [value]})
+    if built.problems:
+        return
+    for operand in (built.argv[1], built.argv[-1], built.argv[2].partition("=")[2]):
+        first = operand.partition("/")[0]
+        assert first == "." or (
+            not set(first) & set(":=") and (first[0].isalnum() or first[0] in "._")
+        )

@@ -364,7 +364,7 @@ async def test_a_program_sees_a_terminal_and_none_of_our_secrets(
         assert (await talk.run("os.close(os.open('/dev/tty', os.O_RDWR))"))["output"] == ""
 
 
-NEEDED = {"sqlite": "sqlite3", "python": "python3", "bc": "bc"}
+NEEDED = {"sqlite": "python3", "python": "python3", "bc": "bc"}
 
 
 @pytest.mark.req("session-examples")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from artificer.contracts.arguments.bind import Bound
-from artificer.contracts.arguments.types import text_of
+from artificer.contracts.arguments.types import Argument, operand_of, text_of
 from artificer.contracts.manifest.model import Manifest
+from artificer.values.base import JsonValue
 
 ENV_ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 """What a program is given of our environment, beside ``LC_*``: never a key, by being unnamed."""
@@ -24,9 +25,9 @@ def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict
 def executor_environment(
     manifest: Manifest, bound: Bound, places: Mapping[str, str]
 ) -> dict[str, str]:
-    """What an executor is told: the variables that ``docs/manifests.md`` names; a list is JSON."""
+    """What an executor is given: the variables that ``docs/manifests.md`` names; a list is JSON."""
     given = {
-        f"TOOLCLAD_ARG_{a.name.upper()}": text_of(bound.values[a.name])
+        f"TOOLCLAD_ARG_{a.name.upper()}": _written(a, bound.values[a.name])
         for a in manifest.arguments
         if a.name in bound.values
     }
@@ -36,3 +37,10 @@ def executor_environment(
         "TOOLCLAD_OUTPUT_DIR": places["_evidence_dir"],
         "TOOLCLAD_EVIDENCE_DIR": places["_evidence_dir"],
     }
+
+
+def _written(argument: Argument, value: JsonValue) -> str:
+    """A value as a script gets it, which may hand it on to any program."""
+    if isinstance(value, list):
+        return text_of([operand_of(argument, v) if isinstance(v, str) else v for v in value])
+    return operand_of(argument, value)

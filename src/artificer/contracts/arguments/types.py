@@ -143,6 +143,24 @@ def refusal(argument: Argument, value: JsonValue) -> str | None:
     return _RULES[argument.type].refusal(argument, text)
 
 
+def operand_of(argument: Argument, value: JsonValue) -> str:
+    """How a value is written where a program reads it as an argument.
+
+    A path that a program could take for something else is written as ``./path``: one that begins
+    with an option's or an operator's sign, ``scheme:name``, ``host:name`` and ``variable=name``.
+    What the manifest itself lists or lets begin with ``-`` is written as it is.
+    """
+    text = text_of(value)
+    if argument.type not in FILES or text in argument.allowed:
+        return text
+    if argument.allow_dash and text.startswith("-"):
+        return text
+    return text if _PLAIN_STEP.fullmatch(text.partition("/")[0]) else f"./{text}"
+
+
+_PLAIN_STEP = re.compile(r"[\w.][^:=]*")
+"""The first step of a path that reads as a file's name and as nothing else."""
+
 _OWN = ("enum", "msf_options", *NUMBERS, "boolean")
 """Types for which ``sanitize`` adds nothing: they list or check their characters themselves."""
 

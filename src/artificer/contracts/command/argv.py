@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from artificer.contracts.arguments.condition import Condition
-from artificer.contracts.arguments.types import Argument, text_of
+from artificer.contracts.arguments.types import Argument, operand_of, text_of
 from artificer.values.base import JsonValue, Problem
 
 _QUOTING = frozenset("'\"\\")
@@ -202,7 +202,22 @@ class _Builder:
         pieces = [p.text if p.name is None else text_of(values[p.name]) for p in item.parts]
         if not self._options_ended:
             self._refuse_option(item, pieces)
-        self.argv.append("".join(pieces))
+        self.argv.append("".join(self._operands(item, values, pieces)))
+
+    def _operands(
+        self, item: Item, values: Mapping[str, JsonValue], pieces: list[str]
+    ) -> Iterator[str]:
+        """The pieces, with paths as :func:`operand_of` writes them where a program reads one.
+
+        Behind ``:`` the program has read a scheme or a revision already; there ``./`` would mean
+        something else.
+        """
+        before = ""
+        for part, piece in zip(item.parts, pieces, strict=True):
+            argument = self._declared.get(part.name or "")
+            begins = argument is not None and (not before or before.endswith("="))
+            yield operand_of(argument, values[argument.name]) if argument and begins else piece
+            before += piece
 
     def _refuse_option(self, item: Item, pieces: list[str]) -> None:
         """Add a problem when a value, and not the manifest, makes an item look like an option."""

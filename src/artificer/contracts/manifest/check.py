@@ -203,6 +203,14 @@ def _path_faults(keys: ManifestKeys, item: Item) -> Iterator[str]:
         argument = keys.args.get(part.name or "")
         if argument and argument.type in FILES:
             before = item.parts[index - 1] if index else None
-            alone = before is None or (before.name is None and before.text.endswith(("=", ":")))
+            alone = before is None or (before.name is None and _may_precede(before.text))
             if not alone or index + 1 < len(item.parts):
-                yield f"joins other text to the path {{{part.name}}}; only '=' or ':' may precede"
+                yield (
+                    f"joins other text to the path {{{part.name}}}; only '=', ':' or './' may "
+                    "precede"
+                )
+
+
+def _may_precede(text: str) -> bool:
+    """Whether a path still means the same behind this text."""
+    return text.removesuffix("./").endswith(("=", ":")) or text == "./"

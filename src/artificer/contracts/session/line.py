@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from artificer.contracts.addresses import ip_of, is_host, network_of
 from artificer.contracts.arguments.bind import bind
-from artificer.contracts.arguments.types import Argument, text_of
+from artificer.contracts.arguments.types import Argument, operand_of, text_of
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
 from artificer.values.base import Problem
@@ -46,12 +46,16 @@ class LineForm:
         bound = bind(self.arguments, {}, given, self.scope)
         if bound.problems:
             return Line(problems=bound.problems)
-        text = fill(self.template, bound.values)
+        text = fill(self.template, self._written(bound.values))
         reasons = list(self._refusals(text))
         if reasons:
             where = "/command" if self.template == "{command}" else ""
             return Line(problems=tuple(Problem(pointer=where, message=r) for r in reasons))
         return Line(text)
+
+    def _written(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        given = (argument for argument in self.arguments if argument.name in values)
+        return {argument.name: operand_of(argument, values[argument.name]) for argument in given}
 
     def _refusals(self, text: str) -> Iterator[str]:
         for character in text:
