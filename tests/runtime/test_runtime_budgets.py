@@ -241,6 +241,67 @@ def test_no_count_of_a_provider_gives_money_back() -> None:
     assert count_of(odd, "negative") == 0 and count_of(odd, "absurd") == MOST_COUNTED
 
 
+ABSURD = 10**12
+
+
+@pytest.mark.req("budget-reports")
+class TestReports:
+    @pytest.mark.parametrize(
+        "reported",
+        [
+            Usage(),
+            Usage(input_tokens=-1_000_000, output_tokens=-5),
+            Usage(input_tokens=ABSURD, output_tokens=ABSURD),
+            Usage(input_tokens=50, output_tokens=5, cached_tokens=ABSURD),
+            Usage(input_tokens=50, output_tokens=5, written_tokens=-ABSURD),
+        ],
+        ids=["none", "negative", "absurd", "more read than sent", "less than nothing written"],
+    )
+    async def test_what_cannot_be_true_gives_way_to_our_count(
+        self, rig: Rig, reported: Usage
+    ) -> None:
+        day = Day(rig, tokens=10_000)
+        price = Price(input=1_000_000, output=1_000_000, cached=1_000_000, written=2_000_000)
+        answer = reply(call("read")).model_copy(update={"usage": reported})
+        state = await day.run(answer, say("Done."), limits=SMALL, price=price)
+        first, second = [e for e in await rig.events() if isinstance(e, ev.ModelResponded)]
+        assert (first.reported, second.reported) == (reported, None)
+        wrote = sum(tokens_of(block.identity()) for block in answer.blocks)
+        usage = first.usage
+        assert 0 < usage.input_tokens < 1_000 and 0 < usage.output_tokens <= max(5, wrote)
+        assert (usage.cached_tokens, usage.written_tokens) == (0, 0)
+        assert (await day.spent())[0].tokens == state.usage.input_tokens + state.usage.output_tokens
+        assert state.cost_micros == (await day.spent())[0].micros > 0
+        await proven(rig)
+
+    async def test_every_other_report_counts_in_full(self, rig: Rig) -> None:
+        """Also where it is above what was reserved: the provider has charged for it."""
+        day = Day(rig, tokens=100_000)
+        dear = Usage(input_tokens=9_000, output_tokens=SMALL.max_tokens)
+        state = await day.run(say("Done.").model_copy(update={"usage": dear}), limits=SMALL)
+        assert state.usage == dear
+        assert (await day.spent())[0].tokens == 9_100
+
+    async def test_silence_exhausts_a_budget_too(self, rig: Rig) -> None:
+        silent = [r.model_copy(update={"usage": Usage()}) for r in reading(9)]
+        state = await Day(rig, tokens=4_000).run(*silent, limits=SMALL)
+        assert (state.standing, state.failure) == ("stalled", "budget")
+        limits = Limits(max_tokens=100, total_tokens=4_000)
+        limited = await rig.run(list(silent), run="limited", limits=limits)
+        assert limited.reason == "token_limit"
+
+    async def test_a_summary_is_counted_likewise(self, rig: Rig) -> None:
+        silent = [r.model_copy(update={"usage": Usage()}) for r in reading(50)]
+        limits = Limits(turns=60, max_tokens=100, context_tokens=4_000)
+        await rig.run(list(silent), limits=limits, compaction="Summarise.")
+        summaries = [
+            e
+            for e in await rig.events()
+            if isinstance(e, ev.ContextCompacted | ev.CompactionFailed) and e.attempts
+        ]
+        assert summaries and all(e.usage.input_tokens > 0 for e in summaries)
+
+
 @pytest.mark.req("budget-day")
 class TestDay:
     async def test_what_was_really_used_is_counted(self, rig: Rig) -> None:

@@ -33,7 +33,10 @@ class PromptReceived(_Event):
 
 
 class ModelResponded(_Event):
-    """A complete reply. ``raw`` is the blob of the provider's own response."""
+    """A complete reply. ``raw`` is the blob of the provider's own response.
+
+    ``usage`` is what counts; ``reported`` is what the provider said, where that cannot be true.
+    """
 
     type: Literal["ModelResponded"] = "ModelResponded"
     intent: int
@@ -46,6 +49,7 @@ class ModelResponded(_Event):
     duration_ms: int
     cost_micros: int | None = None
     raw: Digest | None = None
+    reported: Usage | None = None
 
 
 class ModelFailed(_Event):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from artificer.core import events as ev
 from artificer.core.intents import Compact, Generate
+from artificer.core.reported import counted
 from artificer.core.state import RunState
 from artificer.errors import OperatorError
 from artificer.ports import BlobStore, Clock, Payload, Provider
@@ -16,7 +17,7 @@ from artificer.runtime.allowance import Allowance, Reservation
 from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.values.canon import canonical
-from artificer.values.model import Delta, ModelFailure, ModelReply
+from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
 from artificer.values.tokens import tokens_of
 
 OnDelta = Callable[[Delta], None]
@@ -25,11 +26,15 @@ _Reserved = list[tuple[Allowance, Reservation]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request came to. ``raw`` is the blob of the provider's own response."""
+    """What a request came to. ``raw`` is the blob of the provider's own response.
+
+    The reply's usage is what counts; ``reported`` is the provider's report, where that is another.
+    """
 
     reply: ModelReply | ModelFailure
     duration_ms: int = 0
     raw: str | None = None
+    reported: Usage | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class Asker:
             duration_ms=asked.duration_ms,
             cost_micros=None if price is None else price.micros(reply.usage),
             raw=asked.raw,
+            reported=asked.reported,
         )
 
     async def compact(
@@ -110,6 +116,7 @@ class Asker:
         try:
             reply = await self._reply(payload, on_delta, state.time_left / 1000)
             duration = ms_since(started)
+            reply, reported = _counted(reply, payload, need)
             await self._settle(reserved, reply)
         finally:
             for allowance, _ in reserved:
@@ -128,7 +135,7 @@ class Asker:
             attempts=reply.attempts,
             raw=raw,
         )
-        return Asked(reply, duration, raw)
+        return Asked(reply, duration, raw, reported)
 
     async def _reply(
         self, payload: Payload, on_delta: OnDelta, left_s: float
@@ -161,6 +168,24 @@ class Asker:
                 await allowance.settle(reservation, reply)
             except OperatorError as error:  # a reply that is paid for is not thrown away for that
                 log.warning("what a request has cost is not counted: %s", error.message)
+
+
+def _counted(
+    reply: ModelReply | ModelFailure, payload: Payload, need: tuple[int, int]
+) -> tuple[ModelReply | ModelFailure, Usage | None]:
+    """The reply with the usage that counts, and the provider's report if that is another."""
+    if isinstance(reply, ModelFailure):
+        return reply, None
+    usage = counted(
+        reply.usage,
+        estimate=need[0],
+        sent=lambda: canonical(payload.body),
+        blocks=reply.blocks,
+        longest=need[1],
+    )
+    if usage == reply.usage:
+        return reply, None
+    return reply.model_copy(update={"usage": usage}), reply.usage
 
 
 def _ignore(delta: Delta) -> None:
