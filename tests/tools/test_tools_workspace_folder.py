@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,13 @@ from artificer.contracts.workspace.edits import Put, apply
 from artificer.errors import NotFoundError, OperatorError
 from artificer.store import MemoryStore, MemoryVersions
 from artificer.tools.workspace.audit import audit
-from artificer.tools.workspace.folder import MARK, FolderCommit, check_out, commit_folder
+from artificer.tools.workspace.folder import (
+    MARK,
+    CheckedOut,
+    FolderCommit,
+    check_out,
+    commit_folder,
+)
 from artificer.tools.workspace.service import Workspaces
 
 
@@ -104,6 +112,110 @@ class TestThereAndBack:
 def _diff(workspaces: Workspaces, one: int, other: int) -> list[tree.Change]:
     roots = [workspaces.must_resolve("w", version).root for version in (one, other)]
     return list(tree.diff(workspaces.blobs.get, *roots))
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from artificer.store import SqliteVersions
+from artificer.store.disk import DiskStore
+from artificer.tools.workspace.folder import commit_folder
+from artificer.tools.workspace.service import Workspaces
+
+home, folder, kill, expected = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+count = 0
+
+def point():
+    global count
+    count += 1
+    if count == kill:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Versions(SqliteVersions):
+    def add(self, *args):
+        point()
+        made = super().add(*args)
+        point()
+        return made
+
+def audit(event, args):
+    if event in ("os.rename", "os.remove") and ".artificer-workspace" in str(args[0]):
+        point()
+
+versions = Versions(home / "workspaces.db")
+workspaces = Workspaces(DiskStore(home / "blobs"), versions, lambda: 1)
+sys.addaudithook(audit)
+done = commit_folder(workspaces, "w", folder, expected=int(expected) if expected else None)
+assert done.conflict is None, done
+print(done.version.number)
+"""
+
+
+@pytest.mark.req("workspace-folder-crash")
+class TestACommitThatIsKilled:
+    @pytest.mark.parametrize("expected", ["", "0"])
+    def test_the_retry_of_a_first_commit_recognises_its_own(
+        self, tmp_path: Path, expected: str
+    ) -> None:
+        self.everywhere(tmp_path, 0, expected)
+
+    def test_the_retry_of_a_later_commit_recognises_its_own(self, tmp_path: Path) -> None:
+        self.everywhere(tmp_path, 1, "")
+
+    def everywhere(self, tmp_path: Path, before: int, expected: str) -> None:
+        """Kill the commit at each point, and commit again: one version more, and no conflict."""
+        for kill in range(1, 20):
+            home, folder = tmp_path / f"{kill}-home", fill(tmp_path / f"{kill}")
+            if before:
+                assert self.commit(home, folder, 0, "").stdout == "1\n"
+                (folder / "text.txt").write_text("changed")
+            killed = self.commit(home, folder, kill, expected)
+            if killed.returncode == 0:
+                assert kill > 3, "it was killed before and after the commit, and at the mark"
+                break
+            again = self.commit(home, folder, 0, expected)
+            assert (again.stdout, again.stderr) == (f"{before + 1}\n", "")
+            (folder / "text.txt").write_text("changed again")
+            later = self.commit(home, folder, 0, "")
+            assert (later.stdout, later.stderr) == (f"{before + 2}\n", "")
+        else:
+            raise AssertionError("it was always killed")
+
+    @staticmethod
+    def commit(
+        home: Path, folder: Path, kill: int, expected: str
+    ) -> subprocess.CompletedProcess[str]:
+        home.mkdir(exist_ok=True)
+        argv = [sys.executable, "-c", KILLED, str(home), str(folder), str(kill), expected]
+        return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+    def test_what_was_changed_after_the_kill_is_the_next_version(
+        self, tmp_path: Path, workspaces: Workspaces
+    ) -> None:
+        folder = fill(tmp_path / "one")
+        commit_folder(workspaces, "w", folder)
+        begun = CheckedOut(workspace="w", version=0, pending=_key(workspaces))
+        (folder / MARK).write_bytes(begun.canonical())
+        (folder / "text.txt").write_text("edited since")
+        assert number(commit_folder(workspaces, "w", folder)) == 2
+
+    def test_another_s_commit_is_a_conflict_all_the_same(
+        self, tmp_path: Path, workspaces: Workspaces
+    ) -> None:
+        commit_folder(workspaces, "w", fill(tmp_path / "one"))
+        other = fill(tmp_path / "other")
+        begun = CheckedOut(workspace="w", version=0, pending="another key")
+        (other / MARK).write_bytes(begun.canonical())
+        (other / "text.txt").write_text("other")
+        assert commit_folder(workspaces, "w", other).conflict is not None
+        kept = CheckedOut.model_validate_json((other / MARK).read_bytes())
+        assert kept == begun, "a refused commit leaves the mark as it was"
+
+
+def _key(workspaces: Workspaces) -> str:
+    version = workspaces.version("w", 1)
+    assert version is not None and version.key
+    return version.key
 
 
 @pytest.mark.req("workspace-folder-safe")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,10 +36,15 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class CheckedOut(Value):
-    """What stands in the folder's mark."""
+    """What stands in the folder's mark.
+
+    ``pending`` is the key of a commit on top of ``version`` that was begun: whether it was made
+    stands in the workspace, where a process may have died before it could be noted here.
+    """
 
     workspace: str
     version: int
+    pending: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ def commit_folder(
     with _told(folder):
         root = os.open(folder, _DIRECTORY)
         try:
-            base = _base(workspaces, name, root) if expected is None else expected
+            base, own = _base(workspaces, name, root, expected)
             files, skipped = _read_folder(workspaces, root)
             applied = apply(workspaces.blobs.get, tree.EMPTY, files)
             if applied.problems:
@@ -104,10 +110,17 @@ def commit_folder(
                 raise OperatorError(f"{folder} cannot be kept: {path} {problem.message}.")
             workspaces.keep(applied)
             head = workspaces.resolve(name)
+            if own is not None:
+                _mark(root, CheckedOut(workspace=name, version=base))
+                if own.root == applied.root:
+                    return FolderCommit(version=own, skipped=skipped)
             if head is not None and (head.version, head.root) == (base, applied.root):
                 return FolderCommit(skipped=skipped)
-            outcome = workspaces.commit(name, applied.root, expected=base, message=message)
+            key, before = secrets.token_hex(16), _read_mark(root)
+            _mark(root, CheckedOut(workspace=name, version=base, pending=key))
+            outcome = workspaces.commit(name, applied.root, expected=base, message=message, key=key)
             if isinstance(outcome, Conflict):
+                _mark(root, before)
                 return FolderCommit(conflict=outcome, skipped=skipped)
             _mark(root, CheckedOut(workspace=name, version=outcome.number))
             return FolderCommit(version=outcome, skipped=skipped)
@@ -115,13 +128,24 @@ def commit_folder(
             os.close(root)
 
 
-def _base(workspaces: Workspaces, name: str, root: int) -> int:
+def _base(
+    workspaces: Workspaces, name: str, root: int, expected: int | None
+) -> tuple[int, Version | None]:
+    """The version that the folder is based on; and that version, if a commit of this folder made
+    it whose process died before the folder knew."""
     known = _read_mark(root)
-    if known is not None and known.workspace == name:
-        return known.version
+    mine = known if known is not None and known.workspace == name else None
+    if mine is not None and mine.pending and expected in (None, mine.version):
+        made = workspaces.version(name, mine.version + 1)
+        if made is not None and made.key == mine.pending:
+            return made.number, made
+    if expected is not None:
+        return expected, None
+    if mine is not None:
+        return mine.version, None
     head = workspaces.head(name)
     if head == 0:
-        return 0
+        return 0, None
     raise OperatorError(
         f"This folder was not checked out of {name!r}, whose head is version {head}.",
         hint=f"If its files are to replace that version: --expected {head}.",
@@ -203,12 +227,21 @@ def _bytes(opened: int, path: str) -> bytes:
     return data
 
 
-def _mark(root: int, known: CheckedOut) -> None:
-    """Write the mark anew: a new file that takes the old one's place."""
-    with suppress(FileNotFoundError):  # of somebody who died here
+def _mark(root: int, known: CheckedOut | None) -> None:
+    """Write the mark: a new file that takes the old one's place, durably. None removes it."""
+    with suppress(FileNotFoundError):  # left by a process that died here
         os.unlink(_FRESH_MARK, dir_fd=root)
-    _write_file(_FRESH_MARK, known.canonical() + b"\n", 0o644, root)
+    if known is None:
+        with suppress(FileNotFoundError):
+            os.unlink(MARK, dir_fd=root)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(_FRESH_MARK, flags, 0o644, dir_fd=root), "wb") as file:
+        file.write(known.canonical() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(_FRESH_MARK, MARK, src_dir_fd=root, dst_dir_fd=root)
+    os.fsync(root)
 
 
 def _read_mark(root: int) -> CheckedOut | None:
