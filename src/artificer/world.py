@@ -411,16 +411,31 @@ class World(Archive):
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
         return await promote_build(self.config, run_id, before.state, branch, into)
 
-    async def prune(self, run_id: str, *, by: str = "", reason: str = "") -> None:
+    async def unpromoted(self, run_id: str) -> str:
+        """What of a completed build is in no branch of its project, in a sentence; else ''."""
+        from artificer.wiring.builds import unpromoted
+
+        storage = self._storage
+        found = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
+        return await unpromoted(self.config, run_id, found.state)
+
+    async def prune(
+        self, run_id: str, *, by: str = "", reason: str = "", discard: bool = False
+    ) -> None:
         """Remove what a finished run's records, letters and views say, for good.
 
         A tombstone takes their place, and their hashes stay, so that :meth:`verify` still tells
-        the truth. Blobs that nothing else refers to go with the next :meth:`gc`.
+        the truth. Blobs that nothing else refers to go with the next :meth:`gc`. With ``discard``
+        a completed build goes although its work is nowhere else.
 
         Raises:
-            OperatorError: the run is not finished.
+            OperatorError: the run is not finished, or is a completed build that was not promoted.
             NotFoundError: no such run, or it was pruned before.
         """
+        if not discard and (lost := await self.unpromoted(run_id)):
+            raise OperatorError(
+                lost, hint=f"artificer build promote {run_id}; or prune it with --discard."
+            )
         journal, files = self._storage.journal, self._storage.files
         if not isinstance(journal, Prunable):
             raise OperatorError("This journal cannot be pruned.")

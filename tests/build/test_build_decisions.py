@@ -90,12 +90,34 @@ async def test_a_plan_that_is_rejected_ends_it(tmp_path: Path) -> None:
     async with site(tmp_path, home, PAIR) as place:
         run = await place.build(decider=None)
         no = Decide(plan=asked(run), decision="reject", by="ada", reason="Not now.")
-        await place.world.send("b", no)
         await place.world.send("b", Decide(plan=asked(run), decision="approve", by="bob"))
+        await place.world.send("b", no)
         run = await place.resume(decider=None)
         assert (run.status, run.reason) == ("cancelled", "rejected")
         assert await kinds(place) == {"plan": 1}
         assert git(home, "branch") == "* main"
+
+
+@pytest.mark.req("build-last-word")
+@pytest.mark.parametrize("last", ["approve", "reject", "iterate"])
+async def test_the_last_word_before_anything_ran_counts(tmp_path: Path, last: str) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    async with site(tmp_path, home, PAIR) as place:
+        run = await place.build(decider=None)
+        digest, before = asked(run), len(place.model.requests)
+        for decision in ("reject", "approve", "reject", "approve", last):
+            said = Decide.model_validate({"plan": digest, "decision": decision, "reason": "So."})
+            await place.world.send("b", said)
+        run = await place.resume(decider=None)
+        status = {"approve": "completed", "reject": "cancelled", "iterate": "waiting"}
+        assert run.status == status[last], run.text
+        decided = [e.fact.decision for e in await events(place) if _is(e, Decided)]
+        assert decided == [last]
+        ignored = [e for e in await events(place) if isinstance(e, ReceiptIgnored)]
+        assert len(ignored) == 4 and "decides otherwise" in ignored[0].reason
+        if last == "reject":
+            assert len(place.model.requests) == before and await kinds(place) == {"plan": 1}
+        assert (await place.world.replay("b", model=place.model)).identical
 
 
 class Turning(ScriptedProvider):

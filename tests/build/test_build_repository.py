@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,7 +58,7 @@ async def test_the_persons_repository_is_not_touched(tmp_path: Path) -> None:
     write(home, {"README.md": "changed, not committed\n", "mine.txt": "x"})
     before = {p: p.read_bytes() for p in sorted(home.rglob("*")) if p.is_file()}
     made = await committed(repository, "w1", repository.base, {"x.py": "1\n"})
-    assert await repository.move_integration(made.commit, repository.base)
+    await repository.move_integration(made.commit)
     assert {p: p.read_bytes() for p in sorted(home.rglob("*")) if p.is_file()} == before
     worktree = await repository.worktree("w2", made.commit)
     assert (worktree.path / "README.md").read_text() == "# Project\n"
@@ -119,7 +123,7 @@ async def test_only_the_scope_is_committed_and_the_rest_is_reported(tmp_path: Pa
     (worktree.path / "old.py").unlink()
     made = await repository.commit(worktree, ["a.py", "tests/", "old.py"], "Title", AT)
     assert made.files.inside == ("a.py", "old.py", "tests/test_a.py")
-    assert made.files.outside == (".venv/x", "b.py")
+    assert made.files.outside == ("b.py",), "what a tool left is not even named"
     assert files_of(bare(repository), made.commit) == ["a.py", "b.py", "tests/test_a.py"]
     assert content(bare(repository), made.commit, "b.py") == "1"
 
@@ -324,16 +328,14 @@ async def test_a_conflict_is_reported_with_its_files_and_changes_nothing(tmp_pat
 
 
 @pytest.mark.req("build-merge")
-async def test_the_integration_branch_moves_by_compare_and_swap(tmp_path: Path) -> None:
+async def test_the_integration_branch_stands_where_it_is_put(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
     base = repository.base
     a = await committed(repository, "a", base, {"a.py": "1\n"})
     b = await committed(repository, "b", base, {"b.py": "1\n"})
-    assert await repository.move_integration(a.commit, base)
-    assert await repository.move_integration(a.commit, base), "done again after a crash"
-    assert not await repository.move_integration(b.commit, base)
-    assert await repository.integration() == a.commit
-    assert await repository.move_integration(base), "a rebuild asks nobody"
+    for commit in (a.commit, a.commit, b.commit, base):
+        await repository.move_integration(commit)
+        assert await repository.integration() == commit
 
 
 @pytest.mark.req("build-cleanup")
@@ -345,16 +347,15 @@ async def test_the_locks_of_a_git_that_died_are_no_verdict_and_can_be_removed(
     a = await committed(repository, "a", base, {"a.py": "1\n"})
     lock = repository.folder / "repo.git/refs/build/integration.lock"
     lock.touch()
-    for onto in (base, None):
-        with pytest.raises(GitError, match="cannot move the integration branch"):
-            await repository.move_integration(a.commit, onto)
+    with pytest.raises(GitError, match="integration"):
+        await repository.move_integration(a.commit)
     b = await repository.worktree("b", base)
     write(b.path, {"b.py": "1\n"})
     b.index.with_name("b.adding.lock").touch()
     with pytest.raises(GitError, match="lock"):
         await repository.commit(b, ["b.py"], "B", AT)
     repository.unlock()
-    assert await repository.move_integration(a.commit, base)
+    await repository.move_integration(a.commit)
     assert not (await repository.commit(b, ["b.py"], "B", AT)).unchanged
 
 
@@ -393,3 +394,77 @@ async def test_a_clone_that_a_crash_left_half_made_is_made_anew(tmp_path: Path) 
     (tmp_path / "build" / "cloning-x" / "repo.git").mkdir(parents=True)
     repository = await BuildRepository.open(tmp_path / "build", home)
     assert repository.base == git(home, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Path]:
+    """A folder on another file system than ``tmp_path``."""
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("needs a second file system: mount a tmpfs on /dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
+        yield Path(folder)
+
+
+@pytest.mark.req("build-file-systems")
+async def test_a_project_on_another_file_system_is_copied(tmp_path: Path, elsewhere: Path) -> None:
+    home = project(tmp_path / "project", {"a.py": "1\n"})
+    repository = await BuildRepository.open(elsewhere / "build", home)
+    made = await committed(repository, "w", repository.base, {"b.py": "1\n"})
+    assert files_of(bare(repository), made.commit) == ["a.py", "b.py"]
+
+
+HOSTILE = '[core]\n\tfsmonitor = {trap}\n[filter "x"]\n\tsmudge = {trap}\n\tclean = {trap}\n'
+
+
+@pytest.mark.req("build-record")
+async def test_a_configuration_that_a_program_changed_runs_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    repository = await opened(tmp_path, {"a.txt": "1\n", ".gitattributes": "* filter=x\n"})
+    config = bare(repository) / "config"
+    ours = config.read_text()
+    worktree = await repository.worktree("w", repository.base)
+    write(worktree.path, {"a.txt": "2\n"})
+    config.write_text(ours + HOSTILE.format(trap=trap(tmp_path)))
+    (bare(repository) / "info").mkdir(exist_ok=True)
+    (bare(repository) / "info/attributes").write_text("* filter=x\n")
+    made = await repository.commit(worktree, ["a.txt"], "W", AT)
+    again = await repository.worktree("again", made.commit)
+    assert (again.path / "a.txt").read_text() == "2\n"
+    assert config.read_text() == ours and not (bare(repository) / "info/attributes").exists()
+    assert not (tmp_path / "sprung").exists() and "restored" in caplog.text
+
+
+@pytest.mark.req("build-record")
+async def test_an_index_that_a_program_wrote_adds_nothing_to_a_commit(tmp_path: Path) -> None:
+    repository = await opened(tmp_path, {"a.txt": "1\n"})
+    worktree = await repository.worktree("w", repository.base)
+    write(worktree.path, {"a.txt": "2\n", "evil.txt": "x"})
+    env = {"GIT_DIR": str(bare(repository)), "GIT_WORK_TREE": str(worktree.path)}
+    hostile = {**os.environ, **env, "GIT_INDEX_FILE": str(worktree.index)}
+    await asyncio.to_thread(
+        subprocess.run, ["git", "add", "evil.txt"], cwd=worktree.path, env=hostile, check=True
+    )
+    made = await repository.commit(worktree, ["a.txt"], "W", AT)
+    assert files_of(bare(repository), made.commit) == ["a.txt"]
+
+
+LITTER = (
+    "pkg/__pycache__/m.cpython-311.pyc", "m.pyc", ".pytest_cache/v/x", ".mypy_cache/x.json",
+    "a/.ruff_cache/y", "node_modules/left-pad/index.js", "web/node_modules/x/y.js", ".DS_Store",
+    "src/p.egg-info/PKG-INFO", ".venv/bin/python3", "crate/target/debug/x", ".coverage",
+)  # fmt: skip
+
+
+@pytest.mark.req("build-litter")
+async def test_what_tools_leave_behind_is_not_committed(tmp_path: Path) -> None:
+    files = {"kept/__pycache__/known.txt": "1\n", "crate/Cargo.toml": "", "docs/target/a.md": "1\n"}
+    repository = await opened(tmp_path, files)
+    worktree = await repository.worktree("w", repository.base)
+    write(worktree.path, {**dict.fromkeys(LITTER, "x"), "docs/target/b.md": "x", "m.py": "x"})
+    write(worktree.path, {"kept/__pycache__/known.txt": "2\n"})
+    made = await repository.commit(worktree, ["."], "W", AT)
+    expected = ["docs/target/b.md", "kept/__pycache__/known.txt", "m.py"]
+    assert list(made.files.inside) == expected
+    assert set(files_of(bare(repository), made.commit)) == {*files, "docs/target/b.md", "m.py"}

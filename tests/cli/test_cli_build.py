@@ -169,15 +169,26 @@ async def test_what_was_built_elsewhere_is_not_said_to_be_promoted(
     assert "build/" not in git(home, "branch", "--list")
 
 
-@pytest.mark.req("prune")
-async def test_with_a_build_go_its_runs_and_its_repository(shell: Shell) -> None:
+@pytest.mark.req("prune", "build-prune")
+@pytest.mark.parametrize("way", ["promoted", "discarded"])
+async def test_with_a_build_go_its_runs_and_its_repository(shell: Shell, way: str) -> None:
     begin(shell, GREETER)
     async with engineer(shell, SHOUT):
         made = await shell.run("build", "Add an option", *SMALL, "--yes", "--json")
     run, runs = made.json()["run"], made.json()["runs"]
     asked = await shell.run("steer", run, "Faster.")
     assert asked.code == 3 and "has ended: completed" in asked.err
-    gone = await shell.run("prune", run, "--forever")
+    refused = await shell.run("prune", run, "--forever")
+    assert refused.code == 3 and "was never promoted" in refused.err
+    assert "shout" in refused.err and f"build promote {run}" in refused.err
+    passed = await shell.run("prune", "--older-than", "0", "--forever")
+    assert passed.code == 0 and "passed over" in passed.err
+    assert list(shell.home.glob(f"*/builds/{run}/repo.git"))
+    if way == "promoted":
+        assert (await shell.run("build", "promote", run)).code == 0
+        gone = await shell.run("prune", run, "--forever")
+    else:
+        gone = await shell.run("prune", run, "--forever", "--discard")
     assert f"pruned {runs + 1} runs" in gone.err
     assert not list(shell.home.glob(f"*/builds/{run}"))
     assert (await shell.run("verify")).code == 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,12 +83,13 @@ class Git:
 
     ``env`` says which: ``GIT_DIR``, and where files are concerned ``GIT_WORK_TREE`` and
     ``GIT_INDEX_FILE``. With ``trusting`` it is a person's own repository, whose configuration
-    counts, except for programs that it would start.
+    counts, except for programs that it would start. ``guard`` is called before each call.
     """
 
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict)
     trusting: bool = False
+    guard: Callable[[], None] | None = None
 
     async def ask(self, *args: str, at: int | None = None) -> Answer:
         """Run git, whatever its exit code. ``at`` is the time of a commit, in seconds.
@@ -96,6 +97,8 @@ class Git:
         Raises:
             GitError: it cannot be started, did not end in time, or said more than is kept.
         """
+        if self.guard is not None:
+            self.guard()
         config = [part for pair in _HARMLESS.items() for part in ("-c", "=".join(pair))]
         argv = ["git", *config, "--no-pager", *args]
         with Capture(Path(tempfile.gettempdir())) as out:

@@ -7,13 +7,13 @@ and git's own fast-forward, which refuses to touch a file with changes in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from artificer.build.git import Git
 from artificer.build.merging import Conflict, merge
-from artificer.build.repository import INTEGRATION, BuildRepository
+from artificer.build.repository import BuildRepository
 from artificer.build.validate import Validator
 from artificer.errors import ConfigError, GitError
 from artificer.values.text import clip
@@ -25,17 +25,22 @@ _UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", 
 
 @dataclass(frozen=True)
 class Promotion:
-    """What came of it. ``branch`` holds ``commit`` in the person's repository in any case."""
+    """What came of it. ``branch`` holds ``commit`` in the person's repository in any case.
+
+    ``warning`` says what was found wrong with the build's own repository.
+    """
 
     status: Literal["branch", "promoted", "already", "conflict", "invalid", "refused"]
     branch: str
     commit: str
     report: str = ""
+    warning: str = ""
 
 
 async def promote(
     repository: BuildRepository,
     project: Path,
+    built: str,
     branch: str,
     *,
     into: str | None = None,
@@ -44,19 +49,35 @@ async def promote(
 ) -> Promotion:
     """Make ``branch`` in the project's repository, and merge it into the branch ``into``.
 
+    ``built`` is the commit that the build's journal names. Where the build's own refs point to
+    does not count, for any program of the build could have moved them.
     If ``into`` has gone on since the build began, the two are merged first, and ``commands`` have
     to pass on the merged tree. Nothing is changed unless all of it can be.
 
     Raises:
         ConfigError: a branch has no valid name, or ``into`` is not there.
-        GitError: git failed; a branch of that name is there and holds something else.
+        GitError: git failed; a branch of that name is there and holds something else; the build's
+            repository does not hold ``built``.
         NotFoundError: the project is gone.
     """
+    warning = await _restored(repository, built)
+    done = await _promote(repository, project, built, branch, into, validator, commands)
+    return replace(done, warning=warning)
+
+
+async def _promote(
+    repository: BuildRepository,
+    project: Path,
+    built: str,
+    branch: str,
+    into: str | None,
+    validator: Validator | None,
+    commands: Sequence[str],
+) -> Promotion:
     theirs = Git(project, trusting=True)
     for name in (branch,) if into is None else (branch, into):
         await _must_be_a_name(theirs, name)
-    built = await repository.integration()
-    await _give(repository, theirs, INTEGRATION, branch)
+    await _give(repository, theirs, built, branch)
     if into is None:
         return Promotion("branch", branch, built)
     before = await theirs.commit_of(f"refs/heads/{into}")
@@ -73,13 +94,25 @@ async def promote(
         report = await _faults(repository, merged, validator, commands)
         if report:
             return Promotion("invalid", branch, built, report)
-    await repository.git.run("update-ref", _PROMOTED, merged)
     if merged != built:
-        await theirs.run(*_FETCH, str(repository.folder / "repo.git"), _PROMOTED)
+        await _bring(repository, theirs, merged)
     refusal = await _advance(theirs, into, before, merged)
     if refusal:
         return Promotion("refused", branch, built, refusal)
     return Promotion("promoted", branch, merged)
+
+
+async def holds(project: Path, commit: str) -> bool:
+    """Whether a branch or tag of a project has a commit in its history; False where it is gone."""
+    if not _is_there(project):
+        return False
+    git = Git(project, trusting=True)
+    if await git.commit_of(commit) is None:
+        return False
+    found = await git.ask(
+        "for-each-ref", "--count=1", f"--contains={commit}", "refs/heads", "refs/tags"
+    )
+    return found.exit_code == 0 and bool(found.out.strip())
 
 
 async def current_branch(project: Path) -> str:
@@ -115,15 +148,51 @@ _FETCH = (
 """Takes commits over, and none that hold what a file system could take for ``.git``."""
 
 
-async def _give(repository: BuildRepository, theirs: Git, ref: str, branch: str) -> None:
+async def _restored(repository: BuildRepository, built: str) -> str:
+    """Let the integration branch stand where the record says; say so if it did not."""
+    found = await repository.integration()
+    if found == built:
+        return ""
+    await repository.move_integration(built)
+    return (
+        f"The build's integration branch pointed to {found}, which no record names."
+        f" It was put back to {built}, the commit that was validated."
+    )
+
+
+async def _bring(repository: BuildRepository, theirs: Git, commit: str) -> None:
+    """Take a commit over, by its name."""
+    await repository.git.run("update-ref", _PROMOTED, commit)
+    await theirs.run(*_FETCH, str(repository.git_dir), _PROMOTED)
+    if await theirs.commit_of(commit) is None:
+        raise GitError(f"The commit {commit} could not be taken over from {repository.git_dir}.")
+
+
+async def _give(repository: BuildRepository, theirs: Git, built: str, branch: str) -> None:
+    """Make the branch, or move it forward if nobody works in it."""
+    await _bring(repository, theirs, built)
     place = f"refs/heads/{branch}"
-    answer = await theirs.ask(*_FETCH, str(repository.folder / "repo.git"), f"{ref}:{place}")
-    if answer.exit_code != 0:
-        said = clip(" ".join(answer.err.split()), 300) or "it is there, and holds something else"
+    before = await theirs.commit_of(place)
+    if before == built:
+        return
+    said = ""
+    if before is not None and not await theirs.is_ancestor(before, built):
+        said = "it is there, and holds something else"
+    elif f"branch {place}" in await _checked_out(theirs):
+        said = "it is checked out"
+    else:
+        answer = await theirs.ask("update-ref", place, built, before or "0" * len(built))
+        if answer.exit_code != 0:
+            said = clip(" ".join(answer.err.split()), 300) or "git refused"
+    if said:
         raise GitError(
             f"The branch {branch!r} cannot be made: {said}.",
             hint="Name another one with --branch NAME, or remove the one that is there.",
         )
+
+
+async def _checked_out(theirs: Git) -> list[str]:
+    return (await theirs.run("worktree", "list", "--porcelain")).splitlines()
 
 
 async def _faults(
@@ -148,8 +217,7 @@ async def _advance(theirs: Git, branch: str, before: str, after: str) -> str:
     if checked_out == f"refs/heads/{branch}":
         answer = await theirs.ask("merge", "--ff-only", "--no-autostash", "--no-stat", after)
         return "" if answer.exit_code == 0 else answer.err.strip() or answer.out.strip()
-    listed = (await theirs.run("worktree", "list", "--porcelain")).splitlines()
-    if f"branch refs/heads/{branch}" in listed:
+    if f"branch refs/heads/{branch}" in await _checked_out(theirs):
         return f"The branch {branch!r} is checked out in another worktree: promote it there."
     answer = await theirs.ask("update-ref", f"refs/heads/{branch}", after, before)
     return "" if answer.exit_code == 0 else f"The branch {branch!r} has moved meanwhile."

@@ -5,7 +5,7 @@ A worktree is a folder with a tree's files. Its index is kept outside it, and so
 the ``.git`` inside is a throw-away for programs that look for one, and nothing of ours reads it.
 
 Every step can be done again: the same name finds the same worktree, the same inputs make the same
-commit, and a branch moves by compare and swap.
+commit. Where a branch stands is for people to see; what counts is the commit in the journal.
 """
 
 from __future__ import annotations
@@ -20,20 +20,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.build.git import Git, must_be_new_enough
+from artificer.build.guard import BASE, config_text, keep_ours
+from artificer.build.litter import without_litter
 from artificer.build.merging import message_of
 from artificer.build.scope import Sorted, present, sort_changes
 from artificer.errors import ConfigError, GitError, NotFoundError
-from artificer.values.text import clip
 
 INTEGRATION = "refs/build/integration"
-BASE = "refs/build/base"
 ATTEMPTS = "refs/build/attempts"
 MAX_ARGUMENTS = 200
 """Paths that are given to one git command."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,118}[a-z0-9])?")
-_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = {bare}\n\tfilemode = true\n"
-_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
 @dataclass(frozen=True)
@@ -85,14 +83,22 @@ class BuildRepository:
     @property
     def git(self) -> Git:
         """git on this repository, without files."""
-        return Git(self.folder, {"GIT_DIR": str(self._git_dir)})
+        return Git(self.folder, {"GIT_DIR": str(self.git_dir)}, guard=self.guard)
+
+    def guard(self) -> None:
+        """Put the repository's configuration back, if anything but us has changed it."""
+        keep_ours(self.git_dir)
 
     @property
-    def _git_dir(self) -> Path:
+    def git_dir(self) -> Path:
+        """The bare repository."""
         return self.folder / "repo.git"
 
     async def _clone(self, project: Path) -> None:
-        """Clone into a folder beside, which becomes the repository when it is whole."""
+        """Clone into a folder beside, which becomes the repository when it is whole.
+
+        git links the objects where it can and copies them where it cannot: on another file system.
+        """
         theirs = Git(project, trusting=True)
         head = await _head_of(theirs, project)
         top = await theirs.run("rev-parse", "--show-toplevel")
@@ -106,7 +112,6 @@ class BuildRepository:
             "clone",
             "--quiet",
             "--bare",
-            "--local",
             "--template=",
             "--",
             top,
@@ -114,10 +119,10 @@ class BuildRepository:
         )
         ours = Git(self.folder, {"GIT_DIR": str(made / "repo.git")})
         version = await ours.run("rev-parse", "--show-object-format")
-        (made / "repo.git" / "config").write_text(_config(version, bare=True), encoding="utf-8")
+        (made / "repo.git" / "config").write_text(config_text(version, bare=True), encoding="utf-8")
         for ref in (BASE, INTEGRATION):
             await ours.run("update-ref", ref, head)
-        _put(made / "repo.git", self._git_dir)
+        _put(made / "repo.git", self.git_dir)
         shutil.rmtree(made)
 
     @classmethod
@@ -179,21 +184,21 @@ class BuildRepository:
         for part in ("objects/info", "refs/heads", "refs/tags"):
             (own / part).mkdir(parents=True)
         version = await self.git.run("rev-parse", "--show-object-format")
-        (own / "config").write_text(_config(version, bare=False), encoding="utf-8")
+        (own / "config").write_text(config_text(version, bare=False), encoding="utf-8")
         (own / "HEAD").write_text(f"{worktree.commit}\n")
-        (own / "objects/info/alternates").write_text(f"{self._git_dir / 'objects'}\n")
-        packed = self._git_dir / "packed-refs"
+        (own / "objects/info/alternates").write_text(f"{self.git_dir / 'objects'}\n")
+        packed = self.git_dir / "packed-refs"
         tags = [line for line in _lines(packed) if line.partition(" ")[2].startswith("refs/tags/")]
         (own / "packed-refs").write_text("".join(f"{tag}\n" for tag in tags))
         shutil.copyfile(worktree.index, own / "index")
 
     def _with_files(self, work_tree: Path, index: Path) -> Git:
         env = {
-            "GIT_DIR": str(self._git_dir),
+            "GIT_DIR": str(self.git_dir),
             "GIT_WORK_TREE": str(work_tree),
             "GIT_INDEX_FILE": str(index),
         }
-        return Git(work_tree, env)
+        return Git(work_tree, env, guard=self.guard)
 
     def _index(self, name: str) -> Path:
         return self.folder / "index" / name
@@ -210,7 +215,7 @@ class BuildRepository:
 
     def unlock(self) -> None:
         """Remove the locks of a git that has died. Only for whoever drives the build alone."""
-        for folder in (self.folder / "index", self._git_dir / "refs/build"):
+        for folder in (self.folder / "index", self.git_dir / "refs/build"):
             for lock in folder.rglob("*.lock"):
                 lock.unlink(missing_ok=True)
 
@@ -228,7 +233,8 @@ class BuildRepository:
     # --- commits --------------------------------------------------------------------------------
 
     async def changes(self, worktree: Worktree, scope: Sequence[str] = ()) -> list[str]:
-        """Every path that is not as in the commit, but for those that git is told to ignore.
+        """Every path that is not as in the commit, but for those that git is told to ignore and
+        those that tools leave behind.
 
         What a scope names one by one is looked at even if it is ignored. A folder that is a
         repository of its own ends in a slash.
@@ -241,7 +247,8 @@ class BuildRepository:
         others = await git.paths("ls-files", "-z", "--others", "--exclude-standard")
         known = set(await git.paths("ls-files", "-z", "--cached"))
         hidden = [p for p in present(worktree.path, scope) if p not in known]
-        return sorted({*changed, *others, *hidden})
+        found = {*changed, *others, *hidden}
+        return sorted(without_litter(found, known, lambda p: (worktree.path / p).is_file()))
 
     async def commit(
         self, worktree: Worktree, scope: Sequence[str], message: str, at: int
@@ -252,8 +259,9 @@ class BuildRepository:
         """
         files = sort_changes(worktree.path, await self.changes(worktree, scope), scope)
         adding = worktree.index.with_suffix(".adding")
-        shutil.copyfile(worktree.index, adding)
+        adding.unlink(missing_ok=True)
         git = self._with_files(worktree.path, adding)
+        await git.run("read-tree", worktree.commit)  # programs could have written the other index
         for start in range(0, len(files.inside), MAX_ARGUMENTS):
             some = files.inside[start : start + MAX_ARGUMENTS]
             await git.run("update-index", "--add", "--remove", "--", *some)
@@ -273,15 +281,9 @@ class BuildRepository:
         """Where the integration branch stands."""
         return await self.git.run("rev-parse", INTEGRATION)
 
-    async def move_integration(self, commit: str, onto: str | None = None) -> bool:
-        """Let the integration branch stand at a commit; with ``onto``, only if it stands there."""
-        if onto is not None and await self.integration() == commit:
-            return True  # it was done before a crash
-        old = () if onto is None else (onto,)
-        answer = await self.git.ask("update-ref", INTEGRATION, commit, *old)
-        if answer.exit_code != 0 and onto in (None, await self.integration()):
-            raise GitError(f"git cannot move the integration branch: {clip(answer.err, 300)}.")
-        return answer.exit_code == 0
+    async def move_integration(self, commit: str) -> None:
+        """Let the integration branch stand at a commit: the journal says where, not the branch."""
+        await self.git.run("update-ref", INTEGRATION, commit)
 
 
 async def _head_of(git: Git, project: Path) -> str:
@@ -312,12 +314,6 @@ def _copy(source: Path, folder: Path) -> None:
 def _put(made: Path, place: Path) -> None:
     """Give what is whole its name: before, there is nothing of that name."""
     made.rename(place)
-
-
-def _config(object_format: str, *, bare: bool) -> str:
-    other = object_format == "sha256"
-    text = _CONFIG.format(version=1 if other else 0, bare=str(bare).lower())
-    return text + (_SHA256 if other else "")
 
 
 def _lines(file: Path) -> list[str]:

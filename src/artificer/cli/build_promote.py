@@ -68,6 +68,8 @@ def promote(
             out_json(asdict(done))
         else:
             out(done.commit)
+        if done.warning:
+            note(done.warning, "bad")
         good = done.status in ("branch", "promoted", "already")
         said = _SAID[done.status].format(branch=done.branch, into=target)
         if good:

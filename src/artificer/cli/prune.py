@@ -13,6 +13,7 @@ from artificer.cli.drive import in_world
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count, moment
+from artificer.errors import OperatorError
 from artificer.runtime.summary import Summary
 from artificer.world import World
 
@@ -26,15 +27,22 @@ _KEPT = ("open", "stalled", "paused", "pruned", "unreadable")
 )
 @click.option("--reason", default="", metavar="TEXT", help="Why; it stands in the tombstone.")
 @click.option("--forever", is_flag=True, help="Do it. Without this, it is only said.")
+@click.option("--discard", is_flag=True, help="Also completed builds that were never promoted.")
 @pass_settings
 def command(
-    settings: Settings, runs: tuple[str, ...], older_than: float | None, reason: str, forever: bool
+    settings: Settings,
+    runs: tuple[str, ...],
+    older_than: float | None,
+    reason: str,
+    forever: bool,
+    discard: bool,
 ) -> int:
     """Remove what finished RUNS said: prompts, replies, results, letters, reports. For good.
 
     A tombstone says how many records there were, and their hashes stay, so that `artificer verify`
     still tells the truth. Blobs that nothing else refers to go with the next `artificer gc`. With a
-    build go the runs that it started, and its repository: promote it before.
+    build go the runs that it started, and its repository. A completed build that was never
+    promoted is refused, or passed over with --older-than, unless you say --discard.
 
     \b
     Example:
@@ -48,11 +56,13 @@ def command(
         named = [await world.find(run) for run in runs]
         every = await world.summaries()
         chosen = [s for s in every if _chosen(s, named, older_than)]
+        if not discard:
+            chosen = await _safe(world, chosen, named)
         taken = [s.run for s in chosen]
         chosen += [s for s in every if s.status != "pruned" and _goes_with(s.run, taken)]
         for summary in chosen:
             if forever:
-                await world.prune(summary.run, by=getpass.getuser(), reason=reason)
+                await world.prune(summary.run, by=getpass.getuser(), reason=reason, discard=discard)
             begun = moment(summary.at) if summary.at else ""
             out(f"{summary.run}  {begun}  {one_line(summary.prompt, 60)}".rstrip())
         word = "pruned" if forever else "would prune"
@@ -61,6 +71,24 @@ def command(
         return Exit.OK
 
     return in_world(settings, work)
+
+
+async def _safe(world: World, chosen: list[Summary], named: list[str]) -> list[Summary]:
+    """Those with which no work is lost. Raises OperatorError for one that was named."""
+    safe, kept = [], []
+    for summary in chosen:
+        lost = await world.unpromoted(summary.run) if summary.status == "completed" else ""
+        if lost and summary.run in named:
+            raise OperatorError(
+                lost,
+                hint=f"artificer build promote {summary.run}; or prune it with --discard.",
+            )
+        if lost:
+            note(f"passed over: {lost}")
+            kept.append(summary.run)
+        else:
+            safe.append(summary)
+    return [s for s in safe if s.run in named or not _goes_with(s.run, kept)]
 
 
 def _goes_with(run: str, builds: list[str]) -> bool:

@@ -6,6 +6,7 @@ an event. Each is taken once, in the order in which they were posted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -120,6 +121,27 @@ def read_letter(body: bytes) -> Letter | None:
         return _letters.validate_json(body)
     except ValidationError:
         return None
+
+
+def overruled(letters: Iterable[tuple[int, bytes]]) -> set[int]:
+    """The decisions among letters that lie there together which a later one takes back.
+
+    Nothing has come of them yet, so the last word about a plan counts.
+    """
+    latest: dict[Digest, int] = {}
+    gone: set[int] = set()
+    for number, body in letters:
+        letter = read_letter(body)
+        if isinstance(letter, Decide):
+            gone |= {latest[letter.plan]} if letter.plan in latest else set()
+            latest[letter.plan] = number
+    return gone
+
+
+def overruled_event(number: int, at: int) -> ev.ReceiptIgnored:
+    """The event of a decision that a later letter takes back."""
+    why = "A later letter decides otherwise, and nothing had come of this one."
+    return ev.ReceiptIgnored(at=at, letter=number, what="decide", reason=why)
 
 
 def opened(state: RunState, number: int, letter: Letter | None, at: int) -> ev.Event:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
-from artificer.core.letters import cancelled, read_letter
+from artificer.core.letters import cancelled, overruled, read_letter
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
 from artificer.loops.wishes import CancelRun
@@ -166,12 +166,14 @@ class Drive:
             return await self._cancel(self._cancelled)
         intents: list[Intent] = []
         taken = self._ledger.state.letters
-        for number, body in await self._post.mailbox.letters(self.run, taken):
+        letters = await self._post.mailbox.letters(self.run, taken)
+        gone = overruled(letters)
+        for number, body in letters:
             letter = read_letter(body)
             if letter is not None and letter.type == "cancel":
                 await self._finish_tasks()
                 intents = []
-            event = await self._performer.hear(self.run, self._ledger.state, number, body)
+            event = await self._performer.hear(self.run, self._ledger.state, number, body, gone)
             intents += await self._ledger.commit(event)
         await self._drop_settled()
         waiting = {pending.n for pending in self._ledger.state.pending}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from artificer.core import events as ev
 from artificer.core.intents import CallTool, Intent
-from artificer.core.letters import cancelled
+from artificer.core.letters import cancelled, overruled
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine
 from artificer.core.spec import RunSpec
@@ -90,8 +90,9 @@ class Engine:
         at_rest = before.state.phase in AT_REST
         if not at_rest:  # first the truth about what was under way
             intents += await self._take_up(ledger, before)
+        gone = overruled(letters)
         for number, body in letters:
-            event = await self.performer.hear(run, ledger.state, number, body)
+            event = await self.performer.hear(run, ledger.state, number, body, gone)
             intents += await ledger.commit(event)
         if at_rest and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
             intents += await self._take_up(ledger, before)

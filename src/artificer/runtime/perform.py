@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool
-from artificer.core.letters import Pause, Steer, answer, opened, read_letter
+from artificer.core.letters import Pause, Steer, answer, opened, overruled_event, read_letter
 from artificer.core.record import FORMAT
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError, places
@@ -62,8 +62,15 @@ class Performer:
         """What asks the model."""
         return Asker(self.provider, self.blobs, self.clock, self.allowances)
 
-    async def hear(self, run: str, state: RunState, number: int, body: bytes) -> ev.Event:
-        """Return the event that a letter is; what is said to a build is said to its runs."""
+    async def hear(
+        self, run: str, state: RunState, number: int, body: bytes, gone: Container[int] = ()
+    ) -> ev.Event:
+        """Return the event that a letter is; what is said to a build is said to its runs.
+
+        ``gone`` are the letters that a later one takes back.
+        """
+        if number in gone:
+            return overruled_event(number, self.clock.now())
         letter = read_letter(body)
         if isinstance(letter, Steer | Pause) and self.builder is not None:
             await self.builder.relay(run, state, body)

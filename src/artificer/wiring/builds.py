@@ -15,7 +15,7 @@ from artificer.build.builder import Decider, TreeBuilder
 from artificer.build.children import Children
 from artificer.build.detect import Project, detected
 from artificer.build.perform import TreePerformer
-from artificer.build.promote import Promotion, promote
+from artificer.build.promote import Promotion, holds, promote
 from artificer.build.prompts import FOLDER, load_prompts
 from artificer.build.repository import BuildRepository
 from artificer.build.validate import Validator
@@ -96,10 +96,27 @@ async def promote_build(
     return await promote(
         place.repository,
         project,
+        build.integration,
         branch or f"build/{run}",
         into=into,
         validator=place.validator(config),
         commands=commands,
+    )
+
+
+async def unpromoted(config: Config, run: str, state: RunState) -> str:
+    """What would be lost with a completed build, in a sentence; nothing for any other run."""
+    build, folder = state.build, build_folder(config, run)
+    if build is None or build.ended != "completed" or not (folder / "repo.git").is_dir():
+        return ""
+    if build.integration == build.base:
+        return ""
+    if await holds(Path(state.given.project), build.integration):
+        return ""
+    specs = ", ".join(build.merged)
+    return (
+        f"The build {run} was never promoted: its work ({specs}, commit {build.integration[:12]})"
+        f" is in no branch of {state.given.project}, and would be lost."
     )
 
 
