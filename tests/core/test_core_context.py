@@ -8,8 +8,9 @@ import pytest
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import toolset
-from artificer.core.context import compaction, context_after, opening
+from artificer.core.context import compaction, opening
 from artificer.core.intents import Compact
+from artificer.core.measure import context_after
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.values.blocks import (

@@ -20,6 +20,7 @@ from artificer.core.state import Phase, RunState
 from artificer.journal.memory import MemoryJournal
 from artificer.ports import Answer, Call, Head, Question, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.explain import explain
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
@@ -258,6 +259,106 @@ class TestBudget:
         spent = state.usage.input_tokens + state.usage.output_tokens
         assert spent <= 16_000
         assert model.summaries == []
+
+
+SAID = "And now. " + "a" * 1_200 + " NEVER DELETE THE BACKUPS. " + "z" * 1_200
+"""What matters is in the middle."""
+
+
+@pytest.mark.req("context-said-last")
+class TestSaidLast:
+    async def follow(self, rig: Rig, *, rules: int = 2, **facts: Any) -> Model:
+        """Finish a run, ask more, and let the model work on that for twelve turns."""
+        limits = Limits(turns=60, context_tokens=8_000)
+        await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE, rules=rules, **facts)
+        letter = {"type": "follow_up", "text": SAID}
+        await rig.mailbox.post("run", json.dumps(letter).encode())
+        model = Model(12)
+        state = await rig.resume(model.provider)
+        assert state.reason == "done" and state.window.start > 3, "it is out of the window"
+        await proven(rig)
+        return model
+
+    async def test_a_follow_up_is_whole_in_every_request(self, rig: Rig) -> None:
+        model = await self.follow(rig)
+        for body in model.bodies:
+            assert any(SAID in message.text for message in messages_of(body))
+
+    async def test_a_run_of_older_rules_shortens_it_as_it_did(self, rig: Rig) -> None:
+        model = await self.follow(rig, rules=1)
+        cut = [body for body in model.bodies if "NEVER DELETE" not in json.dumps(body)]
+        assert cut
+
+    async def test_what_is_sent_back_does_not_take_its_place(self, rig: Rig) -> None:
+        """A request for repairs is also a text of the user's side."""
+        limits = Limits(turns=60, context_tokens=8_000)
+        await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE, kind="deliver")
+        letter = {"type": "follow_up", "text": SAID}
+        await rig.mailbox.post("run", json.dumps(letter).encode())
+        model, cited = Model(12), [say("See {{artifact:list:none}}.")]
+        script = ScriptedProvider(lambda body: cited.pop() if cited else model(body))
+        await rig.resume(script)
+        assert len(model.bodies) > 6
+        sent_back = [m for m in messages_of(model.bodies[0]) if "do not exist" in m.text]
+        assert sent_back, "the first answer was sent back"
+        for body in model.bodies:
+            assert any(SAID in message.text for message in messages_of(body))
+
+    async def test_a_note_takes_the_place_of_the_prompt_but_the_prompt_stays(
+        self, rig: Rig
+    ) -> None:
+        taken = letters_taken(rig)
+        prompt = "First. " + "p" * 1_000 + " KEEP THE LOGS. " + "p" * 1_000
+
+        async def read(call: Call) -> str:
+            if call.arguments["n"] == 1:
+                letter = {"type": "steer", "text": SAID}
+                await rig.mailbox.post("run", json.dumps(letter).encode())
+                await taken.wait()
+            return "x" * 4_000
+
+        rig.tools.add("read", read)
+        model = Model(12)
+        state = await play(rig, model, context=9_000, prompt=prompt)
+        assert state.window.start > 3
+        for body in model.bodies[1:]:
+            texts = "\n".join(message.text for message in messages_of(body))
+            assert prompt in texts and SAID in texts
+
+    async def test_what_cannot_fit_ends_the_run_and_is_named(self, rig: Rig) -> None:
+        model = Model(3)
+        prompt = "Do it. " + "p" * 9_000
+        state = await play(rig, model, context=2_000, prompt=prompt, system="Be kind.")
+        assert (state.reason, state.status, model.bodies) == ("context_limit", "failed", [])
+        note = rig.deliverable(state).note
+        assert "the prompt (9,007 characters)" in note and "2,000 tokens" in note
+        assert note.index("the prompt") < note.index("the instructions (8 characters)")
+
+    async def test_a_follow_up_that_cannot_fit_is_named(self, rig: Rig) -> None:
+        limits = Limits(turns=60, context_tokens=2_000)
+        await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE)
+        letter = {"type": "follow_up", "text": "f" * 9_000}
+        await rig.mailbox.post("run", json.dumps(letter).encode())
+        state = await rig.resume([])
+        assert (state.reason, state.status) == ("context_limit", "failed")
+        assert "the last message (9,000 characters)" in rig.deliverable(state).note
+        assert (await rig.replay()).identical
+
+    async def test_what_a_provider_refuses_is_named_too(self, rig: Rig) -> None:
+        state = await play(rig, Model(1, fits=10))
+        assert state.reason == "context_limit"
+        assert "the prompt (23 characters)" in rig.deliverable(state).note
+        told = explain(await load(rig.journal, rig.blobs, "run"))
+        assert "the prompt (23 characters)" in told.why
+
+    async def test_a_long_prompt_leaves_room_for_what_is_done(self, rig: Rig) -> None:
+        """The window moves by half of what can move, not at every turn."""
+        model = Model(30)
+        prompt = "p" * 16_000
+        state = await play(rig, model, context=12_000, prompt=prompt)
+        assert (state.reason, state.turn) == ("done", 31)
+        assert max(len(json.dumps(body)) // 4 for body in model.bodies) < 12_000
+        assert len(model.summaries) <= 10, "by half of what cannot move too it would be 14"
 
 
 class Dies(MemoryJournal):

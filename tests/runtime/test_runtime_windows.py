@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from artificer.core import events as ev
+from artificer.core.intents import Generate, Intent
 from artificer.core.record import IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
@@ -138,7 +139,7 @@ class Talk:
         return state
 
 
-@pytest.mark.req("context-any", "context-counted")
+@pytest.mark.req("context-any", "context-counted", "context-said-last")
 @given(
     st.lists(TURNS, max_size=12),
     READERS,
@@ -198,22 +199,27 @@ async def held(talk: Talk, state: RunState, prompt: str) -> None:
         assert not may
     else:
         assert state.reason in ("done", "context_limit", "token_limit")
-    overflows = state.reason in ("context_limit", "model_failed")
+    limits = state.given.limits
+    whole = len(prompt) + len(state.history[state.said].text if state.said else "") + len(SYSTEM)
+    too_long = limits.context_tokens is not None and whole > 4 * limits.context_tokens
+    overflows = state.reason in ("context_limit", "model_failed") and not too_long
     assert state.failure == ("context_overflow" if overflows else None)
-    if state.reason == "context_limit":
+    if state.reason == "context_limit" and not too_long:
         assert boundaries(state.history, state.window.start) == [], "nothing more could go"
 
-    limits = state.given.limits
     if limits.total_tokens is not None and talk.reader.size == 4:
         assert state.usage.input_tokens + state.usage.output_tokens <= limits.total_tokens
 
     before: list[bytes] = []
     openings: list[bytes] = []
-    for body in talk.bodies:
+    said = said_last(state, [r.intent for r in loaded.lines if isinstance(r, IntentLine)])
+    assert len(said) >= len(talk.bodies)
+    for body, last in zip(talk.bodies, said, strict=False):
         assert body["system"] == SYSTEM
         messages = messages_of(body)
         assert unpaired(messages) == []
         assert messages[0].role == "user" and prompt in messages[0].text
+        assert any(last in message.text for message in messages), "whole, wherever it is"
         items = [canonical(item) for item in body["messages"]]
         if items[: len(before)] != before:
             openings.append(items[0])
@@ -227,6 +233,13 @@ async def held(talk: Talk, state: RunState, prompt: str) -> None:
     asked = [r for r in loaded.lines if isinstance(r, IntentLine) and r.request]
     replayed = await talk.rig.replay()
     assert replayed.identical and replayed.requests == len(asked)
+
+
+def said_last(state: RunState, intents: list[Intent]) -> list[str]:
+    """What the user had said last by each request."""
+    asked = [state.history[: i.messages] for i in intents if isinstance(i, Generate)]
+    words = ("Do it: ", "Steered. ", "And then? ")
+    return [[m.text for m in known if m.text.startswith(words)][-1] for known in asked]
 
 
 def fits(body: JsonObject, limit: int, size: int) -> None:

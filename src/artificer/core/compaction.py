@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from artificer.core import events as ev
-from artificer.core.context import sizes
+from artificer.core.measure import sizes_of
 from artificer.core.state import Phase, RunState
 from artificer.core.steps import Step, settle
 from artificer.core.turns import next_turn
@@ -41,7 +41,7 @@ def _go_on(
     cost = state.cost_micros
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
-    size = sizes(state)(window.start) + tokens_of(window.opening.encode())
+    size = sizes_of(state).since(window.start) + tokens_of(window.opening.encode())
     window = window.model_copy(update={"messages": len(state.history), "tokens": size})
     return next_turn(
         state.model_copy(

@@ -6,13 +6,13 @@ replay comes to the same requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from artificer.contracts.definition import ModelRequest
 from artificer.core.budget import SHORTEST_REPLY, reply_tokens
 from artificer.core.intents import Compact
+from artificer.core.measure import message_tokens, sizes_of
 from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
@@ -20,9 +20,9 @@ from artificer.core.window import boundaries
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from artificer.values.canon import canonical_typed
-from artificer.values.model import ToolChoice, Usage
+from artificer.values.model import ToolChoice
 from artificer.values.text import head_and_tail
-from artificer.values.tokens import BYTES_A_TOKEN, MOST_BYTES_A_TOKEN, tokens_of
+from artificer.values.tokens import BYTES_A_TOKEN, USUAL_BYTES_A_TOKEN, tokens_of
 
 LONGEST_SUMMARY = 2048
 """Most tokens of a summary."""
@@ -44,23 +44,33 @@ def pressed(state: RunState) -> bool:
     return state.context_tokens + reserve > limit
 
 
-def context_after(spec: RunSpec, usage: Usage, reply: Message) -> int:
-    """Return the tokens of a conversation that ends with a reply, by what its provider counted.
+def cannot_fit(state: RunState) -> bool:
+    """Whether what is always sent whole is longer than the run's limit, by a usual count (rules 2).
 
-    A count of the reply that its text and calls cannot fit in is not believed: servers report
-    nothing, or less than they sent, and the next request would be too long. Our own estimate then
-    counts for the reply. Its reasoning proves nothing, because it may be encrypted.
+    Sent all the same it might be cut by a server that says nothing.
     """
-    output = usage.output_tokens
-    if since(spec, 2) and output * MOST_BYTES_A_TOKEN < _written(reply):
-        output = _tokens(reply)
-    return usage.input_tokens + output
+    limit = state.given.limits.context_tokens
+    if limit is None or not since(state.given, 2):
+        return False
+    size = sum(len(text.encode()) for name, text in _whole(state) if name != "the tools")
+    return size > limit * USUAL_BYTES_A_TOKEN
 
 
-def _written(reply: Message) -> int:
-    """The bytes of a reply's text and calls."""
-    calls = sum(len(call.name.encode()) + len(call.arguments.encode()) for call in reply.calls)
-    return len(reply.text.encode()) + calls
+def what_stays(state: RunState) -> str:
+    """Name the texts that no window leaves out or shortens, the longest first."""
+    texts = sorted(_whole(state), key=lambda part: -len(part[1]))
+    told = ", ".join(f"{name} ({len(text):,} characters)" for name, text in texts if text)
+    limit = state.given.limits.context_tokens
+    most = "" if limit is None else f" The limit is {limit:,} tokens."
+    return f"Always sent whole are {told}.{most}"
+
+
+def _whole(state: RunState) -> Iterator[tuple[str, str]]:
+    yield "the prompt", state.history[0].text
+    if state.said:
+        yield "the last message", state.history[state.said].text
+    yield "the instructions", state.given.system
+    yield "the tools", state.given.toolset
 
 
 def may_compact(spec: RunSpec) -> bool:
@@ -70,18 +80,21 @@ def may_compact(spec: RunSpec) -> bool:
 
 def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | None:
     """The intent that moves the window; None when it cannot move."""
-    size = state.context_tokens
     limit = state.given.limits.context_tokens if why == "limit" else None
-    aim = (limit or size) // 2
-    summary = min(LONGEST_SUMMARY, max(SHORTEST_REPLY, aim // 4))
+    most = limit or state.context_tokens
     found = boundaries(state.history, state.window.start)
     if why == "limit":  # what the last calls brought stays, if only the model can read it
         found = [number for number in found if number < len(state.history)]
     if not found:
         return None
-    size_from = sizes(state)
-    upto = next((n for n in found if size_from(n) + 2 * summary <= aim), found[-1])
-    room = min(aim, sum(_tokens(m) for m in state.history[state.window.told : upto]) + summary)
+    sizes = sizes_of(state)
+    always = sizes.scaled(_always(state, len(state.history)))
+    movable = max(0, most - always) // 2
+    summary = min(LONGEST_SUMMARY, max(SHORTEST_REPLY, movable // 4))
+    aim = always + movable - 2 * summary
+    upto = next((n for n in found if sizes.since(n, _always(state, n)) <= aim), found[-1])
+    told = sum(map(message_tokens, state.history[state.window.told : upto]))
+    room = min(most // 2, told + summary)
     return Compact(
         n=state.next_intent,
         turn=state.turn + 1,
@@ -94,6 +107,14 @@ def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | 
     )
 
 
+def _always(state: RunState, upto: int) -> int:
+    """The tokens of what an opening that stands for so many messages holds whole (rules 2)."""
+    if not since(state.given, 2):
+        return 0
+    whole = {0, state.said}
+    return sum(tokens_of(state.history[n].text.encode()) for n in whole if n < upto)
+
+
 def _affordable(state: RunState, room: int, summary: int) -> int:
     """How long the summary may be within the run's budget; 0 when it is not to be asked for."""
     if not state.given.compaction:
@@ -102,29 +123,6 @@ def _affordable(state: RunState, room: int, summary: int) -> int:
     need = room + tokens_of(beside.encode())
     left = reply_tokens(state.given, state.usage, state.cost_micros or 0, need)
     return 0 if isinstance(left, str) else min(left, summary)
-
-
-def sizes(state: RunState) -> Callable[[int], int]:
-    """Estimate the tokens of requests by where their window begins, its opening apart.
-
-    What the provider has counted of the present window corrects the estimate of its parts. Each
-    message is measured once: a conversation is long when this is asked.
-    """
-    spec, first = state.given, state.window.start
-    fixed = spec.fixed_tokens
-    measured = (_tokens(message) for message in reversed(state.history[first:]))
-    newest = list(accumulate(measured, initial=0))  # the tokens of so many of the last messages
-    present = fixed + tokens_of(state.window.opening.encode()) + newest[-1]
-
-    def size_from(start: int) -> int:
-        part = fixed + newest[len(state.history) - start]
-        return -(-part * min(state.context_tokens, present) // present) if present else part
-
-    return size_from
-
-
-def _tokens(message: Message) -> int:
-    return tokens_of(message.identity())
 
 
 # --- what is asked, and what is said in its place ---------------------------------------------
@@ -197,7 +195,7 @@ def opening(state: RunState, intent: Compact, summary: str) -> str:
     count = f"{intent.upto} message" + ("" if intent.upto == 1 else "s")
     known = summary or state.window.summary
     said = [f"[The first {count} of this conversation are no longer shown: they would not fit.]"]
-    said.append("What the user wrote in them:\n\n" + _words(state.history[: intent.upto], intent))
+    said.append("What the user wrote in them:\n\n" + _words(state, intent))
     if state.artifacts:
         made = ", ".join(f"{ref.kind}:{ref.id}" for ref in state.artifacts)
         said.append(f"Artifacts that exist already: {head_and_tail(made, intent.room)}")
@@ -209,23 +207,29 @@ def opening(state: RunState, intent: Compact, summary: str) -> str:
     return "\n\n".join(said)
 
 
-def _words(messages: Sequence[Message], intent: Compact) -> str:
-    """The user's texts: the run's prompt as it is, then the newest that fit.
+def _words(state: RunState, intent: Compact) -> str:
+    """The user's texts: the run's prompt and what was said last as they are, then the newest that
+    fit.
 
     What a run was asked to do is never cut: where it is too long, the provider has the last word.
     Of the others the newest is shortened rather than left out.
     """
-    texts = [m.text for m in messages if m.role == "user" and _is_said(m)]
+    messages = enumerate(state.history[: intent.upto])
+    texts = {n: m.text for n, m in messages if m.role == "user" and _is_said(m)}
+    first = min(texts, default=0)
+    kept = {n: text for n, text in texts.items() if n in (first, state.said)}
+    others = [n for n in texts if n not in kept]
     room = intent.room // 2  # characters: a quarter of the room, in estimated tokens
-    later: list[str] = []
-    for text in reversed(texts[1:]):
-        if later and len(text) > room:
+    for place, number in enumerate(reversed(others)):
+        text = texts[number]
+        if place and len(text) > room:
             break
-        later.append(head_and_tail(text, room))
+        kept[number] = head_and_tail(text, room)
         room -= len(text)
-    if len(later) < len(texts) - 1:
-        later.append(f"[{len(texts) - 1 - len(later)} more left out]")
-    return "\n\n".join([*texts[:1], *reversed(later)])
+    said = [kept[number] for number in sorted(kept)]
+    if left := len(texts) - len(kept):
+        said.insert(1, f"[{left} more left out]")
+    return "\n\n".join(said)
 
 
 def _is_said(message: Message) -> bool:

@@ -18,9 +18,11 @@ from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import DeliverableStatus, Finding
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core import events as ev
+from artificer.core.context import what_stays
 from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
 from artificer.core.policy import Consult, Occasion
+from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
 from artificer.loops.kinds import KINDS
@@ -196,7 +198,10 @@ def _conclude_format(state: RunState, reason: FinishReason, narrative: str) -> D
 
 
 def _note(state: RunState, reason: FinishReason) -> str:
-    return _FAILURES.get(state.failure or "", _NOTES[reason])
+    note = _FAILURES.get(state.failure or "", _NOTES[reason])
+    if reason == "context_limit" and since(state.given, 2):
+        return f"{note} {what_stays(state)}"
+    return note
 
 
 def _status(reason: FinishReason, exists: bool, incomplete: bool) -> DeliverableStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from artificer.core import builds
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
-from artificer.core.state import Phase, RunState, with_message
+from artificer.core.state import Phase, RunState, with_message, with_words
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
 from artificer.errors import InvariantError
@@ -56,7 +56,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
             "hold": None,
         }
     )
-    return next_turn(with_message(state, user(event.steer)) if event.steer else state)
+    return next_turn(with_words(state, event.steer) if event.steer else state)
 
 
 def run_finished(state: RunState, event: ev.RunFinished) -> Step:
@@ -168,4 +168,4 @@ def _follow_up(state: RunState) -> Step:
             "deliverable": None,
         }
     )
-    return next_turn(with_message(state, user(prompt)))
+    return next_turn(with_words(state, prompt))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from artificer.core import events as ev
 from artificer.core.call_ids import with_ids, with_unique_ids
-from artificer.core.context import context_after, may_compact
+from artificer.core.context import may_compact
 from artificer.core.intents import CheckReply, JudgeCalls
+from artificer.core.measure import context_after
 from artificer.core.state import CallState, Phase, RunState, with_message
 from artificer.core.steps import Step, emit, settle
 from artificer.core.turns import finish, next_turn, overflowed

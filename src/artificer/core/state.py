@@ -11,6 +11,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.core.call_ids import CallIds
 from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
+from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
 from artificer.core.window import Window
@@ -19,7 +20,7 @@ from artificer.loops.build import BuildState
 from artificer.loops.kinds import KINDS
 from artificer.loops.wishes import AskDecision
 from artificer.values.base import Digest, Value
-from artificer.values.blocks import CallStatus, Message, ToolResultBlock
+from artificer.values.blocks import CallStatus, Message, ToolResultBlock, user
 from artificer.values.canon import digest_of
 from artificer.values.model import FailureCode, StopReason, ToolChoice, Usage
 from artificer.values.tokens import tokens_of
@@ -103,6 +104,7 @@ class RunState(Value):
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
     ambiguous calls of which nobody has said yet whether they happened. ``window`` is the part of
     ``history`` that is sent. ``tool_ms`` and ``output_chars`` count what is limited, and only then.
+    ``said`` is the number of the message that holds what a person said last (rules 2).
     """
 
     phase: Phase = Phase.NEW
@@ -144,6 +146,7 @@ class RunState(Value):
     window: Window = Window()
     tool_ms: int = 0
     output_chars: int = 0
+    said: int = 0
 
     @property
     def digest(self) -> str:
@@ -229,6 +232,12 @@ def with_message(state: RunState, message: Message, **changes: object) -> RunSta
             **changes,
         }
     )
+
+
+def with_words(state: RunState, text: str) -> RunState:
+    """Append what a person says."""
+    said = len(state.history) if since(state.given, 2) else 0
+    return with_message(state, user(text), said=said)
 
 
 def labelled(state: RunState, call: CallState) -> RunState:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from artificer.core.budget import reply_tokens
-from artificer.core.context import compaction, pressed
+from artificer.core.context import cannot_fit, compaction, pressed
 from artificer.core.intents import Finish, FinishReason, Generate
-from artificer.core.state import Phase, RunState, with_message
+from artificer.core.state import Phase, RunState, with_words
 from artificer.core.steps import Step, emit
-from artificer.values.blocks import user
 
 
 def next_turn(state: RunState) -> Step:
@@ -48,6 +47,8 @@ def _over(state: RunState) -> FinishReason | None:
         return "tool_time_limit"
     if limits.output_chars is not None and state.output_chars >= limits.output_chars:
         return "tool_output_limit"
+    if cannot_fit(state):
+        return "context_limit"
     return "wall_limit" if state.time_left <= 0 else None
 
 
@@ -66,7 +67,7 @@ def _with_notes(state: RunState) -> RunState:
     """What a person said meanwhile comes before the reply that is asked for now."""
     if not state.notes:
         return state
-    state = with_message(state, user("\n\n".join(state.notes)))
+    state = with_words(state, "\n\n".join(state.notes))
     return state.model_copy(update={"notes": ()})
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from artificer.core import events as ev
+from artificer.core.context import what_stays
 from artificer.core.intents import (
     AdvanceBuild,
     AskApproval,
@@ -110,7 +111,7 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
     if state.reason == "done" and state.build is not None:
         return "Every spec is merged, and the merged tree passes."
     if state.reason is not None:
-        return _why_ended(state.reason, events)
+        return _why_ended(state, state.reason, events)
     return _why_open(state, events)
 
 
@@ -130,8 +131,8 @@ def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
     return "A process drives it, or it was interrupted: its journal ends here."
 
 
-def _why_ended(reason: FinishReason, events: Sequence[ev.Event]) -> str:
-    said = ""
+def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:
+    said = what_stays(state) if reason == "context_limit" else ""
     for event in events:
         match event:
             case ev.BuildAdvanced(fact=Decided(reason=words)) if reason == "rejected":

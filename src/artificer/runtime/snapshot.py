@@ -19,9 +19,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from artificer.core.call_ids import CallIds, with_ids
-from artificer.core.context import context_after
 from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
+from artificer.core.measure import context_after
 from artificer.core.record import EventLine, IntentLine, decode
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState

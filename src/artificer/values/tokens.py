@@ -6,6 +6,9 @@ BYTES_A_TOKEN = 2
 """Fewest bytes that a token of ordinary text takes; English takes about four."""
 
 
+USUAL_BYTES_A_TOKEN = 4
+"""Bytes that a token of English takes."""
+
 MOST_BYTES_A_TOKEN = 16
 """Most bytes that a token stands for on average, in any text: fewer tokens are a false count."""
 

@@ -1,0 +1,73 @@
+"""How many tokens a conversation takes: what its provider counted, and estimates of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from artificer.core.rules import since
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
+from artificer.values.blocks import Message
+from artificer.values.model import Usage
+from artificer.values.tokens import MOST_BYTES_A_TOKEN, tokens_of
+
+
+def context_after(spec: RunSpec, usage: Usage, reply: Message) -> int:
+    """Return the tokens of a conversation that ends with a reply, by what its provider counted.
+
+    A count of the reply that its text and calls cannot fit in is not believed: servers report
+    nothing, or less than they sent, and the next request would be too long. Our own estimate then
+    counts for the reply. Its reasoning proves nothing, because it may be encrypted.
+    """
+    output = usage.output_tokens
+    if since(spec, 2) and output * MOST_BYTES_A_TOKEN < _written(reply):
+        output = message_tokens(reply)
+    return usage.input_tokens + output
+
+
+def _written(reply: Message) -> int:
+    """The bytes of a reply's text and calls."""
+    calls = sum(len(call.name.encode()) + len(call.arguments.encode()) for call in reply.calls)
+    return len(reply.text.encode()) + calls
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Estimates of the tokens of requests.
+
+    ``newest`` are those of so many of the last messages. What the provider has counted of the
+    ``present`` request corrects the estimate of its parts.
+    """
+
+    fixed: int
+    newest: Sequence[int]
+    messages: int
+    counted: int
+    present: int
+
+    def since(self, start: int, more: int = 0) -> int:
+        """The tokens of a request whose window begins there, with ``more`` in its opening."""
+        return self.scaled(self.fixed + self.newest[self.messages - start] + more)
+
+    def scaled(self, tokens: int) -> int:
+        """So many estimated tokens, as the provider would count them."""
+        if not self.present:
+            return tokens
+        return -(-tokens * min(self.counted, self.present) // self.present)
+
+
+def sizes_of(state: RunState) -> Sizes:
+    """Measure a conversation: each message once, for it is long when this is asked."""
+    spec, first = state.given, state.window.start
+    fixed = spec.fixed_tokens
+    measured = (message_tokens(message) for message in reversed(state.history[first:]))
+    newest = list(accumulate(measured, initial=0))
+    present = fixed + tokens_of(state.window.opening.encode()) + newest[-1]
+    return Sizes(fixed, newest, len(state.history), state.context_tokens, present)
+
+
+def message_tokens(message: Message) -> int:
+    """Estimate the tokens of a message."""
+    return tokens_of(message.identity())
