@@ -45,5 +45,5 @@ async def test_folders_and_databases_are_their_owners_alone(tmp_path: Path) -> N
     assert modes["some"] == modes["home"] == modes["p"] == 0o700
     databases = {name: mode for name, mode in modes.items() if ".db" in name}
     assert databases.keys() >= {"journal.db", "journal.db-wal", "journal.db-shm"}
-    assert databases.keys() >= {"workspaces.db", "snapshots.db", "snapshots.db-wal"}
+    assert databases.keys() >= {"snapshots.db", "snapshots.db-wal"}
     assert set(databases.values()) == {0o600}

@@ -25,8 +25,10 @@ SPENDER = Path(__file__).parent / "spender.py"
 
 class TestMemoryPurse(PurseSuite):
     @pytest.fixture
-    def purse(self) -> MemoryPurse:
-        return MemoryJournal().purse
+    async def purse(self) -> AsyncIterator[MemoryPurse]:
+        journal = MemoryJournal()
+        yield journal.purse
+        assert await journal.audit() == []
 
 
 class TestSqlitePurse(PurseSuite):
@@ -34,7 +36,7 @@ class TestSqlitePurse(PurseSuite):
     async def purse(self, tmp_path: Path) -> AsyncIterator[SqlitePurse]:
         async with SqliteJournal(tmp_path / "journal.db", "process") as journal:
             yield journal.purse
-            assert await journal.audit() == [], "it is no part of what is proven"
+            assert await journal.audit() == []
 
 
 async def test_several_processes_never_spend_more_than_there_is(tmp_path: Path) -> None:
@@ -79,7 +81,9 @@ def test_both_purses_come_to_the_same(steps: list[tuple[object, ...]]) -> None:
     async def go() -> None:
         with TemporaryDirectory() as folder:
             async with SqliteJournal(Path(folder) / "journal.db", "process") as journal:
-                await compare(MemoryPurse(), journal.purse, steps)
+                memory = MemoryJournal()
+                await compare(memory.purse, journal.purse, steps)
+                assert await memory.audit() == await journal.audit() == []
 
     asyncio.run(go())
 

@@ -140,7 +140,7 @@ class TestFilesThatAreNoJournal:
         async with SqliteJournal(path) as journal:
             await fill(journal, "run", 1)
         with sqlite3.connect(path) as db:
-            db.execute("UPDATE meta SET value = '2' WHERE key = 'format'")
+            db.execute("UPDATE meta SET value = '3' WHERE key = 'format'")
             db.execute("UPDATE meta SET value = '9.1.0' WHERE key = 'release'")
         db.close()
         error = await refusal(path)

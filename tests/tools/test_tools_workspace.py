@@ -14,8 +14,9 @@ from artificer.contracts.workspace import tree
 from artificer.contracts.workspace.edits import Put, apply
 from artificer.contracts.workspace.grant import Grant
 from artificer.contracts.workspace.tools import READ_BYTES
+from artificer.journal.versions import MemoryVersions
 from artificer.ports import Call, Receipt
-from artificer.store import MemoryStore, MemoryVersions
+from artificer.store import MemoryStore
 from artificer.tools.workspace.audit import audit
 from artificer.tools.workspace.executor import WorkspaceExecutor
 from artificer.tools.workspace.service import Workspaces

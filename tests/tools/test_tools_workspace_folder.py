@@ -13,7 +13,8 @@ import pytest
 from artificer.contracts.workspace import tree
 from artificer.contracts.workspace.edits import Put, apply
 from artificer.errors import NotFoundError, OperatorError
-from artificer.store import MemoryStore, MemoryVersions
+from artificer.journal.versions import MemoryVersions
+from artificer.store import MemoryStore
 from artificer.tools.workspace.audit import audit
 from artificer.tools.workspace.folder import (
     MARK,
@@ -117,7 +118,7 @@ def _diff(workspaces: Workspaces, one: int, other: int) -> list[tree.Change]:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from artificer.store import SqliteVersions
+from artificer.journal.versions import SqliteVersions
 from artificer.store.disk import DiskStore
 from artificer.tools.workspace.folder import commit_folder
 from artificer.tools.workspace.service import Workspaces
@@ -142,7 +143,7 @@ def audit(event, args):
     if event in ("os.rename", "os.remove") and ".artificer-workspace" in str(args[0]):
         point()
 
-versions = Versions(home / "workspaces.db")
+versions = Versions(home / "journal.db")
 workspaces = Workspaces(DiskStore(home / "blobs"), versions, lambda: 1)
 sys.addaudithook(audit)
 done = commit_folder(workspaces, "w", folder, expected=int(expected) if expected else None)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import merge
 from itertools import islice
 
 from artificer.journal.chain import erased_by, next_world, place_named, run_seal
+from artificer.journal.notes import ChainingBegan, parse_note
+from artificer.journal.recomputed import Caches, Recomputed
 from artificer.ports import Head
 from artificer.values.canon import digest_of
 
@@ -43,6 +46,17 @@ class StoredRecord:
 
 
 @dataclass(frozen=True)
+class StoredNote:
+    """A row of the table of notes. ``position`` counts them together with all records."""
+
+    position: int
+    subject: str
+    hash: str
+    body: bytes
+    world: str
+
+
+@dataclass(frozen=True)
 class Tip:
     """Where the world chain ends. Before the first record it is at position 0."""
 
@@ -51,13 +65,23 @@ class Tip:
 
 
 def find_problems(
-    start: str, runs: Iterable[StoredRun], records: Iterable[StoredRecord], tip: Tip
+    start: str,
+    runs: Iterable[StoredRun],
+    records: Iterable[StoredRecord],
+    tip: Tip,
+    notes: Iterable[StoredNote] = (),
+    caches: Caches | None = None,
+    *,
+    upgraded: bool = False,
 ) -> list[str]:
     """Return what is wrong, each as one sentence, at most MAX_PROBLEMS and a last line.
 
-    ``start`` is the world hash before the first record, ``records`` come in order of position.
+    ``start`` is the world hash before the first record; ``records`` and ``notes`` come in order of
+    position. ``caches`` are the tables that follow from notes; a journal of a release without
+    notes has none. ``upgraded`` says that such a release began the journal.
     """
-    return limited(_problems(start, runs, records, tip))
+    audit = _Audit(start, upgraded)
+    return limited(audit.problems(runs, merge(records, notes, key=_position), tip, caches))
 
 
 def limited(problems: Iterable[str]) -> list[str]:
@@ -68,36 +92,82 @@ def limited(problems: Iterable[str]) -> list[str]:
     return found
 
 
-def _problems(
-    start: str, runs: Iterable[StoredRun], records: Iterable[StoredRecord], tip: Tip
-) -> Iterator[str]:
-    ends: dict[str, Head] = {}
-    erased: dict[str, int] = {}
-    tombstones: dict[str, int] = {}
-    last = Tip(0, start)
-    for record in records:
-        name = f"Record {record.seq} of run {record.run}"
-        if record.position != last.position + 1:
-            yield f"{name} is at position {record.position} of the world, after {last.position}."
-        if record.world != next_world(last.world, record.hash):
-            yield f"{name} does not continue the world chain: something before it was changed."
-        before = ends.get(record.run, Head())
+def _position(row: StoredRecord | StoredNote) -> int:
+    return row.position
+
+
+class _Audit:
+    """One pass over all records and notes, in the order in which they were committed."""
+
+    def __init__(self, start: str, upgraded: bool) -> None:
+        self._last = Tip(0, start)
+        self._upgraded = upgraded
+        self._began = False
+        self._ends: dict[str, Head] = {}
+        self._erased: dict[str, int] = {}
+        self._tombstones: dict[str, int] = {}
+        self._recomputed = Recomputed()
+
+    def problems(
+        self,
+        runs: Iterable[StoredRun],
+        rows: Iterable[StoredRecord | StoredNote],
+        tip: Tip,
+        caches: Caches | None,
+    ) -> Iterator[str]:
+        for row in rows:
+            name = _name(row)
+            if row.position != self._last.position + 1:
+                after = self._last.position
+                yield f"{name} is at position {row.position} of the world, after {after}."
+            if row.world != next_world(self._last.world, row.hash):
+                yield f"{name} does not continue the world chain: something before it was changed."
+            self._last = Tip(row.position, row.world)
+            found = self._record(row) if isinstance(row, StoredRecord) else self._note(row)
+            yield from (f"{name} {what}." for what in found)
+        if self._last != tip:
+            yield (
+                f"The world chain ends at position {self._last.position}, but the journal says "
+                f"that it ends at {tip.position}: records are missing, or one of the two was "
+                "changed."
+            )
+        for run, upto in self._erased.items():
+            if self._tombstones.get(run) != upto:
+                yield f"What record {upto} of run {run} said is gone, and no tombstone says so."
+        yield from _run_faults(runs, self._ends)
+        if caches is not None:
+            yield from self._recomputed.compare(caches, self._erased)
+            if self._upgraded and not self._began:
+                yield "The note is missing that says when the chaining of notes began."
+
+    def _record(self, record: StoredRecord) -> Iterator[str]:
+        before = self._ends.get(record.run, Head())
         if record.body == b"":
-            erased[record.run] = record.seq
-        elif record.run in erased:
-            tombstones[record.run] = erased_by(record.body)
-        yield from (f"{name} {what}." for what in _record_faults(record, before))
-        ends[record.run] = Head(seq=record.seq, hash=record.hash)
-        last = Tip(record.position, record.world)
-    if last != tip:
-        yield (
-            f"The world chain ends at position {last.position}, but the journal says that it ends "
-            f"at {tip.position}: records are missing, or one of the two was changed."
-        )
-    for run, upto in erased.items():
-        if tombstones.get(run) != upto:
-            yield f"What record {upto} of run {run} said is gone, and no tombstone says so."
-    yield from _run_faults(runs, ends)
+            self._erased[record.run] = record.seq
+        elif record.run in self._erased:
+            self._tombstones[record.run] = erased_by(record.body)
+        self._ends[record.run] = Head(seq=record.seq, hash=record.hash)
+        return _record_faults(record, before)
+
+    def _note(self, row: StoredNote) -> Iterator[str]:
+        note = parse_note(row.body)
+        if row.hash != digest_of(row.body):
+            yield "has a body that does not match its hash"
+        elif note is None:
+            yield "is not one that this release knows"
+        elif note.subject != row.subject:
+            yield f"is about {note.subject!r}, not {row.subject!r}"
+        elif isinstance(note, ChainingBegan) and (self._began or not self._upgraded):
+            yield "says that chaining began, which it had"
+        if note is not None:
+            self._began = True
+            self._recomputed.take(note)
+
+
+def _name(row: StoredRecord | StoredNote) -> str:
+    if isinstance(row, StoredRecord):
+        return f"Record {row.seq} of run {row.run}"
+    return f"The note at position {row.position} of the world"
 
 
 def _record_faults(record: StoredRecord, before: Head) -> Iterator[str]:

@@ -15,12 +15,18 @@ from artificer.errors import Fenced, InvariantError, NotFoundError, OperatorErro
 from artificer.ports import MAX_LETTERS, Head, Record, RunHead
 from artificer.values.canon import canonical, digest, digest_of
 
-FORMAT = 1
-"""Version of what is stored: the columns, the members of a body that link it, and the seals."""
+FORMAT = 2
+"""Version of what is stored: the columns, the members of a body that link it, and the seals.
+
+With 2 came notes. A journal of format 1 becomes one of format 2 when it is opened for writing.
+"""
 
 
 def genesis(format_version: int, release: str) -> str:
-    """Return the world hash before the first record: it binds what the journal says of itself."""
+    """Return the world hash before the first record: it binds what the journal says of itself.
+
+    ``format_version`` is the format that the journal began with.
+    """
     return digest({"format": format_version, "release": release})
 
 

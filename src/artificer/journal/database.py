@@ -41,7 +41,13 @@ TABLES = {
     ),
     # Blobs committed with the record that cites them. They verify themselves, by their digest.
     "blobs": "CREATE TABLE blobs (digest TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT",
-    # What people want of runs. A letter is not part of any chain: the event that it becomes is.
+    # What the world's chain says besides records. The tables below it are caches of the notes.
+    "notes": (
+        "CREATE TABLE notes (position INTEGER PRIMARY KEY, subject TEXT NOT NULL, "
+        "hash TEXT NOT NULL, body BLOB NOT NULL, world TEXT NOT NULL) STRICT"
+    ),
+    "notes_subject": "CREATE INDEX notes_subject ON notes (subject)",
+    # What people want of runs.
     "letters": (
         "CREATE TABLE letters (position INTEGER PRIMARY KEY, run TEXT NOT NULL, "
         "n INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (run, n)) STRICT"
@@ -50,6 +56,12 @@ TABLES = {
     "spending": (
         "CREATE TABLE spending (day TEXT NOT NULL, n INTEGER NOT NULL, tokens INTEGER NOT NULL, "
         "micros INTEGER NOT NULL, until INTEGER, PRIMARY KEY (day, n)) STRICT, WITHOUT ROWID"
+    ),
+    # Which blob each version of each workspace is; with a run, of its draft.
+    "versions": (
+        "CREATE TABLE versions (run TEXT NOT NULL, workspace TEXT NOT NULL, "
+        "number INTEGER NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (run, workspace, number)) "
+        "STRICT, WITHOUT ROWID"
     ),
 }
 """The tables, all of which an older release's file gets when it is opened for writing."""
@@ -137,7 +149,8 @@ def _add_tables(db: sqlite3.Connection) -> None:
     if missing:
         db.execute("BEGIN IMMEDIATE")
         for name in sorted(missing):
-            db.execute(TABLES[name].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1))
+            what, _, rest = TABLES[name].partition(f" {name} ")
+            db.execute(f"{what} IF NOT EXISTS {name} {rest}")
         db.execute("COMMIT")
 
 

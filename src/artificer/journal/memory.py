@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from artificer.journal.audit import StoredRecord, StoredRun, Tip, find_problems
+from artificer.journal.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
 from artificer.journal.chain import (
     FORMAT,
     check_name,
@@ -17,18 +18,28 @@ from artificer.journal.chain import (
     verify_link,
 )
 from artificer.journal.mailbox import MemoryMailbox
+from artificer.journal.notes import Note
 from artificer.journal.purse import MemoryPurse
+from artificer.journal.recomputed import Caches
 from artificer.journal.small import MemorySmall
+from artificer.journal.versions import MemoryVersions
 from artificer.ports import Head, Lease, Record, RunHead
+from artificer.values.canon import digest_of
 
 
 class MemoryJournal:
-    """A `Journal` that dies with its process. For one event loop; nothing in it waits."""
+    """A `Journal` that dies with its process. For one event loop; nothing in it waits.
+
+    Versions of workspaces are added from threads, so a lock guards the world's chain.
+    """
 
     def __init__(self) -> None:
         self.small = MemorySmall()
-        self.mailbox = MemoryMailbox()
-        self.purse = MemoryPurse()
+        self.mailbox = MemoryMailbox(self._note)
+        self.purse = MemoryPurse(self._note)
+        self.versions = MemoryVersions(self._note)
+        self._notes: list[StoredNote] = []
+        self._lock = threading.Lock()
         self._runs: dict[str, StoredRun] = {}
         self._records: list[StoredRecord] = []
         self._by_run: dict[str, list[Record]] = {}
@@ -65,11 +76,12 @@ class MemoryJournal:
             raise fenced(run, epoch, head, _run_head(known))
         self._runs[run] = replace(known, seq=new_head.seq, hash=new_head.hash)
         for record in records:
-            world = next_world(self._tip.world, record.hash)
-            self._tip = Tip(self._tip.position + 1, world)
-            self._records.append(
-                StoredRecord(self._tip.position, run, record.seq, record.hash, record.body, world)
-            )
+            with self._lock:
+                tip = self._advance(record.hash)
+                row = StoredRecord(
+                    tip.position, run, record.seq, record.hash, record.body, tip.world
+                )
+                self._records.append(row)
         self._by_run.setdefault(run, []).extend(records)
         self.small.keep(blobs)
         return new_head
@@ -84,7 +96,7 @@ class MemoryJournal:
         return found
 
     async def position(self) -> int:
-        """How many records the world has."""
+        """How many records and notes the world has."""
         return self._tip.position
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
@@ -101,7 +113,7 @@ class MemoryJournal:
         self.mailbox.empty(run)
 
     async def forget(self, digests: Iterable[str], at: int) -> bool:
-        """Remove blobs if the world has still so many records; return whether it has."""
+        """Remove blobs if the world is still at a position; return whether it is."""
         if self._tip.position == at:
             self.small.drop(digests)
         return self._tip.position == at
@@ -112,7 +124,21 @@ class MemoryJournal:
 
     async def audit(self) -> list[str]:
         """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""
-        return find_problems(self._start, self._runs.values(), self._records, self._tip)
+        caches = Caches(self.mailbox.rows(), self.purse.rows(), self.versions.rows())
+        runs, tip = self._runs.values(), self._tip
+        return find_problems(self._start, runs, self._records, tip, self._notes, caches)
+
+    def _note(self, note: Note) -> None:
+        """Write a note into the world's chain."""
+        body = note.canonical()
+        hash_ = digest_of(body)
+        with self._lock:
+            tip = self._advance(hash_)
+            self._notes.append(StoredNote(tip.position, note.subject, hash_, body, tip.world))
+
+    def _advance(self, hash_: str) -> Tip:
+        self._tip = Tip(self._tip.position + 1, next_world(self._tip.world, hash_))
+        return self._tip
 
 
 def _run_head(row: StoredRun) -> RunHead:

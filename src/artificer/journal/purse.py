@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import secrets
-import sqlite3
+from collections.abc import Callable
 
+from artificer.errors import TamperedError
+from artificer.journal.notes import BudgetReserved, BudgetSettled, spent_from
 from artificer.journal.reader import Reader
+from artificer.journal.transaction import Transaction
 from artificer.journal.writer import Writer
 from artificer.ports import Allowed, Amount, Spent
 
 UNLIMITED = 2**60
 """Stands for no limit in the one statement that compares and adds."""
 
-MOST = 2**53
-"""A total that is not counted further, whatever a provider says: sums stay what SQLite can hold."""
+MOST = 2**53 - 1
+"""A total that is not counted further, whatever a provider says: sums stay
+what SQLite and canonical JSON can hold."""
 
 # The settled total of a day is its row 0; every other row is a reservation.
 _RESERVE = """
@@ -28,11 +32,9 @@ WHERE :tokens + (
 ) <= :most_micros
 """
 
-_SETTLE = """
-INSERT INTO spending (day, n, tokens, micros, until) VALUES (:day, 0, :tokens, :micros, NULL)
-ON CONFLICT (day, n) DO UPDATE SET
-    tokens = min(tokens + excluded.tokens, :most), micros = min(micros + excluded.micros, :most)
-"""
+_SETTLE = "INSERT OR REPLACE INTO spending (day, n, tokens, micros) VALUES (?, 0, ?, ?)"
+
+_SETTLED = "SELECT tokens, micros FROM spending WHERE day = ? AND n = 0"
 
 _SPENT = """
 SELECT coalesce(sum(tokens) FILTER (WHERE until IS NULL), 0),
@@ -48,29 +50,36 @@ def _new_number() -> int:
     return secrets.randbits(60) + 1
 
 
-class MemoryPurse:
-    """The purse of a world that lives as long as its process."""
+Noted = Callable[[BudgetReserved | BudgetSettled], object]
 
-    def __init__(self) -> None:
+
+class MemoryPurse:
+    """The purse of a world that lives as long as its process. ``noted`` hears of each change."""
+
+    def __init__(self, noted: Noted = lambda _: None) -> None:
         self._settled: dict[str, Amount] = {}
         self._reserved: dict[tuple[str, int], tuple[Amount, int]] = {}
+        self._noted = noted
 
     async def reserve(
         self, day: str, need: Amount, most: Allowed, *, now: int, until: int
     ) -> int | None:
         """Reserve an amount; None when that would be more than a day may cost."""
-        self._reserved = {key: held for key, held in self._reserved.items() if held[1] > now}
         spent = await self.spent(day, now)
         if not most.holds(spent.settled + spent.reserved + need):
             return None
-        number = _new_number()
+        number, need = _new_number(), _bounded(need)
+        self._noted(_reservation(day, number, need, now, until))
         self._reserved[day, number] = (need, until)
+        self._reserved = {key: held for key, held in self._reserved.items() if held[1] > now}
         return number
 
     async def settle(self, day: str, number: int, true: Amount) -> None:
         """Put what a request has really cost in the place of its reservation."""
+        total = _bounded(self._settled.get(day, Amount()) + _bounded(true))
+        self._noted(_settlement(day, number, total))
         self._reserved.pop((day, number), None)
-        self._settled[day] = self._settled.get(day, Amount()) + true
+        self._settled[day] = total
 
     async def spent(self, day: str, now: int) -> Spent:
         """What a day has cost, and what is reserved of it."""
@@ -79,6 +88,16 @@ class MemoryPurse:
             if of == day and until > now:
                 reserved += amount
         return Spent(self._settled.get(day, Amount()), reserved)
+
+    def rows(self) -> list[tuple[str, int, int, int, int | None]]:
+        """Every account's total (its row 0) and every reservation, as the table has them."""
+        totals = [
+            (day, 0, spent.tokens, spent.micros, None) for day, spent in self._settled.items()
+        ]
+        held = [
+            (*key, held.tokens, held.micros, end) for key, (held, end) in self._reserved.items()
+        ]
+        return [*totals, *held]
 
 
 class SqlitePurse:
@@ -92,23 +111,17 @@ class SqlitePurse:
         self, day: str, need: Amount, most: Allowed, *, now: int, until: int
     ) -> int | None:
         """Reserve an amount; None when that would be more than a day may cost."""
-        facts = {
-            "day": day,
-            "n": _new_number(),
-            "tokens": min(need.tokens, MOST),
-            "micros": min(need.micros, MOST),
-            "until": until,
-            "now": now,
-            "most_tokens": UNLIMITED if most.tokens is None else most.tokens,
-            "most_micros": UNLIMITED if most.micros is None else most.micros,
-        }
-        return await self._writer.perform(lambda work: work.write(lambda db: _reserve(db, facts)))
+        limits = (
+            UNLIMITED if most.tokens is None else most.tokens,
+            UNLIMITED if most.micros is None else most.micros,
+        )
+        note = _reservation(day, number := _new_number(), _bounded(need), now, until)
+        done = await self._writer.perform(lambda work: _reserve(work, note, number, limits))
+        return number if done else None
 
     async def settle(self, day: str, number: int, true: Amount) -> None:
         """Put what a request has really cost in the place of its reservation."""
-        await self._writer.perform(
-            lambda work: work.write(lambda db: _settle(db, day, number, true))
-        )
+        await self._writer.perform(lambda work: _settle(work, day, number, _bounded(true)))
 
     async def spent(self, day: str, now: int) -> Spent:
         """What a day has cost, and what is reserved of it."""
@@ -116,15 +129,54 @@ class SqlitePurse:
         return Spent(Amount(row[0], row[1]), Amount(row[2], row[3]))
 
 
-def _reserve(db: sqlite3.Connection, facts: dict[str, object]) -> int | None:
-    db.execute("DELETE FROM spending WHERE until <= ?", (facts["now"],))
-    done = db.execute(_RESERVE, facts)
-    number = facts["n"]
-    assert isinstance(number, int)
-    return number if done.rowcount == 1 else None
+def _reserve(work: Transaction, note: BudgetReserved, number: int, limits: tuple[int, int]) -> bool:
+    _settled(work, note.account)
+    facts = {"day": note.account, "n": number, "tokens": note.tokens, "micros": note.micros}
+    times = {"until": note.until, "now": note.at}
+    most = dict(zip(("most_tokens", "most_micros"), limits, strict=True))
+    if work.db.execute(_RESERVE, {**facts, **times, **most}).rowcount != 1:
+        return False
+    work.db.execute("DELETE FROM spending WHERE until <= ?", (note.at,))
+    work.note(note)
+    return True
 
 
-def _settle(db: sqlite3.Connection, day: str, number: int, true: Amount) -> None:
-    db.execute("DELETE FROM spending WHERE day = ? AND n = ?", (day, number))
-    tokens, micros = min(true.tokens, MOST), min(true.micros, MOST)
-    db.execute(_SETTLE, {"day": day, "tokens": tokens, "micros": micros, "most": MOST})
+def _settle(work: Transaction, day: str, number: int, true: Amount) -> None:
+    total = _bounded(_settled(work, day) + true)
+    work.note(_settlement(day, number, total))
+    work.db.execute("DELETE FROM spending WHERE day = ? AND n = ?", (day, number))
+    work.db.execute(_SETTLE, (day, total.tokens, total.micros))
+
+
+def _settled(work: Transaction, day: str) -> Amount:
+    """What a day has cost, if its row and its last note agree."""
+    row, note = work.db.execute(_SETTLED, (day,)).fetchone(), work.last(spent_from(day))
+    noted = (note.tokens, note.micros) if isinstance(note, BudgetSettled) else None
+    if row != noted:
+        raise TamperedError(
+            f"What {day} has cost is not what the journal says of it.",
+            hint="Run `artificer verify` to see what differs; `artificer fsck --repair` puts the "
+            "table back as the journal says.",
+        )
+    return Amount(*noted) if noted else Amount()
+
+
+def _bounded(amount: Amount) -> Amount:
+    return Amount(min(amount.tokens, MOST), min(amount.micros, MOST))
+
+
+def _reservation(day: str, number: int, need: Amount, now: int, until: int) -> BudgetReserved:
+    return BudgetReserved(
+        account=day,
+        reservation=str(number),
+        tokens=need.tokens,
+        micros=need.micros,
+        at=now,
+        until=until,
+    )
+
+
+def _settlement(day: str, number: int, total: Amount) -> BudgetSettled:
+    return BudgetSettled(
+        account=day, reservation=str(number), tokens=total.tokens, micros=total.micros
+    )

@@ -6,13 +6,14 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from artificer.errors import AuthorError, TamperedError
-from artificer.journal.audit import StoredRecord, StoredRun, Tip, find_problems, limited
-from artificer.journal.chain import genesis, pruned
-from artificer.journal.database import FAULTS, TABLES, designed
+from artificer.journal.chain import pruned
+from artificer.journal.database import FAULTS, designed
+from artificer.journal.notes import Note, read_note
 from artificer.ports import Head, Record, RunHead
 from artificer.values.canon import digest_of
 
@@ -71,6 +72,24 @@ def read_records(
     return [Record(*row) for row in rows]
 
 
+@contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """Let all that is read be of one moment, while others go on writing."""
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
+
+
+def last_note(db: sqlite3.Connection, subject: str) -> Note | None:
+    """Return the newest note about a subject. Raises TamperedError."""
+    row = db.execute(
+        "SELECT hash, body FROM notes WHERE subject = ? ORDER BY position DESC LIMIT 1", (subject,)
+    ).fetchone()
+    return None if row is None else read_note(*row)
+
+
 def _tampered(what: str) -> TamperedError:
     return TamperedError(f"{what}.", hint="Run `artificer verify` to see what else is affected.")
 
@@ -83,41 +102,3 @@ def read_runs(db: sqlite3.Connection) -> list[RunHead]:
             "SELECT run, epoch, seq, hash FROM runs ORDER BY number"
         )
     ]
-
-
-def audit(db: sqlite3.Connection) -> list[str]:
-    """Return what is wrong with the file, each as one sentence; empty when nothing is.
-
-    A file whose structure is damaged is not read any further: its rows could be anything.
-    """
-    try:
-        # One transaction, so that all is of one moment while others go on writing.
-        db.execute("BEGIN")
-        try:
-            return limited(_structure_problems(db)) or _content_problems(db)
-        finally:
-            db.execute("ROLLBACK")
-    except FAULTS as error:
-        return [f"SQLite cannot read the file: {error}."]
-
-
-def _structure_problems(db: sqlite3.Connection) -> Iterator[str]:
-    for (finding,) in db.execute("PRAGMA integrity_check"):
-        if finding != "ok":
-            yield f"SQLite's integrity check finds: {finding}."
-    schema = dict(db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
-    for name in sorted(schema.keys() | TABLES.keys()):
-        if schema.get(name) != TABLES.get(name):
-            yield f"The table, index, view or trigger {name} is not as it was made."
-
-
-def _content_problems(db: sqlite3.Connection) -> list[str]:
-    meta = dict(db.execute("SELECT key, value FROM meta"))
-    if meta.keys() != {"format", "release"} or not meta["format"].isdecimal():
-        return [f"The journal's description of itself was changed: {meta}."]
-    runs = (StoredRun(*row) for row in db.execute("SELECT * FROM runs ORDER BY number"))
-    records = (StoredRecord(*row) for row in db.execute("SELECT * FROM records ORDER BY position"))
-    tip = db.execute("SELECT position, world FROM tip").fetchone()
-    if tip is None:
-        return ["The journal does not say where its world chain ends."]
-    return find_problems(genesis(int(meta["format"]), meta["release"]), runs, records, Tip(*tip))

@@ -10,11 +10,14 @@ from typing import Self, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
 from artificer.journal.chain import check_name, verify_link
+from artificer.journal.checking import audit
 from artificer.journal.database import connect
 from artificer.journal.mailbox import SqliteMailbox
 from artificer.journal.purse import SqlitePurse
-from artificer.journal.reader import Reader, audit, read_records, read_runs
+from artificer.journal.reader import Reader, read_records, read_runs
 from artificer.journal.small import SqliteSmall
+from artificer.journal.upgrade import upgrade
+from artificer.journal.versions import SqliteVersions
 from artificer.journal.writer import Writer
 from artificer.ports import Durability, Head, Lease, Record, RunHead
 
@@ -41,6 +44,8 @@ class SqliteJournal:
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._small: SqliteSmall | None = None
+        self.versions = SqliteVersions(self._path, durability, busy_seconds)
+        """The versions of this world's workspaces."""
 
     async def open(self) -> None:
         """Open the file, making it when it is absent.
@@ -80,6 +85,7 @@ class SqliteJournal:
             opened.extend(
                 connect(self._path, self._durability, self._busy_seconds) for _ in range(count)
             )
+            upgrade(opened[0], self._path)
         except ArtificerError:
             for db in opened:
                 db.close()
@@ -88,6 +94,7 @@ class SqliteJournal:
 
     async def aclose(self) -> None:
         """Finish the appends that wait, then close the file. May be called more than once."""
+        self.versions.close()
         if self._reader:
             await self._reader.aclose()
         if self._small:
@@ -144,7 +151,7 @@ class SqliteJournal:
         return await self._opened(self._reader).ask(lambda db: read_records(db, run, after, limit))
 
     async def position(self) -> int:
-        """How many records the world has: what comes later has a higher position."""
+        """How many records and notes the world has: what comes later has a higher position."""
         return await self._opened(self._writer).perform(lambda work: work.position)
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
@@ -156,7 +163,7 @@ class SqliteJournal:
         await self._opened(self._writer).perform(lambda work: work.erase(run, epoch, upto))
 
     async def forget(self, digests: Iterable[str], at: int) -> bool:
-        """Remove blobs if the world has still so many records; return whether it has."""
+        """Remove blobs if the world is still at a position; return whether it is."""
         wanted = list(digests)
         return await self._opened(self._writer).perform(lambda work: work.forget(wanted, at))
 

@@ -6,16 +6,23 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from artificer.errors import ArtificerError, TamperedError
 from artificer.journal.audit import Tip
 from artificer.journal.chain import fenced, mailbox_full, next_world, run_seal
 from artificer.journal.database import FAULTS, designed
+from artificer.journal.notes import (
+    Note,
+    RunImported,
+    SignalPosted,
+    VersionAdded,
+    signals_of,
+    versions_of,
+)
+from artificer.journal.reader import last_note
 from artificer.ports import MAX_LETTERS, Head, Lease, Record, RunHead
 from artificer.values.canon import digest_of
-
-T = TypeVar("T")
 
 
 class Transaction:
@@ -71,26 +78,48 @@ class Transaction:
         if moved.rowcount == 0:
             raise self._fenced(run, epoch, head)
         for record in records:
-            world = next_world(self._tip.world, record.hash)
-            self._tip = Tip(self._tip.position + 1, world)
+            tip = self._advance(record.hash)
             self._db.execute(
                 "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
-                (self._tip.position, run, record.seq, record.hash, record.body, world),
+                (tip.position, run, record.seq, record.hash, record.body, tip.world),
             )
         self._db.executemany(
             "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest_of(blob), blob) for blob in blobs]
         )
         return new_head
 
-    def post(self, run: str, body: bytes) -> int:
-        """Put a letter into a run's mailbox and return its number in it."""
-        (n,) = self._db.execute(
-            "SELECT coalesce(max(n), 0) + 1 FROM letters WHERE run = ?", (run,)
-        ).fetchone()
+    def note(self, note: Note) -> None:
+        """Write a note into the world's chain. The caller changes the table that it is about."""
+        body = note.canonical()
+        hash_ = digest_of(body)
+        tip = self._advance(hash_)
+        self._db.execute(
+            "INSERT INTO notes VALUES (?, ?, ?, ?, ?)",
+            (tip.position, note.subject, hash_, body, tip.world),
+        )
+
+    def last(self, subject: str) -> Note | None:
+        """Return the newest note about a subject. Raises TamperedError."""
+        return last_note(self._db, subject)
+
+    def post(self, run: str, body: bytes, at: int) -> int:
+        """Put a signal into a run's mailbox and return its number in it."""
+        before = self.last(signals_of(run))
+        n = 1 + (before.n if isinstance(before, SignalPosted | RunImported) else 0)
         if n > MAX_LETTERS:
             raise mailbox_full(run)
+        self.note(SignalPosted(run=run, n=n, body=digest_of(body), at=at))
         self._db.execute("INSERT INTO letters (run, n, body) VALUES (?, ?, ?)", (run, n, body))
-        return int(n)
+        return n
+
+    def add_version(self, name: str, number: int, digest: str, run: str) -> bool:
+        """Make a blob the version after the head; False unless its number is the next."""
+        head = self.last(versions_of(run, name))
+        if number != 1 + (head.number if isinstance(head, VersionAdded) else 0):
+            return False
+        self.note(VersionAdded(run=run, workspace=name, number=number, digest=digest))
+        self._db.execute("INSERT INTO versions VALUES (?, ?, ?, ?)", (run, name, number, digest))
+        return True
 
     def erase(self, run: str, epoch: int, upto: int) -> None:
         """Empty the bodies of a run's first records, and its letters; their hashes stay."""
@@ -109,12 +138,18 @@ class Transaction:
 
     @property
     def position(self) -> int:
-        """How many records the world has."""
+        """How many records and notes the world has."""
         return self._tip.position
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do something that is no part of any chain."""
-        return work(self._db)
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The file. A table that follows from notes changes together with one."""
+        return self._db
+
+    def _advance(self, hash_: str) -> Tip:
+        """Continue the world's chain with the hash of a record or a note."""
+        self._tip = Tip(self._tip.position + 1, next_world(self._tip.world, hash_))
+        return self._tip
 
     def finish(self) -> None:
         """Write down where the world chain ends now."""

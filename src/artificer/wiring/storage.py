@@ -11,6 +11,7 @@ from artificer.config import Config
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.purse import MemoryPurse
 from artificer.journal.sqlite import SqliteJournal
+from artificer.journal.versions import MemoryVersions
 from artificer.ports import (
     BlobStore,
     Journal,
@@ -23,7 +24,6 @@ from artificer.store.disk import DiskStore
 from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
 from artificer.store.snapshots import MemorySnapshots, SqliteSnapshots
-from artificer.store.versions import MemoryVersions, SqliteVersions
 
 
 @dataclass
@@ -50,12 +50,9 @@ async def open_storage(config: Config) -> Storage:
     await journal.open()
     files = DiskStore(folder / "blobs", config.durability)
     blobs = JoinedStore(journal.small, files)
-    versions = SqliteVersions(folder / "workspaces.db", config.durability)
-
     snapshots = SqliteSnapshots(folder / "snapshots.db")
 
     async def close() -> None:
-        versions.close()
         snapshots.close()
         await journal.aclose()
 
@@ -65,7 +62,7 @@ async def open_storage(config: Config) -> Storage:
         Post(journal.mailbox),
         close,
         folder / "evidence",
-        versions,
+        journal.versions,
         files,
         snapshots,
         journal.purse,
@@ -76,4 +73,5 @@ def memory_storage() -> Storage:
     """A world that lives as long as the process."""
     journal = MemoryJournal()
     blobs = JoinedStore(journal.small, MemoryStore())
-    return Storage(journal, blobs, Post(journal.mailbox), purse=journal.purse)
+    versions, purse = journal.versions, journal.purse
+    return Storage(journal, blobs, Post(journal.mailbox), versions=versions, purse=purse)

@@ -1,0 +1,161 @@
+"""Notes: what the world's chain says besides the records of its runs.
+
+A signal that was posted, a budget that was reserved or settled, a version of a workspace: each is
+written down in the transaction that changes the table it belongs to. The tables of signals,
+budgets and versions are caches of the notes, and an audit recomputes them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from artificer.errors import TamperedError
+from artificer.values.base import Digest, Value
+from artificer.values.canon import canonical, digest_of
+
+Number = Annotated[str, Field(pattern=r"^[0-9]{1,19}$")]
+"""A number of a reservation, in decimal: it may be larger than JSON's numbers are exact."""
+
+
+class ChainingBegan(Value):
+    """The first note of a world that a release without notes began.
+
+    What its tables held by then is noted after it. Records before it may name signals of which
+    no note tells.
+    """
+
+    note: Literal["chaining_began"] = "chaining_began"
+
+    @property
+    def subject(self) -> str:
+        """What the note is about."""
+        return "world"
+
+
+class SignalPosted(Value):
+    """A signal was posted to a run. ``body`` is the digest of what it says, ``at`` the time."""
+
+    note: Literal["signal_posted"] = "signal_posted"
+    run: str
+    n: int
+    body: Digest
+    at: int = 0
+
+    @property
+    def subject(self) -> str:
+        """What the note is about."""
+        return signals_of(self.run)
+
+
+class RunImported(Value):
+    """A run that took ``n`` signals elsewhere is about to be added, up to record ``seq``."""
+
+    note: Literal["run_imported"] = "run_imported"
+    run: str
+    n: int
+    seq: int
+    hash: Digest
+
+    @property
+    def subject(self) -> str:
+        """What the note is about."""
+        return signals_of(self.run)
+
+
+class BudgetReserved(Value):
+    """An amount was reserved until a time. What had expired ``at`` that time counts no longer."""
+
+    note: Literal["budget_reserved"] = "budget_reserved"
+    account: str
+    reservation: Number
+    tokens: int
+    micros: int
+    at: int
+    until: int
+
+    @property
+    def subject(self) -> str:
+        """What the note is about."""
+        return f"reserved {self.account}"
+
+
+class BudgetSettled(Value):
+    """A reservation was settled. ``tokens`` and ``micros`` are the account's total after it."""
+
+    note: Literal["budget_settled"] = "budget_settled"
+    account: str
+    reservation: Number
+    tokens: int
+    micros: int
+
+    @property
+    def subject(self) -> str:
+        """What the note is about."""
+        return spent_from(self.account)
+
+
+class VersionAdded(Value):
+    """A workspace, or a run's draft of it, got a version."""
+
+    note: Literal["version_added"] = "version_added"
+    run: str
+    workspace: str
+    number: int
+    digest: Digest
+
+    @property
+    def subject(self) -> str:
+        """What the note is about."""
+        return versions_of(self.run, self.workspace)
+
+
+Note = ChainingBegan | SignalPosted | RunImported | BudgetReserved | BudgetSettled | VersionAdded
+
+_notes: TypeAdapter[Note] = TypeAdapter(Annotated[Note, Field(discriminator="note")])
+
+
+def signals_of(run: str) -> str:
+    """The subject of the signals of a run."""
+    return f"signals {run}"
+
+
+def spent_from(account: str) -> str:
+    """The subject of what an account has spent."""
+    return f"spent {account}"
+
+
+def versions_of(run: str, workspace: str) -> str:
+    """The subject of a workspace's versions, or of a run's draft of it."""
+    return f"versions {canonical([run, workspace]).decode()}"
+
+
+def read_note(hash_: str, body: bytes) -> Note:
+    """Read a note that is to be acted on.
+
+    Raises:
+        TamperedError: it is not what was written.
+    """
+    if digest_of(body) != hash_:
+        raise tampered_note()
+    try:
+        return _notes.validate_json(body)
+    except ValidationError as error:
+        raise tampered_note() from error
+
+
+def parse_note(body: bytes) -> Note | None:
+    """Read a note, or return None when it is none."""
+    try:
+        return _notes.validate_json(body)
+    except ValidationError:
+        return None
+
+
+def tampered_note() -> TamperedError:
+    """The error for a note that was changed."""
+    return TamperedError(
+        "A note of the journal does not match its hash.",
+        hint="Run `artificer verify` to see what is affected.",
+    )
