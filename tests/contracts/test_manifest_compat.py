@@ -32,8 +32,9 @@ HEAD = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
     ("text", "words"),
     [
         (f'{HEAD}colour = "red"\n[command]\nexec = ["true"]', "tool.colour: is not a known key"),
-        (f'{HEAD}timeout_seconds = "3"\n[command]\nexec = ["true"]', "tool.timeout_seconds"),
-        (f'{HEAD}risk_tier = "extreme"\n[command]\nexec = ["true"]', "tool.risk_tier"),
+        (f'{HEAD}mode = "batch"\n[command]\nexec = ["true"]', "tool.mode"),
+        (f'{HEAD}evidence = "all"\n[command]\nexec = ["true"]', "tool.evidence"),
+        (f'{HEAD}[command]\nexec = ["true"]\n[output]\nformat = "yaml"', "output.format"),
         (f'{HEAD}binary = "other"\n[command]\nexec = ["true"]', "tool.binary says 'other'"),
         (f'{HEAD}[args.x]\n[command]\nexec = ["true"]', "args.x: is not used"),
         (f'{HEAD}[command]\nexec = ["true", "{{nowhere}}"]', "{nowhere} is no argument"),
@@ -51,7 +52,7 @@ HEAD = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
             "would leave '-n' alone",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_the_reference_lets_pass_is_a_warning(text: str, words: str) -> None:
     manifest = lenient(text)
     assert any(words in warning for warning in manifest.warnings), manifest.warnings
@@ -92,6 +93,77 @@ def test_what_is_unsafe_or_means_nothing_stays_refused(rest: str) -> None:
     head = HEAD if not rest.startswith("name") else '[tool]\nversion = "1"\n'
     with pytest.raises(ManifestError):
         parse_manifest(f"{head}{rest}", "t", compat=True)
+
+
+ARGS = '[args.x]\nrequired = true\n{}\n[command]\nexec = ["true", "{{x}}"]'
+SESSION_OF = '[session]\nstartup_command = "cat"\nready_pattern = ""\n{}'
+BROWSER_OF = '[browser]\n[browser.scope]\nallowed_domains = ["a.example"]\n{}'
+COMMAND = '\n[command]\nexec = ["true"]\n'
+
+
+@pytest.mark.req("compat-fails-closed")
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (f'human_approval = "true"{COMMAND}', "tool.human_approval"),
+        (f"human_approval = 1{COMMAND}", "tool.human_approval"),
+        (f"human_aproval = true{COMMAND}", "tool.human_aproval"),
+        (f"{COMMAND}human_approval = true", "command.human_approval"),
+        (f'risk_tier = "High"{COMMAND}', "tool.risk_tier"),
+        (f'risk_tier = "extreme"{COMMAND}', "tool.risk_tier"),
+        (f'sensitive = "yes"{COMMAND}', "tool.sensitive"),
+        (f'trust = "none"{COMMAND}', "tool.trust"),
+        (f'effect = "Once"{COMMAND}', "tool.effect"),
+        (f'dispatch = "rocket"{COMMAND}', "tool.dispatch"),
+        (f'dispatch = "Callback"{COMMAND}', "tool.dispatch"),
+        (f'timeout_seconds = "3"{COMMAND}', "tool.timeout_seconds"),
+        (f"timeout_seconds = 0{COMMAND}", "tool.timeout_seconds"),
+        (f"timeout = 3{COMMAND}", "tool.timeout"),
+        (f'resources = "file:x"{COMMAND}', "tool.resources"),
+        (f'cedar = "pay"{COMMAND}', "tool.cedar"),
+        (f'[tool.sandbox]\nrequired = "true"{COMMAND}', "tool.sandbox.required"),
+        (f'[tool.sandbox]\nnetwork = "no"{COMMAND}', "tool.sandbox.network"),
+        (f"[tool.sandbox]\nread_only = true{COMMAND}", "tool.sandbox.read_only"),
+        (f'[tool.limits]\nmemory_mb = "64"{COMMAND}', "tool.limits.memory_mb"),
+        (f"[tool.limits]\nprocesses = 4{COMMAND}", "tool.limits.processes"),
+        (f"[tool.probe]\nurl = 4{COMMAND}", "tool.probe.url"),
+        (f'sandbox = "required"{COMMAND}', "tool.sandbox"),
+        (f'{COMMAND}success_exit = "0"', "command.success_exit"),
+        (f'[scope]\nallow = ["a.example"]{COMMAND}', "scope"),
+        (ARGS.format('allowed = "a"'), "args.x.allowed"),
+        (ARGS.format('scope_check = "true"'), "args.x.scope_check"),
+        (ARGS.format('required = "yes"').replace("required = true\n", ""), "args.x.required"),
+        (ARGS.format("requried = true"), "args.x.requried"),
+        (ARGS.format("pattern = 4"), "args.x.pattern"),
+        (ARGS.format("block_internal = true"), "args.x.block_internal"),
+        (ARGS.format("max_length = 5"), "args.x.max_length"),
+        (ARGS.format('type = "integer"\nmax = "10"'), "args.x.max"),
+        (ARGS.format('type = "integer"\nallowed = ["1"]'), "args.x.allowed"),
+        (ARGS.format("max = 10"), "args.x.max"),
+        (ARGS.format('type = "url"\nschemes = "https"'), "args.x.schemes"),
+        (ARGS.format('list = "no"'), "args.x.list"),
+        (ARGS.format('allow_dash = "no"'), "args.x.allow_dash"),
+        (SESSION_OF.format('[session.interaction]\ninput_sanitize = ["all"]'), "session.inter"),
+        (SESSION_OF.format('max_interactions = "5"'), "session.max_interactions"),
+        (SESSION_OF.format("idle_timeout = 5"), "session.idle_timeout"),
+        (
+            SESSION_OF.format('[session.commands.a]\npattern = "a"\nhuman_approval = "yes"'),
+            "session.commands.a.human_approval",
+        ),
+        (BROWSER_OF.format('blocked_domains = "a"'), "browser.scope.blocked_domains"),
+        (BROWSER_OF.format("blocked_hosts = []"), "browser.scope.blocked_hosts"),
+        (
+            BROWSER_OF.format("[browser.commands.click]\nhuman_approval = 'yes'"),
+            "browser.commands.click.human_approval",
+        ),
+        ('[http]\nurl = "http://a.example"\nallow_private = "no"', "http.allow_private"),
+        ('[http]\nurl = "http://a.example"\nsuccess_status = "200"', "http.success_status"),
+    ],
+)
+def test_a_key_that_holds_a_call_back_must_be_readable(text: str, key: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        parse_manifest(HEAD + text, "t.clad.toml", compat=True)
+    assert f": {key}" in caught.value.message
 
 
 SESSION = """

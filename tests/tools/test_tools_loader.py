@@ -129,3 +129,39 @@ async def test_the_guides_manifest_and_function_work(tmp_path: Path) -> None:
     exec(guide.partition("```python\n")[2].partition("```")[0], names)
     assert names["primes"](10) == [2, 3, 5, 7]
     assert names["primes"].definition.input_schema["properties"]["limit"]["maximum"] == 100_000
+
+
+TYPED = (
+    '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
+    '[args.x]\ntype = "hostname"\nrequired = true\nscope_check = true\n'
+    '[command]\nexec = ["true", "{x}"]'
+)
+
+
+@pytest.mark.req("manifest-shared")
+def test_the_types_and_the_scope_of_the_project_hold_for_its_folder_of_tools(
+    tmp_path: Path,
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "t.clad.toml").write_text(TYPED)
+    with pytest.raises(ManifestError):
+        load_folder(tools)
+    shared = '[types.hostname]\nbase = "scope_target"\n[scope]\nallow = ["a.example"]\n'
+    (tmp_path / "toolclad.toml").write_text(shared)
+    (tool,) = load_folder(tools)
+    assert tool.manifest.argv({"x": "a.example"}).argv == ("true", "a.example")
+    assert tool.manifest.argv({"x": "b.example"}).problems
+    (tools / "toolclad.toml").write_text('[types.hostname]\nbase = "string"\n')
+    (tool,) = load_folder(tools)
+    assert tool.manifest.scope is None
+
+
+@pytest.mark.req("manifest-shared")
+def test_a_faulty_file_of_the_project_loads_nothing(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "t.clad.toml").write_text(TYPED)
+    (tmp_path / "toolclad.toml").write_text("[types.hostname\n")
+    with pytest.raises(ManifestError, match=r"toolclad\.toml"):
+        load_folder(tools)

@@ -62,9 +62,16 @@ def load_folder(
 
 
 def load_folder_keys(folder: Path, signers: Signers | None = None) -> FolderKeys:
-    """Read a folder's ``toolclad.toml``, if it has one. Raises ManifestError."""
-    file = folder / FOLDER_FILE
-    return parse_folder_keys(_read(file, signers), str(file)) if file.exists() else FolderKeys()
+    """Read a folder's ``toolclad.toml``, or the one above it. Raises ManifestError.
+
+    The format's reference keeps the file in the project's folder, and the manifests in a folder
+    below: where a folder has none of its own, that of the folder above counts.
+    """
+    for place in (folder, folder.absolute().parent):
+        file = place / FOLDER_FILE
+        if file.exists():
+            return parse_folder_keys(_read(file, signers), str(file))
+    return FolderKeys()
 
 
 def load_file(

@@ -34,6 +34,9 @@ _MEANS_SOMETHING_FOR = {
     "multiline": _TEXTS,
 }
 
+_HARMLESS = ("clamp", "multiline")
+"""Keys that hold no value back: where they mean nothing, nothing is let through."""
+
 
 class Fault(NamedTuple):
     """One thing wrong with a manifest: the path of a key, and what is wrong there.
@@ -52,7 +55,7 @@ def argument_faults(argument: Argument) -> list[Fault]:
     path = ("args", argument.name)
     found = [Fault((*path, key), message) for key, message in _key_faults(argument)]
     found += [
-        Fault((*path, key), f"means nothing for the type {argument.type!r}", lenient=True)
+        Fault((*path, key), f"means nothing for the type {argument.type!r}", key in _HARMLESS)
         for key in _MEANS_SOMETHING_FOR.keys() & argument.model_fields_set
         if argument.type not in _MEANS_SOMETHING_FOR[key]
     ]

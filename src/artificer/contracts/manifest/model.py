@@ -194,8 +194,9 @@ def parse_manifest(
     stem = file.rpartition("/")[2].removesuffix(SUFFIX)
     keys = read_keys(data, folder.types, faults, compat=compat, stem=stem)
     manifest = _assemble(keys, folder, faults, compat=compat) if keys else None
-    if manifest is None or any(not (compat and fault.lenient) for fault in faults):
-        raise ManifestError("\n".join(_told(text, file, faults)))
+    fatal = [fault for fault in faults if not (compat and fault.lenient)]
+    if manifest is None or fatal:
+        raise ManifestError("\n".join(_told(text, file, fatal or faults)))
     if not faults:
         return manifest
     return replace(manifest, warnings=tuple(_told(text, file, faults)))

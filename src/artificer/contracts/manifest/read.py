@@ -13,14 +13,35 @@ from pydantic import ValidationError
 
 from artificer.contracts.arguments.check import Fault
 from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
-from artificer.contracts.keys.manifest import BACKENDS, ManifestKeys
+from artificer.contracts.keys.manifest import ManifestKeys
 from artificer.contracts.manifest.custom_types import CustomType, with_custom_type
 from artificer.contracts.manifest.toml_lines import Path
 
 FORGIVEN_ROUNDS = 8
 """How often ``compat`` takes out what cannot be read, before it gives up."""
 
-_ESSENTIAL = frozenset({("tool",), ("args",), ("command",), *((b,) for b in BACKENDS)})
+_IGNORABLE = (
+    *(("tool", key) for key in ("version", "description", "binary", "mode", "evidence")),
+    *(("args", "*", key) for key in ("description", "position", "sanitize", "default")),
+    *(("output",), ("examples",), ("session", "events")),
+    *(("browser", key) for key in ("engine", "headless", "extract_mode", "defaults", "state")),
+    *((section, "commands", "*", "description") for section in ("session", "browser")),
+)
+"""Keys that hold nothing back: ``compat`` may go on without a value of theirs that cannot be read.
+
+Without any other, a call could do more than its author meant. ``sanitize`` is one of these, because
+``compat`` refuses what it would in every argument.
+"""
+
+_SAFETY_TABLES = (("tool", "sandbox"), ("tool", "limits"), ("tool", "probe"), ("browser", "scope"))
+"""Tables of what a call is held to, like ``[args.NAME]``: an unknown key there may hold it, too."""
+
+_SAFETY_NAMES = (
+    *("allowed", "pattern", "required", "schemes", "scope", "scope_check", "limits", "sandbox"),
+    *("human_approval", "risk_tier", "sensitive", "trust", "effect", "dispatch"),
+    *("timeout", "timeout_seconds"),
+)
+"""Names that mean something to an author even where the format does not know them."""
 
 
 def read_keys(
@@ -43,11 +64,14 @@ def read_keys(
             # By way of JSON: there, and not in Python, a strict tuple may be given as a list.
             return ManifestKeys.model_validate_json(_json(data))
         except ValidationError as error:
-            found = [(d, _fault(d, types)) for d in error.errors()]
-        if not compat or not all(_forgive(data, detail) for detail, _ in found):
-            faults += [fault for _, fault in found]
+            found = [_forgivable(d, _fault(d, types)) for d in error.errors()]
+            unread = {_key_path(detail) for detail in error.errors()}
+        faults += found
+        if not compat or not all(fault.lenient for fault in found):
             return None
-        faults += [fault._replace(lenient=True) for _, fault in found]
+        if not all(_take_out(data, path) for path in unread):
+            faults += [fault._replace(lenient=False) for fault in found]
+            return None
     return None
 
 
@@ -122,13 +146,35 @@ def _fill_in_session(session: dict[str, Any]) -> Iterator[Fault]:
             yield Fault((*path, "args"), message, lenient=True)
 
 
-def _forgive(data: dict[str, Any], detail: Any) -> bool:
-    """Take out the key that cannot be read, so that its default counts. False if it is needed."""
-    path = tuple(takewhile(lambda step: not isinstance(step, int), detail["loc"]))
-    if path in _ESSENTIAL or detail["type"] == "missing" or path[:2] == ("tool", "name"):
-        return False
-    if path[0] == "args" and len(path) <= 3 and path[2:] in ((), ("type",)):
-        return False
+def _forgivable(detail: Any, fault: Fault) -> Fault:
+    """The fault, lenient if the reference would not mind it and nothing is held back by the key."""
+    path = _key_path(detail)
+    if detail["type"] == "missing":
+        return fault
+    if detail["type"] != "extra_forbidden":
+        return fault._replace(lenient=_may_be_ignored(path))
+    if path[:-1] in _SAFETY_TABLES or path[-3:-2] == ("args",) or path[-1] in _SAFETY_NAMES:
+        return fault
+    meant = _meant(path)
+    return fault._replace(lenient=meant is None or _may_be_ignored((*path[:-1], meant)))
+
+
+def _key_path(detail: Any) -> Path:
+    return tuple(takewhile(lambda step: not isinstance(step, int), detail["loc"]))
+
+
+def _may_be_ignored(path: Path) -> bool:
+    if path[0] in ("session", "browser") and path[3:4] == ("args",):
+        path = path[3:]
+    return any(
+        len(path) >= len(known)
+        and all(step in ("*", own) for step, own in zip(known, path, strict=False))
+        for known in _IGNORABLE
+    )
+
+
+def _take_out(data: dict[str, Any], path: Path) -> bool:
+    """Take out a key that cannot be read, so that its default counts. False if it is not there."""
     table: Any = data
     for step in path[:-1]:
         table = table[step] if isinstance(table, dict) and step in table else None
@@ -145,8 +191,8 @@ def _fault(detail: Any, types: Mapping[str, CustomType]) -> Fault:
     path = tuple(str(step) for step in detail["loc"])
     kind, given = detail["type"], detail["input"]
     if kind == "extra_forbidden":
-        near = get_close_matches(path[-1], _known_keys(path), n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
+        known = _meant(path)
+        meant = f"; did you mean {known!r}?" if known else ""
         return Fault(path, f"is not a known key{meant}")
     if kind == "missing":
         return Fault(path, "is missing")
@@ -155,10 +201,16 @@ def _fault(detail: Any, types: Mapping[str, CustomType]) -> Fault:
         choices = expected.split("'")[1::2]
         if path[0] == "args" and path[-1] == "type":
             choices = [*ARGUMENT_TYPES, *types]
+            expected += ", and no type of a toolclad.toml beside the manifest or above"
         near = get_close_matches(given, choices, n=1)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         return Fault(path, f"{given!r} is not one of {expected}{meant}")
     return Fault(path, detail["msg"])
+
+
+def _meant(path: Path) -> str | None:
+    """The known key that an unknown one was probably meant to be."""
+    return next(iter(get_close_matches(path[-1], _known_keys(path), n=1)), None)
 
 
 def _known_keys(path: Path) -> list[str]:
