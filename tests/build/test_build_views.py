@@ -38,7 +38,7 @@ People log in.
 
 \\# Not a heading\x20\x20
 \\- not a list\x20\x20
-\\<script\\>x\\</script\\>
+&lt;script\\>x&lt;/script\\>
 
 ## Specs
 

@@ -1,12 +1,11 @@
 """A report as one GitHub-flavoured Markdown file: what a terminal, a diff and a wiki can show.
 
-Everything in an artifact is escaped. The narrative stays the Markdown that the model wrote: whoever
-turns it into HTML must clean it, as every viewer of foreign Markdown must.
+Everything in an artifact is escaped, and the narrative is written again from its parsed form: no
+viewer finds an image, HTML or a link in it that the page does not have.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from artificer.artifacts.catalog import Artifact
@@ -19,13 +18,14 @@ from artificer.render.charts.words import Grid, grid, summary
 from artificer.render.figures import table_grid, tally
 from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.report import STATUS_WORDS, Name, Report
+from artificer.render.source import passage_markdown
 from artificer.render.tables import numeric_columns, shown
-from artificer.render.text import clean, code_span, escape_markdown
+from artificer.render.text import clean, code_span, escape_markdown, fenced
 
 
 def to_markdown(report: Report) -> str:
     """Return the whole text. The same report gives the same bytes."""
-    heading = report.heading.source.strip("\n") if report.heading else ""
+    heading = passage_markdown(report.heading) if report.heading else ""
     blocks = [heading or f"# {escape_markdown(report.title)}", *_banner(report)]
     placed: set[Key] = set()
     for passage in report.body:
@@ -38,10 +38,10 @@ def to_markdown(report: Report) -> str:
 
 
 def _passage(report: Report, passage: Passage, placed: set[Key]) -> Iterator[str]:
-    """The passage's own source with its citations named, then what it cites for the first time."""
+    """The passage's Markdown with its citations named, then what it cites for the first time."""
     marks = passage.marks
     if not passage.alone:
-        source = passage.source.strip("\n")
+        source = passage_markdown(passage)
         yield marks.pattern.sub(lambda m: _inline(report, marks.citations[int(m[1])]), source)
     for citation in passage.citations:
         name = report.names.get(citation.key) if citation.key else None
@@ -85,10 +85,10 @@ def _artifact(artifact: Artifact, name: Name) -> str:
             )
             return _titled(name, "\n".join(boxes), f" ({tally(artifact)})")
         case Svg():
-            return _titled(name, _fenced(artifact.content, "svg"))
+            return _titled(name, fenced(artifact.content, "svg"))
         case File():
             kind = "markdown" if artifact.name.lower().endswith(".md") else "text"
-            return f"{code_span(artifact.name)}\n\n{_fenced(clean(artifact.content), kind)}"
+            return f"{code_span(artifact.name)}\n\n{fenced(clean(artifact.content), kind)}"
         case _:
             return _titled(
                 name, f"{escape_markdown(summary(artifact))}\n\n{_table(grid(artifact))}"
@@ -108,13 +108,6 @@ def _table(data: Grid) -> str:
         *(" | ".join(escape_markdown(shown(cell)) for cell in row) for row in data.rows),
     ]
     return "\n".join(f"| {line} |" for line in lines)
-
-
-def _fenced(content: str, language: str) -> str:
-    """A code block whose fence is longer than any run of backticks within."""
-    longest = max((len(run) for run in re.findall("`+", content)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
 
 
 def _footer(report: Report) -> str:

@@ -10,8 +10,8 @@ import re
 
 from artificer.values.text import UNPRINTABLE
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
-_LINE_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!])")
+_LINE_START = re.compile(r"^(?:(?=[-+=])|(\d{1,9})(?=[.)](?:\s|$)))")
 
 _GROUP_FROM = 10_000
 """Digits are grouped from five on, so that a year stays a year."""
@@ -34,8 +34,8 @@ def escape(text: str) -> str:
 
 def escape_markdown(text: str) -> str:
     """Return the text on one line, in which nothing is Markdown or HTML."""
-    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
-    return _LINE_START.sub(r"\1\\\2" if not escaped[:1].isdigit() else r"\1\2", escaped)
+    escaped = _SPECIAL.sub(r"\\\1", one_line(text)).replace("<", "&lt;")
+    return _LINE_START.sub(lambda m: (m[1] or "") + "\\", escaped)
 
 
 def code_span(text: str) -> str:
@@ -44,6 +44,13 @@ def code_span(text: str) -> str:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {text} {fence}" if longest else f"{fence}{text}{fence}"
+
+
+def fenced(content: str, language: str) -> str:
+    """A code block whose fence is longer than any run of backticks within."""
+    longest = max((len(run) for run in re.findall("`+", content)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
 
 
 def figure(value: float) -> str:

@@ -1,0 +1,160 @@
+"""A passage of the narrative as Markdown again, written from its tokens.
+
+Nothing of the model's own source is copied, so that no viewer finds more in it than the page shows:
+every text is escaped, code is code, links are those of :mod:`artificer.render.links`, and there
+is no image, no HTML and no link definition in it. ``<`` is written as an entity, because not
+every dialect of Markdown knows a backslash before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+from artificer.render.links import inert
+from artificer.render.narrative import Marks, Passage
+from artificer.render.text import fenced
+
+_SPECIAL = re.compile(r"[\\`*\[\]|~]|!$|(?<![^\W_])_|_(?![^\W_])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_LINE_START = re.compile(r"^([-+*](?=[\s-]|$)|[=>~]|#{1,6}(?=\s|$)|[0-9]{1,9}(?=[.)](?:\s|$)))")
+_TRAILING_HASHES = re.compile(r"#+\s*$")
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,30}(?=\s|$)")
+_IN_TARGET = re.compile(r"[\s<>()\[\]\\`|\"]")
+_MARKS = {"em": "*", "strong": "**", "s": "~~"}
+_ALIGNED = {"left": ":--", "center": ":-:", "right": "--:"}
+_LISTS = ("bullet_list", "ordered_list")
+
+
+def passage_markdown(passage: Passage) -> str:
+    """Return the passage's Markdown, still with marks for its citations."""
+    nodes = SyntaxTreeNode(passage.tokens).children
+    return "\n\n".join(_block(node, passage.marks) for node in nodes)
+
+
+def _block(node: SyntaxTreeNode, marks: Marks) -> str:
+    if node.type in ("fence", "code_block"):
+        language = _LANGUAGE.match(node.info.strip())
+        return fenced(node.content, language[0] if language else "")
+    write = _BLOCKS.get(node.type)
+    return write(node, marks) if write else "___"
+
+
+def _blocks(nodes: Iterable[SyntaxTreeNode], marks: Marks, *, tight: bool) -> str:
+    text = ""
+    for node in nodes:
+        gap = "\n" if tight and node.type in _LISTS else "\n\n"
+        text += (gap if text else "") + _block(node, marks)
+    return text
+
+
+def _paragraph(node: SyntaxTreeNode, marks: Marks) -> str:
+    """The lines of a paragraph, none of which begins like another kind of block."""
+    lines = (line.strip(" \t") for line in _words(node, marks).split("\n"))
+    return "\n".join(_LINE_START.sub(_escaped_start, line) for line in lines if line)
+
+
+def _heading(node: SyntaxTreeNode, marks: Marks) -> str:
+    words = _words(node, marks).replace("\\\n", "\n").replace("\n", " ").strip()
+    return f"{'#' * int(node.tag[1])} {_TRAILING_HASHES.sub(_escaped_start, words)}"
+
+
+def _quote(node: SyntaxTreeNode, marks: Marks) -> str:
+    lines = _blocks(node.children, marks, tight=False).split("\n")
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _list(node: SyntaxTreeNode, marks: Marks) -> str:
+    items = []
+    tight = all(child.hidden for item in node.children for child in item.children[:1])
+    for item in node.children:
+        marker = f"{item.info}{item.markup}" if node.type == "ordered_list" else item.markup
+        body = _blocks(item.children, marks, tight=tight).split("\n")
+        indent = " " * (len(marker) + 1)
+        lines = (f"{indent}{line}" if line else "" for line in body[1:])
+        items.append("\n".join((f"{marker} {body[0]}".rstrip(), *lines)))
+    return ("\n" if tight else "\n\n").join(items)
+
+
+def _table(node: SyntaxTreeNode, marks: Marks) -> str:
+    rows = [row for part in node.children for row in part.children]
+    lines = [" | ".join(_cell(cell, marks) for cell in row.children) for row in rows]
+    aligned = (str(cell.attrs.get("style", "")).rpartition(":")[2] for cell in rows[0].children)
+    lines.insert(1, " | ".join(_ALIGNED.get(side, "---") for side in aligned))
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _cell(node: SyntaxTreeNode, marks: Marks) -> str:
+    """A cell's text. A pipe divides cells even in code, unless it is escaped there."""
+    return re.sub(r"(?<!\\)\|", r"\\|", _words(node, marks)).strip()
+
+
+def _escaped_start(match: re.Match[str]) -> str:
+    return f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}"
+
+
+def _words(node: SyntaxTreeNode, marks: Marks) -> str:
+    """The running text of a paragraph, a heading or a cell."""
+    inlines = (child.token for child in node.children if child.token)
+    found = (token for inline in inlines for token in inline.children or ())
+    text = ""
+    target = ""
+    for token in inert(list(found), marks):
+        if token.type == "link_open":
+            target = str(token.attrs["href"])
+            piece = "["
+        elif token.type == "link_close":
+            piece = f"]({_target(target)})"
+        else:
+            piece = _inline(token)
+        # Two runs of backticks side by side would be one, and end where neither did.
+        text += " " + piece if text.endswith("`") and piece.startswith("`") else piece
+    return text
+
+
+def _inline(token: Token) -> str:
+    match token.type:
+        case "code_inline":
+            return _code(token.content)
+        case "softbreak":
+            return "\n"
+        case "hardbreak":
+            return "\\\n"
+        case "text":
+            return _text(token.content)
+        case _:
+            return _MARKS.get(token.tag, "")
+
+
+def _text(content: str) -> str:
+    """A text in which nothing is markup. A line end in it was written as an entity."""
+    escaped = _SPECIAL.sub(lambda m: "\\" + m[0], re.sub(r"[\r\n]", " ", content))
+    return _ENTITY.sub("&amp;", escaped).replace("<", "&lt;")
+
+
+def _code(content: str) -> str:
+    """A code span whose content is exactly this."""
+    longest = max((len(run) for run in re.findall("`+", content)), default=0)
+    fence = "`" * (longest + 1)
+    spaced = content.strip(" ") and content.startswith(" ") and content.endswith(" ")
+    padded = bool(spaced) or content.startswith("`") or content.endswith("`")
+    return f"{fence} {content} {fence}" if padded else f"{fence}{content}{fence}"
+
+
+def _target(href: str) -> str:
+    """A link's target between parentheses, where nothing can end it or be read as an entity."""
+    encoded = _IN_TARGET.sub(lambda m: "".join(f"%{b:02X}" for b in m[0].encode()), href)
+    return _ENTITY.sub("&amp;", encoded)
+
+
+_BLOCKS: dict[str, Callable[[SyntaxTreeNode, Marks], str]] = {
+    "paragraph": _paragraph,
+    "heading": _heading,
+    "blockquote": _quote,
+    "bullet_list": _list,
+    "ordered_list": _list,
+    "table": _table,
+}
