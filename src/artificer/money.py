@@ -1,10 +1,10 @@
-"""What money has to say in ``artificer.toml``: prices and budgets, in dollars."""
+"""What a project may spend, in ``artificer.toml``: prices, budgets, and the limits of its runs."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from artificer.core.price import Price
 from artificer.ports import Allowed
@@ -46,13 +46,26 @@ class PriceConfig(Section):
 Dollars = Annotated[float, Field(gt=0, le=1_000_000)]
 
 
+FEWEST_REPEATS = 3
+
+
+def _repeats(times: int) -> int:
+    if 0 < times < FEWEST_REPEATS:
+        raise ValueError(f"must be at least {FEWEST_REPEATS}, or 0 for no limit")
+    return times
+
+
 class BudgetConfig(Section):
-    """``[budget]``: what the project may spend in a day, and a run that is told nothing else."""
+    """``[budget]``: what the project may spend in a day, and a run that is told nothing else.
+
+    ``per_run_repeats`` is how often a model may repeat itself; 0 is no limit.
+    """
 
     per_day_dollars: Dollars | None = None
     per_day_tokens: Annotated[int, Field(ge=1)] | None = None
     per_run_dollars: Dollars | None = None
     per_run_tokens: Annotated[int, Field(ge=1)] | None = None
+    per_run_repeats: Annotated[int, Field(ge=0, strict=True), AfterValidator(_repeats)] = 6
 
     @property
     def day(self) -> Allowed:
@@ -60,7 +73,8 @@ class BudgetConfig(Section):
         return Allowed(self.per_day_tokens, micros(self.per_day_dollars))
 
     @property
-    def run(self) -> dict[str, int]:
+    def run(self) -> dict[str, int | None]:
         """The limits of a run."""
         limits = {"total_tokens": self.per_run_tokens, "cost_micros": micros(self.per_run_dollars)}
-        return {name: limit for name, limit in limits.items() if limit is not None}
+        known = {name: limit for name, limit in limits.items() if limit is not None}
+        return {**known, "repeats": self.per_run_repeats or None}

@@ -247,6 +247,28 @@ async def test_runs_that_never_finish_are_attempts_and_end(tmp_path: Path) -> No
         await replays(place)
 
 
+@pytest.mark.req("stuck-default")
+async def test_a_run_that_repeats_itself_ends_its_attempt_early(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    asked: list[JsonObject] = []
+
+    def inspect(kind: str, body: JsonObject) -> Answer | None:
+        if kind != "code":
+            return None
+        asked.append(body)
+        return reply(call("host.list"))
+
+    async with site(tmp_path, home, PAIR, inspect) as place:
+        options = BuildOptions(size="small", attempts=2, parallel=1)
+        build = built(await place.build(options=options))
+        reports = [p.coding.reports for s in build.specs for p in s.phases if p.coding.number]
+        assert reports and all("(stuck)" in report for told in reports for report in told)
+        attempts = sum(len(told) for told in reports)
+        assert len(asked) == 6 * attempts, "not eighty turns each"
+        assert "You have made the same calls 3 times" in json.dumps(asked[3])
+        await replays(place)
+
+
 async def test_a_judge_without_a_verdict_has_accepted_nothing(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
     silent = True

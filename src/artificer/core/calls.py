@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from artificer.core import events as ev
 from artificer.core.gate import Verdict, with_artifact
 from artificer.core.intents import AskApproval, CallTool, Intent
+from artificer.core.repeats import Done, Repeats, turn_digest
 from artificer.core.state import (
     CallState,
     Doubt,
@@ -99,7 +100,24 @@ def close_turn(state: RunState) -> RunState:
     for call in state.calls:
         if call.artifact is not None:
             made = with_artifact(made, call.artifact)
-    return with_message(state, results_of(state.calls), artifacts=made, calls=())
+    repeats = _repeats(state)
+    return with_message(state, results_of(state.calls), artifacts=made, calls=(), repeats=repeats)
+
+
+def _repeats(state: RunState) -> Repeats:
+    """Hold the turn against those before it, where the run limits how often they may be alike."""
+    limit = state.given.limits.repeats
+    if limit is None:
+        return state.repeats
+    written = {call.id: call for call in state.history[-1].calls}
+    done: list[Done] = []
+    for call in state.calls:
+        read = call.verdict.arguments if call.verdict else None
+        arguments = written[call.id].arguments if read is None else read
+        done.append(
+            Done(written[call.id].name, arguments, call.status or "cancelled", call.content)
+        )
+    return state.repeats.after(turn_digest(done), limit)
 
 
 def _next(state: RunState) -> Step:

@@ -22,6 +22,7 @@ from artificer.core.context import what_stays
 from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
 from artificer.core.policy import Consult, Occasion
+from artificer.core.repeats import refused_before, repeated_calls
 from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
@@ -47,6 +48,7 @@ _NOTES: dict[FinishReason, str] = {
     "refused": "The model declined to answer.",
     "rejected": "The plan was rejected.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
+    "stuck": "Stopped: the model made the same calls, with the same results, again and again.",
     "token_limit": "Stopped before the next reply could exceed the run's token limit.",
     "tool_output_limit": "Stopped: its tools have brought as much text as they may.",
     "tool_time_limit": "Stopped: its tools have taken as much time as they may.",
@@ -91,6 +93,8 @@ def _judge_calls(
     state: RunState, intent: JudgeCalls, at: int, consult: Consult | None
 ) -> ev.CallsJudged:
     spec = state.given
+    before = refused_before(state.history[:-1]) if since(spec, 2) else frozenset()
+    model = f"{spec.provider}/{spec.model}"
     verdicts = judge(
         state.history[-1].calls,
         toolset=spec.tools(),
@@ -98,7 +102,7 @@ def _judge_calls(
         made=state.artifacts,
         most=spec.limits.calls,
         stop=state.stop or "end_turn",
-        occasion=Occasion(spec.kind, f"{spec.provider}/{spec.model}", state.taint),
+        occasion=Occasion(spec.kind, model, state.taint, before),
         consult=consult,
     )
     return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
@@ -201,6 +205,8 @@ def _note(state: RunState, reason: FinishReason) -> str:
     note = _FAILURES.get(state.failure or "", _NOTES[reason])
     if reason == "context_limit" and since(state.given, 2):
         return f"{note} {what_stays(state)}"
+    if reason == "stuck":
+        return f"{note} The last: {repeated_calls(state.history)}"
     return note
 
 

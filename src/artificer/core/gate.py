@@ -15,14 +15,16 @@ from typing import Literal
 from artificer.artifacts import catalog
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
+from artificer.contracts.described import description_at
 from artificer.contracts.schema import compile_schema
 from artificer.core.policy import Consult, Decision, Occasion, Policy, decide
 from artificer.values.base import Digest, JsonObject, Problem, Value
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import StopReason
-from artificer.values.refusal import not_ok
+from artificer.values.refusal import not_ok, with_more
 from artificer.values.strict_json import parse_object
+from artificer.values.text import clip
 
 Refused = Literal["denied", "invalid", "unknown_tool", "duplicate"]
 VerdictWord = Literal["allow", "ask"] | Refused
@@ -56,6 +58,12 @@ _UNTRUSTED: dict[StopReason, str] = {
 }
 
 
+_AGAIN = "The same call was refused before. Do not repeat it: change it, or do something else."
+
+_MOST_DESCRIBED, _LONGEST_DESCRIPTION = 5, 500
+"""Arguments that are described again, and the characters of each description."""
+
+
 def judge(
     calls: tuple[ToolUseBlock, ...],
     *,
@@ -73,7 +81,7 @@ def judge(
     ``most`` is the number of calls that one turn may have. ``stop`` says why the reply ended:
     when that was its output limit or a refusal, no call of it can be trusted to be whole and
     meant, and none runs. ``occasion`` is what the policy knows of the run;
-    ``consult`` asks its Cedar policies.
+    ``consult`` asks its Cedar policies. When a call was refused lately, a new refusal says so.
     """
     verdicts: list[Verdict] = []
     seen: set[str] = set()
@@ -87,6 +95,8 @@ def judge(
             )
         else:
             verdict = _judge(call, toolset, rule, made, seen)
+            if verdict.content and occasion and (call.name, call.arguments) in occasion.refused:
+                verdict = _refused_again(verdict, toolset.get(call.name))
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
             seen.add(verdict.digest)
             made = _with_pending(made, toolset.get(call.name), verdict.arguments)
@@ -139,6 +149,15 @@ def _judge(
         digest=digest,
         resources=tool.resources_of(arguments),
     )
+
+
+def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:
+    """Say that a refused call was refused before, and what the arguments at fault are."""
+    schema = tool.input_schema if tool else {}
+    places = dict.fromkeys(problem.pointer for problem in verdict.problems[:_MOST_DESCRIBED])
+    words = {at: clip(description_at(schema, at), _LONGEST_DESCRIPTION) for at in places}
+    more = "\n".join([_AGAIN, *(f"{at}: {said}" for at, said in words.items() if said)])
+    return verdict.model_copy(update={"content": with_more(verdict.content, more)})
 
 
 def call_digest(tool: str, arguments: str) -> str:

@@ -29,6 +29,7 @@ FinishReason = Literal[
     "refused",
     "rejected",
     "repair_limit",
+    "stuck",
     "token_limit",
     "tool_output_limit",
     "tool_time_limit",

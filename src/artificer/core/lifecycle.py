@@ -5,6 +5,7 @@ from __future__ import annotations
 from artificer.core import builds
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
+from artificer.core.repeats import Repeats
 from artificer.core.state import Phase, RunState, with_message, with_words
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
@@ -54,6 +55,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
             "letters": 0,  # its mailbox is its own
             "follow_ups": (),
             "hold": None,
+            "repeats": Repeats(),
         }
     )
     return next_turn(with_words(state, event.steer) if event.steer else state)
@@ -137,7 +139,8 @@ def receipt_ignored(state: RunState, event: ev.ReceiptIgnored) -> Step:
 
 
 def _noted(state: RunState, event: ev.Steered | ev.DoubtResolved, note: str) -> RunState:
-    return state.model_copy(update={"letters": event.letter, "notes": (*state.notes, note)})
+    heard = {"letters": event.letter, "notes": (*state.notes, note), "repeats": Repeats()}
+    return state.model_copy(update=heard)
 
 
 def _held(state: RunState) -> Step:
@@ -156,6 +159,7 @@ def _follow_up(state: RunState) -> Step:
             "follow_ups": tuple(rest),
             "turns_before": state.turn,
             "running_since": state.now,
+            "repeats": Repeats(),
             "repairs": 0,
             "last_text": "",
             "narrative": None,

@@ -112,11 +112,15 @@ class Decision(Value):
 
 @dataclass(frozen=True)
 class Occasion:
-    """In what run a call is made, and what its conversation holds by then."""
+    """In what run a call is made, and what its conversation holds by then.
+
+    ``refused`` are calls that did not run lately: tool and arguments, as they were written.
+    """
 
     kind: str = ""
     model: str = ""
     taint: Taint | None = None
+    refused: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,9 @@ class Limits(Value):
     oldest turns give way (None is as much as the provider takes), ``tool_ms`` the durations of all
     tool calls together, ``output_chars`` all that the model is shown of their results.
 
+    ``repeats`` is how often in a row a model may make the same calls with the same results, or two
+    such turns in alternation: from half of that on it is told, then the run ends. None is no limit.
+
     Where ``waiting_counts`` is false, ``wall_ms`` leaves out the time in which nothing was under
     way but a question to a person.
     """
@@ -51,6 +54,7 @@ class Limits(Value):
     tool_ms: Count | None = None
     output_chars: Count | None = None
     waiting_counts: bool = True
+    repeats: Annotated[int, Field(ge=3)] | None = None
 
 
 class RunSpec(Value):

@@ -11,6 +11,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.core.call_ids import CallIds
 from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
+from artificer.core.repeats import Repeats
 from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
@@ -104,7 +105,8 @@ class RunState(Value):
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
     ambiguous calls of which nobody has said yet whether they happened. ``window`` is the part of
     ``history`` that is sent. ``tool_ms`` and ``output_chars`` count what is limited, and only then.
-    ``said`` is the number of the message that holds what a person said last (rules 2).
+    ``said`` is the number of the message that holds what a person said last (rules 2), and
+    ``repeats`` how far the last turns repeat each other, where the run limits that.
     """
 
     phase: Phase = Phase.NEW
@@ -147,6 +149,7 @@ class RunState(Value):
     tool_ms: int = 0
     output_chars: int = 0
     said: int = 0
+    repeats: Repeats = Repeats()
 
     @property
     def digest(self) -> str:

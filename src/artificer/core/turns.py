@@ -5,8 +5,9 @@ from __future__ import annotations
 from artificer.core.budget import reply_tokens
 from artificer.core.context import cannot_fit, compaction, pressed
 from artificer.core.intents import Finish, FinishReason, Generate
-from artificer.core.state import Phase, RunState, with_words
+from artificer.core.state import Phase, RunState, with_message, with_words
 from artificer.core.steps import Step, emit
+from artificer.values.blocks import user
 
 
 def next_turn(state: RunState) -> Step:
@@ -41,6 +42,8 @@ def next_turn(state: RunState) -> Step:
 def _over(state: RunState) -> FinishReason | None:
     """The limit that the run has reached by itself, whatever the next reply would be."""
     limits = state.given.limits
+    if limits.repeats is not None and state.repeats.times >= limits.repeats:
+        return "stuck"
     if state.turn - state.turns_before >= limits.turns:
         return "turn_limit"
     if limits.tool_ms is not None and state.tool_ms >= limits.tool_ms:
@@ -64,7 +67,13 @@ def overflowed(state: RunState) -> Step:
 
 
 def _with_notes(state: RunState) -> RunState:
-    """What a person said meanwhile comes before the reply that is asked for now."""
+    """What a person said meanwhile comes before the reply that is asked for now.
+
+    That a model repeats itself is said too.
+    """
+    if state.repeats.note:
+        repeats = state.repeats.model_copy(update={"note": ""})
+        state = with_message(state, user(state.repeats.note), repeats=repeats)
     if not state.notes:
         return state
     state = with_words(state, "\n\n".join(state.notes))

@@ -18,6 +18,7 @@ from artificer.core.intents import (
     Intent,
 )
 from artificer.core.record import EventLine
+from artificer.core.repeats import repeated_calls
 from artificer.core.state import Phase, RunState
 from artificer.loops.facts import Decided
 from artificer.loops.summary import wished
@@ -74,6 +75,7 @@ _REASONS: dict[FinishReason, str] = {
     "refused": "The model declined to answer.",
     "rejected": "Its plan was rejected.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
+    "stuck": "The model made the same calls, with the same results, again and again. The last:",
     "token_limit": "The next reply could have exceeded the token limit.",
     "tool_output_limit": "Its tools have brought as much text as they may.",
     "tool_time_limit": "Its tools have taken as much time as they may.",
@@ -132,7 +134,11 @@ def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
 
 
 def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:
-    said = what_stays(state) if reason == "context_limit" else ""
+    said = ""
+    if reason == "context_limit":
+        said = what_stays(state)
+    elif reason == "stuck":
+        said = repeated_calls(state.history)
     for event in events:
         match event:
             case ev.BuildAdvanced(fact=Decided(reason=words)) if reason == "rejected":
@@ -201,6 +207,8 @@ def _next(loaded: Loaded) -> Iterator[str]:
         return
     if state.reason == "turn_limit":
         yield f"artificer fork {run} --max-turns {2 * state.given.limits.turns} --steer 'Go on.'"
+    elif state.reason == "stuck":
+        yield f"artificer fork {run} --steer 'Try another way.'"
     elif state.reason in ("wall_limit", "output_limit", "cancelled", "interrupted"):
         yield f"artificer fork {run} --steer 'Go on.'"
     elif state.status == "completed":

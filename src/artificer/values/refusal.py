@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from artificer.values.base import JsonObject, Problem
@@ -19,3 +20,9 @@ def not_ok(status: CallStatus, detail: str, problems: Sequence[Problem] = ()) ->
     if problems:
         answer["problems"] = [p.model_dump(mode="json", exclude_none=True) for p in problems]
     return canonical(answer).decode()
+
+
+def with_more(answer: str, more: str) -> str:
+    """Return an answer of :func:`not_ok` with more said in its detail."""
+    said: JsonObject = json.loads(answer)
+    return canonical({**said, "detail": f"{said['detail']} {well_formed(more)}"}).decode()

@@ -1,0 +1,102 @@
+"""Repetition: a model that makes the same calls again, and gets the same results, is stuck.
+
+A turn is the same as an earlier one when its calls are (tool and arguments, whatever their ids)
+and their results too: a result that differs is progress. Of a call that did not run only the
+status counts, for what is said about it may differ. Two turns that alternate are found as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from artificer.values.base import Digest, Value
+from artificer.values.blocks import CallStatus, Message, ToolResultBlock
+from artificer.values.canon import canonical, digest_of
+from artificer.values.text import clip
+
+PERIODS = 2
+"""Turns that a cycle may have."""
+
+REFUSED: frozenset[CallStatus] = frozenset({"invalid", "unknown_tool", "denied", "duplicate"})
+"""How calls end that never ran."""
+
+LONGEST = 200
+"""Characters of each call that is named."""
+
+
+class Repeats(Value):
+    """How far the last turns with calls repeat each other.
+
+    ``turns`` are digests of them, the newest last. Of the last turns, ``same[p - 1]`` in a row
+    equal the turn that is ``p`` before them. ``note`` is to be said to the model.
+    """
+
+    turns: tuple[Digest, ...] = ()
+    same: tuple[int, ...] = ()
+    note: str = ""
+
+    @property
+    def times(self) -> int:
+        """How often in a row the same was done: one turn, or two that alternate."""
+        return 1 + max((same // p for p, same in enumerate(self.same, 1)), default=0)
+
+    def after(self, turn: Digest, limit: int) -> Repeats:
+        """Count one more turn. From half of the limit on the model is told."""
+        same = tuple(
+            before + 1 if len(self.turns) >= p and self.turns[-p] == turn else 0
+            for p, before in enumerate(self.same or (0,) * PERIODS, 1)
+        )
+        repeats = Repeats(turns=(*self.turns, turn)[-PERIODS:], same=same)
+        if (limit + 1) // 2 <= repeats.times < limit:
+            return repeats.model_copy(update={"note": _note(repeats.times, limit)})
+        return repeats
+
+
+class Done(NamedTuple):
+    """A call of a turn, and what came of it."""
+
+    tool: str
+    arguments: str
+    status: CallStatus
+    content: str
+
+
+def turn_digest(calls: Sequence[Done]) -> Digest:
+    """What a turn did and what came of it, but for the ids of its calls."""
+    return digest_of(
+        canonical(
+            [
+                [c.tool, c.arguments, c.status, "" if c.status in REFUSED else c.content]
+                for c in calls
+            ]
+        )
+    )
+
+
+def _note(times: int, limit: int) -> str:
+    return (
+        f"You have made the same calls {times} times in a row, and nothing about their results has "
+        "changed. Do not make them again: try something else, or answer with what you have, and "
+        f"say what is missing. After {limit} times this run ends."
+    )
+
+
+def repeated_calls(history: Sequence[Message]) -> str:
+    """Name the calls of the last turn, for people."""
+    calls = next((m.calls for m in reversed(history) if m.calls), ())
+    return "; ".join(clip(f"{call.name} {call.arguments}", LONGEST) for call in calls[:3])
+
+
+def refused_before(history: Sequence[Message]) -> frozenset[tuple[str, str]]:
+    """The calls of the last turns that did not run, as they were written: tool and arguments."""
+    turns, refused = 0, set[str]()
+    found: set[tuple[str, str]] = set()
+    for message in reversed(history[-4 * PERIODS :]):
+        results = (b for b in message.blocks if isinstance(b, ToolResultBlock))
+        refused |= {result.tool_use_id for result in results if result.status in REFUSED}
+        found |= {(call.name, call.arguments) for call in message.calls if call.id in refused}
+        turns += bool(message.calls)
+        if turns == PERIODS:
+            break
+    return frozenset(found)
