@@ -1,6 +1,6 @@
 """Events: facts in the past tense. Time, identity and every wording that a model is shown arrive
-inside them; the reducer computes none of it (invariants 4 and 5). One sentence is an exception: that
-a model repeats itself (:mod:`artificer.core.repeats`).
+inside them; the reducer computes none of it (invariants 4 and 5). One sentence is an exception:
+that a model repeats itself (:mod:`artificer.core.repeats`).
 
 ``at`` is milliseconds since 1970-01-01 UTC. ``intent`` is the number of the intent that an event
 is the receipt of.
