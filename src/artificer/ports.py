@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from artificer.artifacts.ref import ArtifactRef
+from artificer.artifacts.withdraw import Withdrawal
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.core.events import BuildAdvanced
 from artificer.core.record import EventLine, IntentLine
@@ -141,13 +142,15 @@ class Receipt(Value):
     """What performing a tool call brought back.
 
     ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
-    as canonical JSON text. ``artifact`` is set by the ``create_*`` tools.
+    as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
+    ``withdraw_artifact``.
     """
 
     status: CallStatus
     content: Text
     evidence: Text | None = None
     artifact: ArtifactRef | None = None
+    withdrawn: Withdrawal | None = None
 
 
 class Executor(Protocol):

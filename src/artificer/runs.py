@@ -87,6 +87,15 @@ class Run:
         return self.state.narrative or self.state.last_text
 
     @property
+    def message(self) -> str:
+        """What the model said last to the reader, where that is not the narrative.
+
+        A short answer to a follow-up leaves the report as it is, and is shown with it.
+        """
+        delivered = self.deliverable
+        return delivered.message if delivered else self.state.message
+
+    @property
     def output(self) -> JsonValue:
         """The final reply of a run with a ``response_format``, as JSON that fits it.
 

@@ -132,7 +132,7 @@ async def test_unattended_the_answer_is_no(shell: Shell) -> None:
 
 @pytest.mark.req("cli-letters")
 async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shell) -> None:
-    async with StrictServer(MAKES_CHART, Says("With a chart."), Says("And more.")) as server:
+    async with StrictServer(MAKES_CHART, CITES_CHART, Says("And more.")) as server:
         shell.configure(server.url, '[policy]\ndefault = "ask"\n')
         waiting = await shell.run("run", "Compare", "--json", stdin=b"y\n")
         (question,) = json.loads(waiting.out)["questions"]
@@ -150,7 +150,7 @@ async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shel
         late = await shell.run("approve", "last")
         assert late.code == 3
         more = await shell.run("follow-up", "last", "And now?", "--json")
-        assert json.loads(more.out)["text"] == "And more."
+        assert json.loads(more.out)["message"] == "And more."
         for word in ("steer", "pause", "interrupt"):
             said = await shell.run(word, "last", *(["x"] if word == "steer" else []))
             assert said.code == 3 and "has ended" in said.err
@@ -258,3 +258,20 @@ async def test_a_schema_that_cannot_be_used_is_refused_before_the_run(shell: She
     assert odd.code == 4 and "not a usable JSON Schema" in odd.err
     assert report.code == 4 and "kind='chat'" in report.err
     assert (await shell.run("runs")).out.strip() in ("", "[]")
+
+
+@pytest.mark.req("report-message")
+async def test_a_follow_up_answered_in_a_sentence_leaves_the_report(shell: Shell) -> None:
+    answers = (MAKES_CHART, CITES_CHART, Says("Rome has 28."), Says("Yes."))
+    async with StrictServer(*answers) as server:
+        shell.configure(server.url)
+        first = await shell.run("run", "Compare two cities")
+        second = await shell.run("follow-up", "last", "How many in Rome?")
+        third = await shell.run("follow-up", "last", "Sure?", "--json")
+        assert server.refused == []
+    assert (first.code, second.code, third.code) == (0, 0, 0), second.err
+    assert second.out == first.out and "Rome has 28." in second.err
+    outcome = third.json()
+    assert outcome["message"] == "Yes." and outcome["text"].startswith("# Two cities")
+    page = text_of(outcome["files"]["html"])
+    assert "Rome is larger." in page and '<p dir="auto">Yes.</p>' in page

@@ -146,10 +146,12 @@ class TestRepair:
 @pytest.mark.req("deliver-status")
 class TestStatus:
     async def test_unreferenced_artifacts_are_kept_and_reported(self, rig: Rig) -> None:
-        state = await deliver(rig, reply(make_list("extra", "a")), say("No citation."))
+        state = await deliver(
+            rig, reply(make_list("a", "a"), make_list("extra", "a")), say("{{artifact:list:a}}")
+        )
         deliverable = rig.deliverable(state)
         assert deliverable.status == "completed"
-        assert [ref.id for ref in deliverable.artifacts] == ["extra"]
+        assert [ref.id for ref in deliverable.artifacts] == ["a", "extra"]
         assert [finding.code for finding in deliverable.findings] == ["unreferenced"]
 
     async def test_the_turn_limit_leaves_a_partial_with_what_exists(self, rig: Rig) -> None:

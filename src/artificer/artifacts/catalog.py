@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from artificer.artifacts import chart, checklist, file, loop, svg, table
+from artificer.artifacts import chart, checklist, file, loop, svg, table, withdraw
 from artificer.artifacts import list as item_list
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
@@ -36,6 +36,9 @@ TOOLS: tuple[ToolDefinition, ...] = (
     svg.CREATE_SVG,
 )
 """The eleven ``create_*`` tools of seed 002."""
+
+REPORT_TOOLS: tuple[ToolDefinition, ...] = (*TOOLS, withdraw.WITHDRAW_ARTIFACT)
+"""What a run that makes a report is offered."""
 
 LIMITS: dict[ArtifactKind, int] = {
     "chart": chart.MAX_CHARTS,
@@ -96,6 +99,8 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
     """
     if loop.is_loop_tool(tool):
         return loop.check(tool, arguments)
+    if tool == withdraw.NAME:
+        return withdraw.problems(arguments, made)
     payload = _payload(tool, arguments)
     if payload is None:
         return ()

@@ -20,6 +20,7 @@ from artificer.artifacts.ref import (
     MadeKind,
 )
 from artificer.values.base import Value
+from artificer.values.canon import canonical_typed
 
 MAX_NARRATIVE = 24_000
 """Longest narrative, in code points (seed 002)."""
@@ -40,7 +41,8 @@ class Deliverable(Value):
     """A narrative with its artifacts: the stored result of a run.
 
     ``findings`` are those that are left at the end. ``note`` says in a sentence why it is not
-    what was asked for, where it is not.
+    what was asked for, where it is not. ``message`` is what the model said last to the reader,
+    where that is not the narrative: a short answer to a follow-up.
     """
 
     status: DeliverableStatus
@@ -48,6 +50,14 @@ class Deliverable(Value):
     artifacts: tuple[ArtifactRef, ...] = ()
     findings: tuple[Finding, ...] = ()
     note: str = ""
+    message: str = ""
+
+    def canonical(self) -> bytes:
+        """The stored bytes. Those of a deliverable without a message do not mention one."""
+        body = self.model_dump(mode="json")
+        if not self.message:
+            del body["message"]
+        return canonical_typed(body)
 
 
 @dataclass(frozen=True)
@@ -108,10 +118,10 @@ def keeps(kept: str, revised: str, made: tuple[ArtifactRef, ...]) -> str | None:
     Markdown tables and lists do not count as prose, because they are to become artifacts.
     """
     before, after = examine(kept, made), examine(revised, made)
-    lost = sorted(_wanted(before) - _wanted(after) - _of_another_kind(before, after))
+    lost = sorted(_wanted(before) - _wanted(after) - of_another_kind(before, after))
     if lost:
         return f"it no longer cites {', '.join(lost)}"
-    prose = min(_prose(before.narrative), MAX_NARRATIVE)
+    prose = min(prose_length(before.narrative), MAX_NARRATIVE)
     if 2 * len(after.narrative.strip()) < prose:
         return f"it has {len(after.narrative.strip())} characters where the kept one has {prose}"
     return None
@@ -230,14 +240,14 @@ def _wanted(examined: Examined) -> set[str]:
     return {item.subject.lower() for item in (*examined.citations, *examined.missing)}
 
 
-def _of_another_kind(before: Examined, after: Examined) -> set[str]:
+def of_another_kind(before: Examined, after: Examined) -> set[str]:
     """What was cited by the wrong kind, and is cited by the right one now."""
     cited = {item.id.lower() for item in after.citations}
     return {item.subject.lower() for item in before.missing if item.id.lower() in cited}
 
 
-def _prose(narrative: str) -> int:
-    """Length without Markdown tables and lists."""
+def prose_length(narrative: str) -> int:
+    """Length without Markdown tables and lists, which are to become artifacts."""
     places = layout(narrative)
     moved = sum(end - start for start, end in (*places.tables, *places.lists))
     return len(narrative.strip()) - moved

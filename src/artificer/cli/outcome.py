@@ -48,6 +48,8 @@ def hand_over(world: World, run: Run, failure: Failed | None, wish: Wish) -> Exi
         out(run.text)
     if delivered is None:
         return _waiting(run) if run.status in ("waiting", "paused") else _stalled(run, failure)
+    if delivered.message and not wish.as_json:
+        note(delivered.message)
     _summarise(run, delivered)
     return Exit.OK if run.status == "completed" else Exit.INCOMPLETE
 
@@ -65,6 +67,7 @@ def as_json(
         "reason": state.reason,
         "text": run.text,
         "output": _output(run),
+        "message": run.message,
         "note": delivered.note if delivered else "",
         "files": _files(views),
         "findings": [f.model_dump(mode="json") for f in delivered.findings] if delivered else [],

@@ -123,12 +123,7 @@ class Progress(Observer):
             case ev.ToolReturned():
                 self._returned(event)
             case ev.ReplyChecked(request=str()):
-                faults = count(len(event.findings), "finding")
-                self.screen.line(
-                    f"  sent back for repair: {faults}"
-                    if event.findings
-                    else "  sent back: there was no answer in it"
-                )
+                self.screen.line(f"  {_sent_back(event)}")
             case _:
                 pass
 
@@ -179,3 +174,11 @@ class Progress(Observer):
         shown = one_line(arguments, ARGUMENTS)
         took = duration(event.duration_ms)
         self.screen.line(f"  {tool} {shown}  {event.status}  {took}", style)
+
+
+def _sent_back(event: ev.ReplyChecked) -> str:
+    if event.unfinished:
+        return f"cut off after {len(event.unfinished)} characters: asking for the rest"
+    if event.findings:
+        return f"sent back for repair: {count(len(event.findings), 'finding')}"
+    return f"sent back: {event.rejected or 'there was no answer in it'}"

@@ -196,6 +196,12 @@ def _returned(event: ev.ToolReturned) -> tuple[str, ...]:
 def _checked(event: ev.ReplyChecked) -> tuple[str, tuple[str, ...]]:
     what = "accepted" if event.request is None else "sent back"
     details = [f"{f.code}: {f.subject}: {f.message}" for f in event.findings]
+    if event.unfinished:
+        details.append(f"cut off after {len(event.unfinished)} characters; the rest is asked for")
+    if event.unwrapped:
+        details.append("the text was taken out of a Markdown fence")
+    if event.message:
+        details.append(f"shown with the report: {one_line(event.message, DETAIL)}")
     if event.rejected:
         details.append(f"the earlier text is kept: {event.rejected}")
     return joined(what, count(len(event.findings), "finding")), tuple(details)

@@ -8,6 +8,7 @@ from artificer.core import events as ev
 from artificer.core.gate import Verdict, with_artifact
 from artificer.core.intents import AskApproval, CallTool, Intent
 from artificer.core.repeats import Done, Repeats, turn_digest
+from artificer.core.reports import made_or_withdrawn
 from artificer.core.state import (
     CallState,
     Doubt,
@@ -53,7 +54,7 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     call = answered(call_of(state, event.intent), event.status, event.content)
     state = _counted(state, event)
     if event.status == "ok":
-        call = call.model_copy(update={"artifact": event.artifact})
+        call = call.model_copy(update={"artifact": event.artifact, "withdrawn": event.withdrawn})
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
         state = state.model_copy(update={"doubts": (*state.doubts, doubt)})
@@ -96,12 +97,13 @@ def dispatch(state: RunState) -> Step:
 
 def close_turn(state: RunState) -> RunState:
     """Its answers and artifacts count in call order, whichever came first."""
-    made = state.artifacts
     for call in state.calls:
         if call.artifact is not None:
-            made = with_artifact(made, call.artifact)
+            made = with_artifact(state.artifacts, call.artifact)
+            state = state.model_copy(update={"artifacts": made})
+        state = made_or_withdrawn(state, call.artifact, call.withdrawn)
     repeats = _repeats(state)
-    return with_message(state, results_of(state.calls), artifacts=made, calls=(), repeats=repeats)
+    return with_message(state, results_of(state.calls), calls=(), repeats=repeats)
 
 
 def _repeats(state: RunState) -> Repeats:

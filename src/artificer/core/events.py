@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
+from artificer.artifacts.withdraw import Withdrawal
 from artificer.core.gate import Verdict
 from artificer.core.spec import RunSpec
 from artificer.loops.facts import Fact
@@ -129,7 +130,10 @@ class ApprovalAnswered(_Event):
 
 
 class ToolReturned(_Event):
-    """What a tool call came to. ``whole`` is the blob of a result too long for ``content``."""
+    """What a tool call came to. ``whole`` is the blob of a result too long for ``content``.
+
+    ``artifact`` is what it made, ``withdrawn`` what it took out of the report.
+    """
 
     type: Literal["ToolReturned"] = "ToolReturned"
     intent: int
@@ -139,6 +143,7 @@ class ToolReturned(_Event):
     evidence: str | None = None
     artifact: ArtifactRef | None = None
     whole: Digest | None = None
+    withdrawn: Withdrawal | None = None
 
 
 class ReplyChecked(_Event):
@@ -146,6 +151,11 @@ class ReplyChecked(_Event):
 
     ``narrative`` is the text now kept for delivery, ``revised`` whether it is this reply's.
     ``request`` is what the model is told when it should try again; None accepts the reply.
+
+    Since rules 2: ``revised`` is whether it is new, from whichever text of these turns; ``cut``
+    whether the output limit ended it, ``unwrapped`` whether it was taken out of a Markdown fence.
+    ``message`` is a reply that is shown with the narrative. ``unfinished`` is the text so far of a
+    reply whose rest is asked for.
     """
 
     type: Literal["ReplyChecked"] = "ReplyChecked"
@@ -155,6 +165,10 @@ class ReplyChecked(_Event):
     request: str | None = None
     rejected: str | None = None
     revised: bool = False
+    cut: bool = False
+    unwrapped: bool = False
+    message: str = ""
+    unfinished: str = ""
 
 
 class RunResumed(_Event):

@@ -19,11 +19,12 @@ from artificer.artifacts.ref import DeliverableStatus, Finding
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core import events as ev
 from artificer.core.context import what_stays
-from artificer.core.gate import judge
+from artificer.core.gate import cut_off, judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
 from artificer.core.policy import Consult, Occasion
 from artificer.core.repeats import refused_before, repeated_calls
-from artificer.core.rules import since
+from artificer.core.reports import EMPTY, check_report, conclude_report
+from artificer.core.rules import keeps_reports, since
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
 from artificer.loops.kinds import KINDS
@@ -31,10 +32,6 @@ from artificer.loops.summary import told
 from artificer.values.canon import digest_of
 from artificer.values.model import StopReason
 from artificer.values.refusal import not_ok
-
-_EMPTY = (
-    "Your reply held neither text nor a tool call. Answer the request, or call one of the tools."
-)
 
 _NOTES: dict[FinishReason, str] = {
     "done": "",
@@ -93,10 +90,14 @@ def _judge_calls(
     state: RunState, intent: JudgeCalls, at: int, consult: Consult | None
 ) -> ev.CallsJudged:
     spec = state.given
+    calls = state.history[-1].calls
+    if state.stop == "max_tokens" and since(spec, 2):
+        refused = cut_off(calls, state.request().max_tokens)
+        return ev.CallsJudged(at=at, intent=intent.n, verdicts=refused)
     before = refused_before(state.history[:-1]) if since(spec, 2) else frozenset()
     model = f"{spec.provider}/{spec.model}"
     verdicts = judge(
-        state.history[-1].calls,
+        calls,
         toolset=spec.tools(),
         policy=spec.policy,
         made=state.artifacts,
@@ -117,6 +118,8 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
     text = last.text if last.role == "assistant" else ""
     if state.given.response_format is not None:
         return _check_format(state.given.response_format, text, state.stop, intent, at)
+    if keeps_reports(state.given):
+        return check_report(state, intent, at)
     kept, rejected = state.narrative or "", None
     if kept and text and text != kept:
         rejected = keeps(kept, text, state.artifacts)
@@ -127,7 +130,7 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
         request = f"You still owe a {owed}: call {tool_of(owed)}. Only that call delivers it."
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, request=request)
     if not kept.strip() and not state.artifacts:
-        return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=_EMPTY)
+        return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=EMPTY)
     if state.given.kind != "deliver":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, revised=revised)
     examined = examine(kept, state.artifacts)
@@ -179,6 +182,10 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
     narrative = state.narrative or state.last_text
     if state.given.response_format is not None:
         return _conclude_format(state, reason, narrative)
+    if keeps_reports(state.given):
+        report, incomplete = conclude_report(state, reason, _note(state, reason))
+        exists = bool(report.narrative.strip() or report.artifacts)
+        return report.model_copy(update={"status": _status(reason, exists, incomplete)})
     examined = examine(narrative, state.artifacts)
     findings = examined.findings if state.given.kind == "deliver" else ()
     return Deliverable(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from artificer.artifacts import catalog
+from artificer.artifacts import catalog, withdraw
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.described import description_at
@@ -160,6 +160,19 @@ def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:
     return verdict.model_copy(update={"content": with_more(verdict.content, more)})
 
 
+def cut_off(calls: tuple[ToolUseBlock, ...], limit: int) -> tuple[Verdict, ...]:
+    """Refuse the calls of a reply that was cut off at ``limit`` tokens: the last is not whole."""
+    why = f"Not run: your reply was cut off at its output limit of {limit} tokens"
+    *whole, last = calls
+    again = f"{why}, in a later call. Make this call again, and fewer calls in one reply."
+    shorter = (
+        f"{why}, after {len(last.arguments)} characters of this call's arguments. Make it the only"
+        " call of a reply, with no text next to it. If it is still too long then, put less in it:"
+        " divide a file or a table into several, or draw with fewer shapes."
+    )
+    return (*(_refuse(call, "invalid", again) for call in whole), _refuse(last, "invalid", shorter))
+
+
 def call_digest(tool: str, arguments: str) -> str:
     """Digest that binds a tool's name to canonical arguments."""
     return digest_of(canonical({"arguments": arguments, "tool": tool}))
@@ -177,9 +190,11 @@ def _problems(
 def _with_pending(
     made: tuple[ArtifactRef, ...], tool: ToolDefinition | None, arguments: str
 ) -> tuple[ArtifactRef, ...]:
-    """Count what an approved call of this turn is about to make."""
+    """Count what an approved call of this turn is about to make or to withdraw."""
     if tool is None or tool.backend != "artifact":
         return made
+    if tool.name == withdraw.NAME:
+        return withdraw.without(made, withdraw.withdrawal(json.loads(arguments)))
     kind, artifact_id, title = catalog.identity(tool.name, json.loads(arguments))
     payload = digest_of(arguments.encode())
     ref = ArtifactRef(kind=kind, id=artifact_id, tool=tool.name, title=title, payload=payload)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from artificer.core import builds
+from artificer.core import builds, reports
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
 from artificer.core.repeats import Repeats
+from artificer.core.rules import keeps_reports
 from artificer.core.state import Phase, RunState, with_message, with_words
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
@@ -154,7 +155,9 @@ def _held(state: RunState) -> Step:
 def _follow_up(state: RunState) -> Step:
     """The conversation goes on, with the limits of a new run; what was made stays."""
     prompt, *rest = state.follow_ups
-    state = state.model_copy(
+    kept = state.narrative if keeps_reports(state.given) else None
+    cut = kept is not None and state.narrative_cut
+    state = reports.asked_again(state).model_copy(
         update={
             "follow_ups": tuple(rest),
             "turns_before": state.turn,
@@ -162,8 +165,8 @@ def _follow_up(state: RunState) -> Step:
             "repeats": Repeats(),
             "repairs": 0,
             "last_text": "",
-            "narrative": None,
-            "narrative_cut": False,
+            "narrative": kept,
+            "narrative_cut": cut,
             "findings": (),
             "stop": None,
             "failure": None,

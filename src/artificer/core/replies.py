@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from artificer.core import events as ev
+from artificer.core import reports
 from artificer.core.call_ids import with_ids, with_unique_ids
 from artificer.core.context import may_compact
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.measure import context_after
+from artificer.core.rules import keeps_reports
 from artificer.core.state import CallState, Phase, RunState, with_message
 from artificer.core.steps import Step, emit, settle
 from artificer.core.turns import finish, next_turn, overflowed
@@ -23,6 +25,8 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
     called = message.calls
+    if called and keeps_reports(state.given):
+        state = reports.called(state, message)
     changes: dict[str, object] = {
         "usage": state.usage + event.usage,
         "cost_micros": cost,
@@ -60,6 +64,8 @@ def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
 
 def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     """Accept the text, or send it back with what is wrong while there are rounds left."""
+    if keeps_reports(state.given):
+        return reports.report_checked(state, event)
     cut = state.stop == "max_tokens" if event.revised else state.narrative_cut
     state = settle(state, event.intent).model_copy(
         update={

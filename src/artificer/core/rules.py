@@ -16,6 +16,11 @@ RULES = 2
 """The version with which runs begin now."""
 
 
+def keeps_reports(spec: RunSpec) -> bool:
+    """Whether a run's report outlives what is said after it (:mod:`artificer.core.reports`)."""
+    return spec.kind == "deliver" and since(spec, 2)
+
+
 def since(spec: RunSpec, version: int) -> bool:
     """Whether a run follows the rules of ``version``, or of a later one."""
     return spec.rules >= version

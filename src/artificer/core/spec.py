@@ -27,7 +27,8 @@ class Limits(Value):
 
     ``turns`` counts model requests, ``repairs`` the rounds in which a faulty reply is sent back,
     ``calls`` the tool calls of one turn, ``concurrency`` those performed at once, ``max_tokens``
-    the output of one reply, ``total_tokens`` input and output of the whole run, ``cost_micros``
+    the output of one reply, ``continuations`` how often a prompt's report that was cut there is
+    continued, ``total_tokens`` input and output of the whole run, ``cost_micros``
     its cost in micro-dollars (which takes a known ``price``), ``wall_ms`` the time since the
     start or the last resumption, ``result_chars`` what the model is shown of one tool's result
     (code points), ``context_tokens`` one request and its reply: before more would be sent, the
@@ -55,6 +56,7 @@ class Limits(Value):
     output_chars: Count | None = None
     waiting_counts: bool = True
     repeats: Annotated[int, Field(ge=3)] | None = None
+    continuations: Annotated[int, Field(ge=0)] = 0
 
 
 class RunSpec(Value):

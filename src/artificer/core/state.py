@@ -7,6 +7,8 @@ from typing import Literal
 
 from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
+from artificer.artifacts.revision import Candidate
+from artificer.artifacts.withdraw import Withdrawal
 from artificer.contracts.definition import ModelRequest
 from artificer.core.call_ids import CallIds
 from artificer.core.gate import Verdict
@@ -80,6 +82,7 @@ class CallState(Value):
     content: str = ""
     artifact: ArtifactRef | None = None
     approved: bool = False
+    withdrawn: Withdrawal | None = None
 
 
 class Doubt(Value):
@@ -107,6 +110,11 @@ class RunState(Value):
     ``history`` that is sent. ``tool_ms`` and ``output_chars`` count what is limited, and only then.
     ``said`` is the number of the message that holds what a person said last (rules 2), and
     ``repeats`` how far the last turns repeat each other, where the run limits that.
+
+    ``candidates`` are texts since the narrative was kept that may be the report, ``withdrawn`` the
+    artifacts that it need not cite. ``unfinished`` is the text so far of a reply that is being
+    continued, for the ``continuations``-th time. ``message`` is a reply that is shown with the
+    narrative; while ``mending``, replies answer our request for a repair, and are not.
     """
 
     phase: Phase = Phase.NEW
@@ -150,6 +158,12 @@ class RunState(Value):
     output_chars: int = 0
     said: int = 0
     repeats: Repeats = Repeats()
+    candidates: tuple[Candidate, ...] = ()
+    withdrawn: tuple[Withdrawal, ...] = ()
+    unfinished: str = ""
+    continuations: int = 0
+    message: str = ""
+    mending: bool = False
 
     @property
     def digest(self) -> str:
@@ -196,8 +210,10 @@ class RunState(Value):
         """The tool choice of a turn: what was asked for, or the tool that is still owed.
 
         Whoever has answered without delivering is asked for that call alone. Code is not: what is
-        missing may be the work.
+        missing may be the work. A reply that is being continued is text.
         """
+        if self.unfinished:
+            return ToolChoice(mode="none")
         owed = KINDS[self.given.kind].owes
         if owed is None or owed == "completion" or not self.repairs:
             return self.given.choice(turn)

@@ -77,7 +77,7 @@ def _with_notes(state: RunState) -> RunState:
     if not state.notes:
         return state
     state = with_words(state, "\n\n".join(state.notes))
-    return state.model_copy(update={"notes": ()})
+    return state.model_copy(update={"notes": (), "mending": False})
 
 
 def finish(state: RunState, reason: FinishReason) -> Step:

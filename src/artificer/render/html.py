@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 
 from artificer.render.figures import artifact_html
+from artificer.render.message import message_html
 from artificer.render.narrative import Citation, Key
 from artificer.render.prose import passage_html
 from artificer.render.report import STATUS_WORDS, Name, Report
@@ -26,7 +27,8 @@ def to_html(report: Report) -> str:
         title = passage_html(report.heading, lambda _: "", top=True)
     else:
         title = f'<h1 dir="auto">{escape(one_line(report.title))}</h1>'
-    body = "\n".join((title, _dateline(report), _banner(report), *_Body(report).blocks()))
+    page = _Body(report)
+    body = "\n".join((title, _dateline(report), _banner(report), *page.blocks()))
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style)}">\n'
@@ -47,7 +49,9 @@ class _Body:
         self._placed: set[Key] = set()
 
     def blocks(self) -> Iterator[str]:
-        """The narrative with its artifacts where it cites them, then the others."""
+        """The message, the narrative with its artifacts where it cites them, then the others."""
+        if message := self._report.deliverable.message:
+            yield message_html(message, self._inline)
         for passage in self._report.body:
             if not passage.alone:
                 yield passage_html(passage, self._inline)

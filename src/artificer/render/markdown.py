@@ -16,6 +16,7 @@ from artificer.artifacts.svg import Svg
 from artificer.artifacts.table import Table
 from artificer.render.charts.words import Grid, grid, summary
 from artificer.render.figures import table_grid, tally
+from artificer.render.message import message_markdown
 from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.report import STATUS_WORDS, Name, Report
 from artificer.render.source import passage_markdown
@@ -27,6 +28,8 @@ def to_markdown(report: Report) -> str:
     """Return the whole text. The same report gives the same bytes."""
     heading = passage_markdown(report.heading) if report.heading else ""
     blocks = [heading or f"# {escape_markdown(report.title)}", *_banner(report)]
+    message = report.deliverable.message
+    blocks += message_markdown(message, lambda citation: _inline(report, citation))
     placed: set[Key] = set()
     for passage in report.body:
         blocks += _passage(report, passage, placed)

@@ -104,6 +104,7 @@ class Performer:
             duration_ms=duration,
             evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
             artifact=receipt.artifact,
+            withdrawn=receipt.withdrawn,
             whole=whole,
         )
 

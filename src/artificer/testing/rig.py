@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.events import Event
@@ -126,7 +127,7 @@ class Rig:
 
     def executors(self) -> list[Executor]:
         """The hand-made tools and the ``create_*`` tools."""
-        return [self.tools, ArtifactExecutor(self.blobs)]
+        return [self.tools, ArtifactExecutor(self.blobs, catalog.REPORT_TOOLS)]
 
     def engine(self, provider: Provider, *, builder: Builder | None = None) -> Engine:
         """An engine over the rig's parts."""

@@ -1,10 +1,10 @@
-"""The ``create_*`` tools: their effect is a blob."""
+"""The ``create_*`` tools, whose effect is a blob, and ``withdraw_artifact``, which has none."""
 
 from __future__ import annotations
 
 import asyncio
 
-from artificer.artifacts import catalog, loop
+from artificer.artifacts import catalog, loop, withdraw
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition
 from artificer.ports import BlobStore, Call, Receipt
@@ -16,7 +16,9 @@ class ArtifactExecutor:
     """Stores the payload of an artifact that has passed the gate."""
 
     def __init__(self, blobs: BlobStore, tools: tuple[ToolDefinition, ...] = catalog.TOOLS) -> None:
-        """``tools`` are those that are offered: the eleven of seed 002, or that of a loop's run."""
+        """``tools`` are those that are offered: catalog.TOOLS, catalog.REPORT_TOOLS, or the one of
+        a loop's run.
+        """
         self._blobs = blobs
         self._tools = tools
 
@@ -28,6 +30,10 @@ class ArtifactExecutor:
     async def execute(self, call: Call) -> Receipt:
         """Store what the arguments make, and say what it is."""
         name = call.definition.name
+        if name == withdraw.NAME:
+            gone = withdraw.withdrawal(call.arguments)
+            content = canonical({"ok": True, "detail": withdraw.describe(gone)}).decode()
+            return Receipt(status="ok", content=content, withdrawn=gone)
         data, detail = _made(name, call.arguments)
         payload = await asyncio.to_thread(self._blobs.put, data)
         kind, artifact_id, title = catalog.identity(name, call.arguments)

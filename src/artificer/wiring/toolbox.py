@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from artificer.artifacts import catalog
 from artificer.config import Config
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.contracts.facilities import Facilities
@@ -109,7 +110,7 @@ def build_tools(
         executors.append(FunctionExecutor(functions))
     executors += _facilities(facilities, storage, config)
     if KINDS[kind].makes_artifacts:
-        executors.append(ArtifactExecutor(storage.blobs))
+        executors.append(ArtifactExecutor(storage.blobs, catalog.REPORT_TOOLS))
     found = [_from(tool, origins.get(id(e))) for e in executors for tool in e.tools]
     # In an order that no server and no folder changes: providers keep what requests begin with.
     definitions = toolset(tuple(sorted(found, key=lambda tool: tool.name)))

@@ -1,0 +1,38 @@
+"""What to tell a model about an answer that cannot be delivered yet, since rules 2."""
+
+from __future__ import annotations
+
+from artificer.artifacts.deliverable import repair_request
+from artificer.artifacts.ref import ArtifactRef, Finding
+from artificer.artifacts.withdraw import NAME as WITHDRAW
+
+
+def repairs_request(
+    findings: tuple[Finding, ...], gone: frozenset[str], *, may_withdraw: bool
+) -> str:
+    """Ask for the repair of ``findings``, which are blocking ones. ``gone`` was withdrawn."""
+    told = tuple(_withdrawn(f) if f.subject in gone else f for f in findings)
+    request = repair_request(told)
+    if may_withdraw and any(finding.code == "missing" for finding in told):
+        request += f"\nCall {WITHDRAW} for what you do not want to cite after all."
+    return request
+
+
+def uncited_request(made: tuple[ArtifactRef, ...], *, may_withdraw: bool) -> str:
+    """Ask for an answer that cites what was made, where it cites nothing of it."""
+    lines = ["The answer cites none of the artifacts that you made:"]
+    lines += [f"{{{{artifact:{ref.kind}:{ref.id}}}}}" for ref in made]
+    lines.append(
+        "Send the whole answer, with each of these placeholders alone on a line where the reader"
+        " should see the artifact, and not in a block of code."
+    )
+    if may_withdraw:
+        lines.append(f"Call {WITHDRAW} first for what shall not be part of the answer.")
+    return "\n".join(lines)
+
+
+def _withdrawn(finding: Finding) -> Finding:
+    """The text is wrong when it cites what was withdrawn; nothing is to be made."""
+    return finding.model_copy(
+        update={"code": "malformed", "message": "was withdrawn: take its placeholder out"}
+    )

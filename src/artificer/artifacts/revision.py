@@ -1,0 +1,201 @@
+"""Which text is the report: what is kept, what replaces it, and what is only a message.
+
+A report may be written next to tool calls, in pieces, or as the last reply. A later text may revise
+it, or only say "Done.". A citation leaves a kept report only when its artifact was withdrawn
+(invariant 8).
+
+A text that keeps every citation and has at least half of the prose replaces the report. A shorter
+one that has no placeholder on a line of its own is a message to the reader. The model is asked
+about everything in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+from artificer.artifacts.deliverable import (
+    MAX_NARRATIVE,
+    Examined,
+    examine,
+    of_another_kind,
+    prose_length,
+)
+from artificer.artifacts.fence import unwrapped
+from artificer.artifacts.ref import ArtifactRef
+from artificer.artifacts.withdraw import NAME as WITHDRAW
+from artificer.artifacts.withdraw import Withdrawal
+from artificer.values.base import Value
+
+
+class Candidate(Value):
+    """A text that may be the report: one next to calls, or a ``final`` reply that was sent back."""
+
+    text: str
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What became of the texts of some turns.
+
+    ``narrative`` is what is kept, ``revised`` whether it is new, ``last`` whether it is the last
+    reply, ``unwrapped`` whether it stood in a fence. ``message`` is the last reply where it is not
+    the report, and ``rejected`` says why it is not. ``asks`` says that it could be meant as one:
+    ``dropped`` are the citations that it lacks, and with none of them it is too short.
+    """
+
+    narrative: str
+    revised: bool = False
+    last: bool = False
+    unwrapped: bool = False
+    message: str = ""
+    rejected: str | None = None
+    asks: bool = False
+    dropped: tuple[str, ...] = ()
+
+
+def choose(
+    kept: str,
+    candidates: Sequence[Candidate],
+    reply: str,
+    made: tuple[ArtifactRef, ...],
+    withdrawn: Iterable[Withdrawal] = (),
+) -> Choice:
+    """Decide which text is the report now. ``kept`` is the one so far, or empty."""
+    rules = _Rules(made, frozenset(gone.subject.lower() for gone in withdrawn), bool(kept.strip()))
+    texts = [(rules.read(candidate.text), candidate.final) for candidate in candidates]
+    so_far = reduce(rules.weighed, texts, _Text(kept, examine(kept, made)))
+    choice = Choice(so_far.text, revised=so_far.text != kept, unwrapped=so_far.unwrapped)
+    last = rules.read(reply)
+    if not last.text.strip():
+        return choice
+    against = rules.against(so_far, last, [text for text, final in texts if final])
+    if against is None:
+        return Choice(last.text, revised=True, last=True, unwrapped=last.unwrapped)
+    return Choice(
+        choice.narrative,
+        revised=choice.revised,
+        unwrapped=choice.unwrapped,
+        message=reply,
+        rejected=against.reason,
+        asks=against.asks,
+        dropped=against.lost,
+    )
+
+
+def why_rejected(choice: Choice, *, may_withdraw: bool) -> str:
+    """What to tell the model about a last reply that could be meant as the report."""
+    said = [f"Your last text has not replaced the answer that is kept: {choice.rejected}."]
+    if not choice.dropped:
+        said.append(
+            "If it is the new answer, send it once more, whole, with every placeholder alone on a"
+            " line."
+        )
+    else:
+        said.append("Send the whole answer with these placeholders, each where it belongs:")
+        said += [f"{{{{artifact:{subject}}}}}" for subject in choice.dropped]
+        if may_withdraw:
+            said.append(
+                f"Or call {WITHDRAW} for each of them that shall not be part of the answer any"
+                " more. The text that you have just sent then counts; do not send it again."
+            )
+    said.append("To leave the answer as it is, reply with one short sentence.")
+    return "\n".join(said)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A text with what it cites: subjects as they are spelled, by their lower-case form."""
+
+    text: str
+    examined: Examined
+    unwrapped: bool = False
+
+    @cached_property
+    def cites(self) -> Mapping[str, str]:
+        found = (*self.examined.citations, *self.examined.missing)
+        return {item.subject.lower(): item.subject for item in found}
+
+    @cached_property
+    def accepted(self) -> frozenset[str]:
+        return frozenset(item.subject.lower() for item in self.examined.citations)
+
+    @cached_property
+    def prose(self) -> int:
+        return min(prose_length(self.examined.narrative), MAX_NARRATIVE)
+
+    @cached_property
+    def shaped(self) -> bool:
+        """Whether a placeholder stands on a line of its own, as in a report."""
+        text, found = self.examined.narrative, (*self.examined.citations, *self.examined.missing)
+        ends = [(text[: item.start], text[item.end :]) for item in found]
+        return any(_ENDS.search(before) and _BEGINS.match(after) for before, after in ends)
+
+
+_ENDS, _BEGINS = re.compile(r"(^|\n)[ \t]*\Z"), re.compile(r"[ \t\r]*(\n|\Z)")
+
+
+@dataclass(frozen=True)
+class _Against:
+    reason: str
+    asks: bool
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """``checked`` says that the text to begin with was kept by an earlier check."""
+
+    made: tuple[ArtifactRef, ...]
+    withdrawn: frozenset[str]
+    checked: bool
+
+    def read(self, text: str) -> _Text:
+        inside = unwrapped(text)
+        shown = text if inside is None else inside
+        return _Text(shown, examine(shown, self.made), inside is not None)
+
+    def weighed(self, kept: _Text, candidate: tuple[_Text, bool]) -> _Text:
+        """What is kept after a text that stood next to calls, or was sent back."""
+        text, final = candidate
+        if not text.cites:
+            return kept
+        if not kept.text.strip():
+            return text
+        if not self._lost(kept, text):
+            return text if _long_enough(kept, text) else kept
+        if self.checked or final or not text.accepted - kept.cites.keys():
+            return kept
+        pieces = f"{kept.text}\n\n{text.text}"  # a report that is written piece by piece
+        return _Text(pieces, examine(pieces, self.made), kept.unwrapped)
+
+    def against(self, kept: _Text, reply: _Text, sent_back: Sequence[_Text]) -> _Against | None:
+        """Why the last reply is not the report, or None if it is."""
+        if not kept.text.strip():
+            return None
+        lost, long = self._lost(kept, reply), _long_enough(kept, reply)
+        if lost:
+            return _Against(f"it no longer cites {', '.join(lost)}", long or reply.shaped, lost)
+        meant = reply.shaped and any(
+            text.shaped and not self._lost(kept, text) for text in sent_back
+        )
+        if long or meant:
+            return None
+        has = len(reply.text.strip())
+        return _Against(
+            f"it has {has} characters where the kept one has {kept.prose}", reply.shaped
+        )
+
+    def _lost(self, kept: _Text, text: _Text) -> tuple[str, ...]:
+        """What ``text`` would drop. A text that nobody has checked yet only owes what exists."""
+        owed = set(kept.cites if self.checked else kept.accepted)
+        righted = of_another_kind(kept.examined, text.examined)
+        lost = sorted(owed - self.withdrawn - righted - text.cites.keys())
+        return tuple(kept.cites[subject] for subject in lost)
+
+
+def _long_enough(kept: _Text, text: _Text) -> bool:
+    return 2 * len(text.text.strip()) >= kept.prose

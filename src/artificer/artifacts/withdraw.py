@@ -1,0 +1,75 @@
+"""``withdraw_artifact``: take an artifact out of the report, and with it the duty to cite it.
+
+A revision of a report must keep every citation. This call is the only way to drop one, so that the
+journal says who dropped what, and when. What was never made can be withdrawn too: the text may
+cite something that the model then could not make.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from artificer.artifacts.fields import text
+from artificer.artifacts.file import MAX_NAME
+from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
+from artificer.artifacts.tool import artifact_tool
+from artificer.values.base import JsonObject, Problem, Value
+
+NAME = "withdraw_artifact"
+
+
+class Withdrawal(Value):
+    """An artifact by its kind and id."""
+
+    kind: Annotated[ArtifactKind, Field(description="What it is.")]
+    id: Annotated[
+        str, Field(min_length=1, max_length=MAX_NAME, description="Its id; a file's name.")
+    ]
+
+    @property
+    def subject(self) -> str:
+        """What it names, as ``kind:id``."""
+        return f"{self.kind}:{self.id}"
+
+
+WITHDRAW_ARTIFACT = artifact_tool(
+    NAME,
+    "Take an artifact out of the report. Call this before you send a text that no longer cites it:"
+    " a text that drops a citation is refused otherwise. To change an artifact, make it again with"
+    " replace: true instead.",
+    Withdrawal,
+)
+
+
+def problems(arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Problem, ...]:
+    """An id that differs from an artifact's only in case is a slip."""
+    kind, artifact_id = text(arguments, "kind"), text(arguments, "id")
+    ids = [ref.id for ref in made if ref.kind == kind]
+    if artifact_id is None or artifact_id in ids:
+        return ()
+    near = [known for known in ids if known.lower() == artifact_id.lower()]
+    if not near:
+        return ()
+    message = f"differs only in case from the {kind} {near[0]!r}: write it like that"
+    return (Problem(pointer="/id", message=message, actual=artifact_id),)
+
+
+def withdrawal(arguments: JsonObject) -> Withdrawal:
+    """What accepted arguments withdraw."""
+    return Withdrawal.model_validate(arguments)
+
+
+def describe(gone: Withdrawal) -> str:
+    """What the model is told of it."""
+    return (
+        f'{NAME}: {gone.kind} "{gone.id}" is not part of the report any more.'
+        " If the text cites it, send the whole text without that placeholder."
+    )
+
+
+def without(made: tuple[ArtifactRef, ...], gone: Withdrawal) -> tuple[ArtifactRef, ...]:
+    """The artifacts without the one that is withdrawn."""
+    key: tuple[MadeKind, str] = (gone.kind, gone.id)
+    return tuple(ref for ref in made if (ref.kind, ref.id) != key)
