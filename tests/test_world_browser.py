@@ -40,7 +40,7 @@ timeout_seconds = 20
 startup_timeout_seconds = 60
 max_interactions = 6
 [browser.scope]
-allowed_domains = ["127.0.0.1"]
+allowed_domains = ["127.0.0.1:*"]
 [browser.commands.navigate]
 [browser.commands.type_text]
 [browser.commands.submit_form]

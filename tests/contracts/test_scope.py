@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from artificer.contracts.addresses import climbs
+from artificer.contracts.browser.scope import domain_fault, host_refusal
+from artificer.contracts.keys.browser import BrowserScopeKeys
 from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
 from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.scope import Scope, host_matches, in_network
@@ -164,3 +169,63 @@ def test_a_scope_that_cannot_be_read_is_told_with_its_line() -> None:
     told = caught.value.message.splitlines()
     assert told[0].startswith("toolclad.toml:2: scope.allow.0: ")
     assert "toolclad.toml:3: scope.blok: is not a known key" in told
+
+
+CLIMBING = [
+    "..", ".", "../admin", "a/../b", "..%2fadmin", "%2e%2e", "%252e%252e", "%25252E%25252e/x",
+    "..%252fadmin", "..\\admin", "..%5cadmin", "..;/admin", "..;a=b", ".%2e", "%2e.", "a/..",
+    ".. ", "%2e%2e%20", "%" + "25" * 12 + "2e",
+]  # fmt: skip
+
+
+@pytest.mark.req("http-climb")
+@pytest.mark.parametrize("path", CLIMBING)
+def test_a_path_that_climbs_for_whoever_decodes_it_is_in_no_scope(path: str) -> None:
+    assert climbs(path)
+    url = f"https://api.example/v1/{path}"
+    scope = Scope(allow=("https://api.example/v1",))
+    assert scope.refusal(url)
+
+
+@pytest.mark.req("http-climb")
+@pytest.mark.parametrize(
+    "path",
+    ["a", "a/b", "tea%2Fkettle", "...", "a..b", "..a", "a.", "%25", "100%25", "1.0", "x;v=1"],
+)
+def test_other_paths_are_what_they_are(path: str) -> None:
+    assert not climbs(path)
+    assert (
+        Scope(allow=("https://api.example/v1",)).refusal(f"https://api.example/v1/{path}") is None
+    )
+
+
+def opens(allowed: str, host: str, port: int, **more: Any) -> bool:
+    scope = BrowserScopeKeys(allowed_domains=(allowed,), **more)
+    return host_refusal(scope, host, port) is None
+
+
+@pytest.mark.req("browser-port")
+def test_a_port_in_a_browsers_scope_is_the_only_one() -> None:
+    assert opens("shop.example:8443", "shop.example", 8443)
+    assert not opens("shop.example:8443", "shop.example", 443)
+    assert opens("*.shop.example:8443", "a.shop.example", 8443)
+    assert opens("[::1]:8080", "::1", 8080)
+    assert not opens("[::1]:8080", "::1", 80)
+    assert opens("shop.example", "shop.example", 9999)
+    for host in ("127.0.0.1", "localhost", "a.localhost", "::1", "0.0.0.0"):
+        assert opens(host, host, 80)
+        assert opens(host, host, 443)
+        assert not opens(host, host, 8080)
+        assert opens(f"[{host}]:*" if ":" in host else f"{host}:*", host, 8080)
+    blocked = {"allow_external": True, "blocked_domains": ("shop.example:22", "admin.*:8080")}
+    assert not opens("a.example", "shop.example", 22, **blocked)
+    assert opens("a.example", "shop.example", 443, **blocked)
+    assert not opens("a.example", "admin.b.example", 8080, **blocked)
+
+
+@pytest.mark.req("browser-port")
+def test_what_is_no_port_is_a_fault_of_the_manifest() -> None:
+    for good in ("a.example:443", "*.a.example:1", "[::1]:65535", "127.0.0.1:*", "::1"):
+        assert domain_fault(good, blocks=False) is None
+    for bad in ("a.example:", "a.example:0", "a.example:65536", "a.example:x", "[::1", "a:1:2"):
+        assert domain_fault(bad, blocks=False)

@@ -30,7 +30,7 @@ COMMANDS = "".join(
         "execute_js",
     )
 )
-SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1"]\n'
+SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1:*"]\n'
 
 
 class Web:

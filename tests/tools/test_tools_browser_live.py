@@ -25,7 +25,7 @@ from artificer.errors import ConfigError
 from artificer.tools.browser_window import PROGRAMS
 
 LIVE = 'connect = "live"'
-SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1"]\n'
+SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1:*"]\n'
 
 
 def site(handler: BaseHTTPRequestHandler, seen: Seen) -> None:

@@ -15,7 +15,7 @@ from artificer.tools.browser_proxy import ScopeProxy
 pytestmark = pytest.mark.req("browser-proxy")
 
 ANYWHERE = BrowserScopeKeys(allow_external=True, blocked_domains=("bad.example", "*.bad.example"))
-LOCALHOST = BrowserScopeKeys(allowed_domains=("localhost",))
+LOCALHOST = BrowserScopeKeys(allowed_domains=("localhost:*",))
 
 
 @pytest.fixture
@@ -90,3 +90,47 @@ async def test_a_head_without_end_is_no_answer() -> None:
         assert await asyncio.wait_for(reader.read(), 20) == b""
     writer.close()
     await proxy.aclose()
+
+
+@pytest.mark.req("browser-port")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+async def test_a_loopback_host_without_a_port_opens_no_other_service(host: str) -> None:
+    scope = BrowserScopeKeys(allowed_domains=("127.0.0.1", "localhost", "::1"), allow_external=True)
+    proxy = ScopeProxy(scope)
+    port = int((await proxy.start()).rpartition(":")[2])
+    with serving(answer(body="reached")) as server:
+        for line in ("CONNECT {}:{} HTTP/1.1", "GET http://{}:{}/ HTTP/1.1"):
+            said = await ask(port, line.format(host, server.port))
+            assert said.startswith("HTTP/1.1 403")
+        assert server.seen == []
+    assert set(proxy.take_refused()) == {host.strip("[]")}
+    await proxy.aclose()
+
+
+@pytest.mark.req("browser-port")
+async def test_a_scope_opens_the_port_that_it_names_and_no_other() -> None:
+    with serving(answer(body="one")) as one, serving(answer(body="two")) as two:
+        proxy = ScopeProxy(BrowserScopeKeys(allowed_domains=(f"127.0.0.1:{one.port}",)))
+        port = int((await proxy.start()).rpartition(":")[2])
+        assert "one" in await ask(port, f"GET http://127.0.0.1:{one.port}/ HTTP/1.1")
+        assert "403" in await ask(port, f"GET http://127.0.0.1:{two.port}/ HTTP/1.1")
+        await proxy.aclose()
+        assert two.seen == []
+
+
+@pytest.mark.req("browser-port")
+async def test_a_name_that_leads_to_this_machine_opens_no_port_that_is_not_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serving(answer(body="reached")) as server:
+
+        async def here(*_: object, **__: object) -> list[object]:
+            return [(2, 1, 6, "", ("127.0.0.1", server.port))]
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", here)
+        proxy = ScopeProxy(BrowserScopeKeys(allowed_domains=("dev.example",)))
+        port = int((await proxy.start()).rpartition(":")[2])
+        said = await ask(port, f"GET http://dev.example:{server.port}/ HTTP/1.1")
+        await proxy.aclose()
+    assert said.startswith("HTTP/1.1 403")
+    assert server.seen == []

@@ -167,12 +167,27 @@ async def test_without_an_envelope_a_success_is_its_results_alone() -> None:
 async def test_a_value_stays_in_its_path_segment_and_in_its_pair() -> None:
     with serving(answer()) as server:
         tool = make_tool({"url": f"{server.url}/u/{{x}}/end?q={{y}}&z=1"}, {**X, "y": {}})
-        await call(tool, x="../../admin?q=1#f", y="1&admin=true#")
-    assert server.seen[0].target == ("/u/..%2F..%2Fadmin%3Fq%3D1%23f/end?q=1%26admin%3Dtrue%23&z=1")
+        await call(tool, x="a/b/admin?q=1#f", y="1&admin=true#")
+    assert server.seen[0].target == ("/u/a%2Fb%2Fadmin%3Fq%3D1%23f/end?q=1%26admin%3Dtrue%23&z=1")
 
 
 @pytest.mark.req("http-value-stays")
-@pytest.mark.parametrize("value", [".", "..", ""])
+@pytest.mark.req("http-climb")
+@pytest.mark.parametrize(
+    "value",
+    [
+        ".",
+        "..",
+        "",
+        "../admin",
+        "a/../b",
+        "%2e%2e",
+        "%252e%252e/x",
+        "..\\admin",
+        "..;/admin",
+        ".. ",
+    ],
+)
 async def test_a_segment_that_would_vanish_or_climb_is_refused(value: str) -> None:
     with serving(answer()) as server:
         receipt = await call(make_tool({"url": f"{server.url}/a/{{x}}/b"}, X), x=value)
@@ -364,12 +379,32 @@ async def test_redirects_end() -> None:
 
 @pytest.mark.req("http-redirects")
 async def test_a_plain_request_may_follow_to_another_origin() -> None:
+    asked = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        asked.append((host, port))
+        if host == "other.example":
+            raise OSError("a resolver that knows no such name")
+        return await resolve_by_system(host, port)
+
+    with serving(answer(302, headers={"Location": "https://other.example/x"})) as server:
+        tool = make_tool({"url": server.url, "headers": {"Accept": "*/*"}})
+        receipt = await call(tool, resolve=resolve)
+    assert asked == [("127.0.0.1", server.port), ("other.example", 443)]
+    assert read(receipt)["fault"] == "other.example cannot be resolved."
+
+
+@pytest.mark.req("http-redirects")
+async def test_a_private_host_leads_to_no_other_port_of_itself() -> None:
     with (
-        serving(answer(body="there")) as other,
-        serving(answer(302, headers={"Location": other.url})) as server,
+        serving(answer(body="internal")) as other,
+        serving(answer(302, headers={"Location": f"{other.url}/internal"})) as server,
     ):
-        receipt = await call(make_tool({"url": server.url, "headers": {"Accept": "*/*"}}))
-    assert read(receipt)["body"] == "there"
+        receipt = await call(make_tool({"url": server.url}))
+    assert other.seen == []
+    assert read(receipt)["fault"] == (
+        f"The server redirects to port {other.port} of its private host, which is not followed."
+    )
 
 
 # --- attack 9: schemes; private addresses -------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -87,6 +87,29 @@ def refuse_url(text: str, schemes: tuple[str, ...]) -> str | None:
     if misread or port == 0 or not _is_url_host(host, bracketed=bracketed):
         return "has no valid host and port"
     return None
+
+
+_DECODINGS = 8
+"""How often a path is decoded at most: a text that changes even then hides something."""
+
+_SEPARATORS = re.compile(r"[/\\]")
+
+
+def climbs(path: str) -> bool:
+    """Whether some server could read a path of a URL as one with the segments ``.`` or ``..``.
+
+    Proxies and servers decode more than once, take ``%2F`` and a backslash for a slash, and drop
+    parameters behind a semicolon (RFC 3986 section 3.3).
+    """
+    for _ in range(_DECODINGS):
+        segments = (part.partition(";")[0].strip() for part in _SEPARATORS.split(path))
+        if any(segment in (".", "..") for segment in segments):
+            return True
+        decoded = unquote(path)
+        if decoded == path:
+            return False
+        path = decoded
+    return True
 
 
 def _is_url_host(host: str, *, bracketed: bool) -> bool:

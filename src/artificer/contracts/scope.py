@@ -15,6 +15,7 @@ from pydantic import AfterValidator
 
 from artificer.contracts.addresses import (
     IPNetwork,
+    climbs,
     ip_of,
     is_host,
     network_of,
@@ -162,7 +163,7 @@ def _overlap(one: IPNetwork, other: IPNetwork) -> bool:
 
 def _below(target: SplitResult, prefix: SplitResult) -> bool:
     """Whether a URL has the prefix's origin and lies in its path, by whole segments."""
-    if "/../" in f"{target.path}/" or "%2e" in target.path.lower():
+    if climbs(target.path):
         return False  # where it ends up is the server's reading
     path = prefix.path.rstrip("/")
     return _origin(target) == _origin(prefix) and (target.path + "/").startswith(path + "/")

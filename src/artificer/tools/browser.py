@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from artificer.contracts.arguments.bind import bind
 from artificer.contracts.browser.model import BrowserCommand, browser_commands
-from artificer.contracts.browser.scope import host_refusal
+from artificer.contracts.browser.scope import DEFAULT_PORTS, host_refusal
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.keys.browser import BrowserKeys
@@ -95,8 +95,9 @@ def _out_of_scope(browser: BrowserKeys, values: Mapping[str, JsonValue]) -> tupl
     if "url" not in values:
         return ()
     try:
-        host = urlsplit(str(values["url"])).hostname or ""
+        parts = urlsplit(str(values["url"]))
+        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme == "https"]
     except ValueError:
         return (Problem(pointer="/url", message="is no address"),)
-    reason = host_refusal(browser.scope, host)
+    reason = host_refusal(browser.scope, host, port)
     return (Problem(pointer="/url", message=f"{host!r} {reason}"),) if reason else ()

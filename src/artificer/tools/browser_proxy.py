@@ -1,4 +1,4 @@
-"""The one way out of a browser: a proxy on this machine that connects only to hosts in scope.
+"""The one way out of a browser: a proxy on this machine that connects only to places in scope.
 
 Interception inside the browser does not see where redirects lead, nor every kind of request; what
 has to come through here is everything.
@@ -12,7 +12,13 @@ from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlsplit
 
-from artificer.contracts.browser.scope import host_refusal, is_named
+from artificer.contracts.browser.scope import (
+    DEFAULT_PORTS,
+    host_refusal,
+    is_loopback,
+    is_named,
+    names_port,
+)
 from artificer.contracts.keys.browser import BrowserScopeKeys
 from artificer.contracts.public_address import is_public
 from artificer.values.text import clip
@@ -97,18 +103,27 @@ class ScopeProxy:
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         """Connect to a host in scope; None for any other."""
-        reason = host_refusal(self._scope, host)
+        reason = host_refusal(self._scope, host, port)
         loop = asyncio.get_running_loop()
         if reason is None:
             found = await loop.getaddrinfo(host, port, type=1)
             addresses = [str(entry[4][0]) for entry in found]
-            if is_named(self._scope, host) or all(is_public(address) for address in addresses):
-                # To what was checked, not to the name: it may lead elsewhere a moment later.
-                opening = asyncio.open_connection(addresses[0], port)
-                return await asyncio.wait_for(opening, _CONNECT_SECONDS)
-            reason = "is not on the public internet"
+            reason = self._address_refusal(host, port, addresses)
+        if reason is None:
+            # To what was checked, not to the name: it may lead elsewhere a moment later.
+            opening = asyncio.open_connection(addresses[0], port)
+            return await asyncio.wait_for(opening, _CONNECT_SECONDS)
         if len(self.refused) < MAX_TOLD:
             self.refused[clip(host, 253)] = reason
+        return None
+
+    def _address_refusal(self, host: str, port: int, addresses: list[str]) -> str | None:
+        """Why a host in scope may not be reached at these addresses, or None."""
+        if not is_named(self._scope, host, port) and not all(map(is_public, addresses)):
+            return "is not on the public internet"
+        is_open = port in DEFAULT_PORTS or names_port(self._scope, host, port)
+        if not is_open and any(map(is_loopback, addresses)):
+            return f"is this machine, and the scope does not name its port {port}"
         return None
 
 

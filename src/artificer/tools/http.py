@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from urllib.parse import urlsplit
 
 from artificer.contracts.command.output import parse_output
 from artificer.contracts.definition import ToolDefinition
@@ -31,6 +30,7 @@ from artificer.tools.http_client import (
     Resolve,
     SendError,
     make_ready,
+    place_of,
     resolve_by_system,
     send,
 )
@@ -150,11 +150,11 @@ class _Exchange:
 
     def _reach(self, url: str, resolve: Resolve) -> Reach:
         """Where the request may lead: an address that was held to a scope leads nowhere else."""
-        private_host = urlsplit(url).hostname if self._template.allow_private else None
+        private = place_of(url) if self._template.allow_private else None
         scope = self._tool.scope
         if scope is None or not self._tool.names_target or scope.refusal(url):
-            return Reach(private_host, resolve=resolve)
-        return Reach(private_host, scope.refusal, resolve)
+            return Reach(private, resolve=resolve)
+        return Reach(private, scope.refusal, resolve)
 
     async def _judge(self) -> Receipt:
         status = self._received.status or 0

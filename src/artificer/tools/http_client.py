@@ -114,11 +114,11 @@ async def resolve_by_system(host: str, port: int) -> list[str]:
 class Reach:
     """Where a request may lead.
 
-    With ``private_host`` that host may be on a private network; no other, wherever a redirect
+    With ``private`` that host and port may be on a private network; no other, wherever a redirect
     leads. ``refusal`` says why a redirect is out of scope, or None.
     """
 
-    private_host: str | None = None
+    private: tuple[str, int] | None = None
     refusal: Callable[[str], str | None] = lambda _: None
     resolve: Resolve = resolve_by_system
 
@@ -197,6 +197,12 @@ def _may_follow(ready: Ready, here: _Origin | None, there: _Origin) -> bool:
 _Origin = tuple[str, str, int]
 
 
+def place_of(url: str) -> tuple[str, int] | None:
+    """The host and the port that a URL leads to; None for what is no URL of ours."""
+    origin = _origin(url)
+    return origin and origin[1:]
+
+
 def _origin(url: str) -> _Origin | None:
     try:
         parts = urlsplit(url)
@@ -226,11 +232,8 @@ def _guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
         ) -> httpcore2.AsyncNetworkStream:
             host = host.strip("[]").lower()
             addresses = await _resolve(reach, host, port)
-            if host != reach.private_host and not all(map(is_public, addresses)):
-                raise SendError(
-                    f"{host} is not on the public internet. If the request is meant to go there, "
-                    "its manifest must say allow_private = true."
-                )
+            if (host, port) != reach.private and not all(map(is_public, addresses)):
+                raise SendError(_not_public(host, port, reach))
             failure: Exception = SendError(f"{host} has no address.")
             for address in addresses[:MAX_ADDRESSES]:
                 try:
@@ -242,6 +245,15 @@ def _guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
             raise failure
 
     return Guarded()
+
+
+def _not_public(host: str, port: int, reach: Reach) -> str:
+    if reach.private is not None and reach.private[0] == host:
+        return f"The server redirects to port {port} of its private host, which is not followed."
+    return (
+        f"{host} is not on the public internet. If the request is meant to go there, its manifest "
+        "must say allow_private = true."
+    )
 
 
 async def _resolve(reach: Reach, host: str, port: int) -> list[str]:

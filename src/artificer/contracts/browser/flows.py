@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.browser.scope import host_refusal
+from artificer.contracts.browser.scope import DEFAULT_PORTS, host_refusal
 from artificer.contracts.keys.browser import AuthFlowKeys, BrowserKeys
 
 USERNAME, PASSWORD = "_username", "_password"
@@ -45,9 +45,8 @@ def flow_faults(browser: BrowserKeys) -> Iterator[Fault]:
         yield Fault(("browser", "commands", "login"), "has no auth_flows to log in with")
     for service, flow in browser.auth_flows.items():
         path = ("browser", "auth_flows", service)
-        host = urlsplit(flow.login_url).hostname or ""
-        if reason := host_refusal(browser.scope, host):
-            yield Fault((*path, "login_url"), f"its host {host!r} {reason}")
+        if reason := _unreachable(browser, flow.login_url):
+            yield Fault((*path, "login_url"), reason)
         if not secret_name(flow.secret_ref):
             yield Fault((*path, "secret_ref"), "names no secret")
         if flow.mfa_handler in _PEOPLES:
@@ -58,3 +57,13 @@ def flow_faults(browser: BrowserKeys) -> Iterator[Fault]:
             yield Fault((*path, "mfa_handler"), message, lenient=True)
         elif flow.mfa_handler and not (flow.mfa_selector and secret_name(flow.mfa_secret_ref)):
             yield Fault((*path, "mfa_handler"), "needs mfa_selector and mfa_secret_ref")
+
+
+def _unreachable(browser: BrowserKeys, url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme == "https"]
+    except ValueError:
+        return "is no address"
+    reason = host_refusal(browser.scope, host, port)
+    return f"its host {host!r} {reason}" if reason else None

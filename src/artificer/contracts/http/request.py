@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from artificer.contracts.addresses import climbs
 from artificer.contracts.arguments.types import text_of
 from artificer.contracts.http.template import HttpTemplate, Part, Parts, Place, parse_parts
 from artificer.values.base import Problem
@@ -160,15 +161,15 @@ class _Builder:
         return text
 
     def _check_path(self, parts: Parts) -> None:
-        """Refuse values that vanish, or that make a segment climb: ``.`` and ``..``."""
+        """Refuse values that vanish, or that make a segment climb for whoever decodes it."""
         segment = ""
         names: list[str] = []
         for part in (*parts, Part(text="/")):
             if part.argument is None:
                 before, *rest = ("x" if part.secret else part.text).split("/")
                 segment += before
-                if rest and unquote(segment) in (".", "..") and names:
-                    self.refuse(names[-1], "must not make a path segment '.' or '..'")
+                if rest and names and climbs(segment):
+                    self.refuse(names[-1], "must not make a path segment '.' or '..', also encoded")
                 if rest:
                     segment, names = rest[-1], []
                 continue

@@ -39,8 +39,10 @@ STATE_FIELDS: tuple[StateField, ...] = get_args(StateField)
 
 
 class BrowserScopeKeys(Value):
-    """``[browser.scope]``: domains, or ``*.domain`` for all below one. What is blocked wins, and
-    may also be ``name.*``: every host whose first label that is.
+    """``[browser.scope]``: domains, or ``*.domain`` for all below one, with or without ``:port``.
+
+    What is blocked wins, and may also be ``name.*``: every host whose first label that is. Without
+    a port all of a host's are meant, but of a loopback host 80 and 443 alone; ``:*`` means all.
 
     With ``allow_external`` every other host of the public internet may be reached too.
     """
