@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import hashlib
 import json
 import random
 import zlib
@@ -18,13 +19,15 @@ from artificer import OperatorError, Policy, Rule, World
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.record import EventLine, encode
+from artificer.core.spec import Limits
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
-from artificer.testing.cassette import insert, pack, read_file, unpack
+from artificer.testing.cassette import check, insert, pack, read_file, unpack
 from artificer.testing.rerun import rerun
 from artificer.tools.function import tool
+from artificer.values import canon
 from artificer.values.canon import digest_of
 
 JOURNALS = sorted((Path(__file__).parent / "journals").glob("*.jsonl"))
@@ -34,6 +37,12 @@ JOURNALS = sorted((Path(__file__).parent / "journals").glob("*.jsonl"))
 async def long(n: int) -> str:
     """Something long."""
     return f"{n} " * 30_000
+
+
+@tool(effect="pure")
+async def little() -> str:
+    """Something short."""
+    return "short"
 
 
 async def recorded(world: World) -> str:
@@ -158,7 +167,9 @@ class TestHostile:
                 body, _ = encode(line.model_copy(update=changes))
                 head = Head(seq=line.seq, hash=digest_of(body))
                 bodies.append(json.dumps({"record": body.decode()}, separators=(",", ":")))
-            forged = [data[0], *bodies, *(text for text in data if text.startswith('{"blob'))]
+            first = {**json.loads(data[0]), "head": head.model_dump()}
+            header = json.dumps(first, separators=(",", ":"))
+            forged = [header, *bodies, *(text for text in data if text.startswith('{"blob'))]
             with pytest.raises(TamperedError, match=r"record 3|reproduce itself"):
                 await other.import_run(("\n".join(forged) + "\n").encode())
             assert await other.runs() == []
@@ -184,6 +195,50 @@ class TestHostile:
                     assert await other.runs() == []
                 else:  # bytes of gzip's header that say nothing of the content
                     assert unpack(bytes(changed)) == unpack(data)
+
+    @pytest.mark.req("export-head")
+    @pytest.mark.parametrize("flip", [1, 0x20])
+    async def test_every_byte_is_covered(self, flip: int) -> None:
+        """The last record's too, of which nothing else in the file names the hash."""
+        model = ScriptedProvider([reply(call("little")), say("é")])
+        async with World.in_memory() as world:
+            run = await world.run("Go.", model=model, tools=[little])
+            data = unpack(await world.export_run(run.id))
+        silent = [at for at in range(len(data)) if not await self.is_refused(data, at, flip)]
+        assert silent == []
+
+    async def is_refused(self, data: bytes, at: int, flip: int) -> bool:
+        """Importing and testing do no more than this before they say that all is well."""
+        changed = data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
+        try:
+            return bool(await check(await insert(changed), ScriptedProvider([])))
+        except TamperedError:
+            return True
+
+    @pytest.mark.req("export-head")
+    async def test_a_head_is_named_exactly_in_format_2(self) -> None:
+        async with World.in_memory() as world:
+            run = await world.run("a", model=ScriptedProvider([say("a")]))
+            first, *rest = unpack(await world.export_run(run.id)).decode().splitlines()
+        header = json.loads(first)
+        older = {name: header[name] for name in ("cassette", "run", "state")}
+        for changed in (older, {**header, "cassette": 1}, {**header, "head": None}):
+            text = json.dumps(changed, separators=(",", ":"))
+            with pytest.raises(TamperedError):
+                await insert("\n".join([text, *rest, ""]).encode())
+        assert header["head"]["seq"] == sum(text.startswith('{"record') for text in rest)
+
+    @pytest.mark.req("export-head")
+    async def test_a_file_of_format_1_is_read_and_exported_as_2(self) -> None:
+        data = read_file(JOURNALS[0])
+        assert json.loads(data.splitlines()[0])["cassette"] == 1
+        async with World.in_memory() as world:
+            run = await world.import_run(data)
+            again = unpack(await world.export_run(run)).splitlines()
+        assert json.loads(again[0])["cassette"] == 2
+        assert [line for line in again[1:] if line.startswith(b'{"record')] == [
+            line for line in data.splitlines() if line.startswith(b'{"record')
+        ]
 
     @given(st.binary(max_size=300) | st.binary(max_size=300).map(zlib.compress).map(gzip.compress))
     @settings(max_examples=150, deadline=None)
@@ -222,12 +277,63 @@ async def _import(data: bytes) -> str:
         return await world.import_run(data)
 
 
+@tool(effect="pure")
+async def wordy(n: int) -> str:
+    """So long that the conversation is most of what is hashed, and that it is not compacted."""
+    return f"{n} " * 500
+
+
+class CountingHashes:
+    """The hashes of the standard library, which count their bytes."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def sha256(self, data: bytes = b"") -> CountingHash:
+        """As hashlib's."""
+        return CountingHash(self, hashlib.sha256()).update(data)
+
+
+class CountingHash:
+    def __init__(self, counted: CountingHashes, inner: Any) -> None:
+        self.counted, self.inner = counted, inner
+
+    def update(self, data: bytes) -> CountingHash:
+        self.counted.bytes += len(data)
+        self.inner.update(data)
+        return self
+
+    def copy(self) -> CountingHash:
+        return CountingHash(self.counted, self.inner.copy())
+
+    def hexdigest(self) -> str:
+        return str(self.inner.hexdigest())
+
+
 @pytest.mark.req("rerun")
 class TestRerun:
     @pytest.mark.parametrize("file", JOURNALS, ids=[file.stem for file in JOURNALS])
     async def test_recorded_runs_ask_the_same_again(self, file: Path) -> None:
         async with World.in_memory() as world:
             assert await world.test_run(read_file(file)) == []
+
+    @pytest.mark.req("rerun-linear")
+    async def test_it_is_linear_in_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Twice the turns are twice the bytes that are hashed, while a conversation grows."""
+        hashed = []
+        for turns in (15, 30, 60):
+            async with World.in_memory() as world:
+                script = [*[reply(call("wordy", n=n)) for n in range(turns)], say("Done.")]
+                limits = Limits(turns=turns + 1)
+                run = await world.run(
+                    "Go.", model=ScriptedProvider(script), tools=[wordy], limits=limits
+                )
+                data = await world.export_run(run.id)
+                with monkeypatch.context() as patch:
+                    patch.setattr(canon, "hashlib", counting := CountingHashes())
+                    assert await world.test_run(data) == []
+                hashed.append(counting.bytes)
+        assert hashed[2] - hashed[1] < 2.2 * (hashed[1] - hashed[0])
 
     async def test_a_change_of_the_program_shows(self) -> None:
         """As a release with another policy engine would: the recorded denial is not made again."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload, Provider
 from artificer.values.blocks import Message
-from artificer.values.canon import digest
+from artificer.values.canon import ListDigest
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
 
@@ -23,6 +23,7 @@ class RecordedProvider:
     ) -> None:
         self._original = original
         self._answers = answers
+        self._digests = ListDigest()
 
     @property
     def name(self) -> str:
@@ -33,11 +34,15 @@ class RecordedProvider:
         """Map the request as the recorded provider does."""
         return self._original.prepare(request, messages, memo)
 
+    def asked(self, payload: Payload) -> str:
+        """The digest of a request, at the cost of what is new in its conversation."""
+        return self._digests.digest(payload.rest, payload.key, payload.items)
+
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Return the recorded answer to this very request."""
-        asked = digest(payload.body)
+        asked = self.asked(payload)
         answer = self._answers.get(asked)
         if answer is None:
             return ModelFailure(

@@ -2,10 +2,11 @@
 
 ``docs/reference/cassettes.md`` describes the format for other programs.
 
-The file is JSON lines: first ``{"cassette": 1, "run": ..., "state": ...}`` with the digest of the
-run's last state, then ``{"record": body}`` in order, then ``{"blob": text}`` or, for bytes that
-are no text, ``{"blob64": base64}``. Every byte of it counts: what was changed does not load, does
-not verify or does not replay to the same state.
+The file is JSON lines: first ``{"cassette": 2, "run": ..., "state": ..., "head": ...}`` with the
+digest of the run's last state and the number and hash of its last record, then ``{"record": body}``
+in order, then ``{"blob": text}`` or, for bytes that are no text, ``{"blob64": base64}``. Every byte
+of it counts: what was changed does not load, does not verify or does not replay to the same state.
+A file of format 1 has no head, and nothing covers the bytes of its last record.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ Answers = dict[str, ModelReply | ModelFailure]
 
 
 class _Header(Value):
-    cassette: Literal[1] = 1
+    cassette: Literal[1, 2] = 2
     run: str
     state: str
+    head: Head | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ async def dump(journal: Journal, blobs: BlobStore, run: str) -> bytes:
     """
     loaded, kept = await _gather(journal, blobs, run)
     records = [{"record": record.body.decode()} for record in await journal.read(run)]
-    header = _Header(run=run, state=loaded.state.digest)
+    header = _Header(run=run, state=loaded.state.digest, head=loaded.head)
     lines = [header.model_dump(), *records, *(_blob(data) for data in kept.values())]
     return _file(lines)
 
@@ -175,6 +177,8 @@ async def insert(data: bytes) -> Cassette:
         header = _Header.model_validate(first)
         if data != _file([first, *lines]):
             raise ValueError("not as it was written")
+        if (header.head is None) != (header.cassette == 1):
+            raise ValueError("its format and its head do not fit")
         if not RUN_ID.fullmatch(header.run):
             raise ValueError("not a run's id")
         bodies = [line["record"].encode() for line in lines if "record" in line]
@@ -188,7 +192,12 @@ async def insert(data: bytes) -> Cassette:
     for _ in read_chain(header.run, records, cassette.blobs):
         pass
     lease = await cassette.journal.acquire(header.run)
-    await cassette.journal.append(header.run, lease.epoch, Head(), records)
+    head = await cassette.journal.append(header.run, lease.epoch, Head(), records)
+    if header.head is not None and header.head != head:
+        raise TamperedError(
+            f"The run of this file ends at record {head.seq} with the hash {head.hash}, and its "
+            f"first line says record {header.head.seq} with {header.head.hash}."
+        )
     return cassette
 
 

@@ -29,7 +29,6 @@ from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
 from artificer.store.memory import MemoryStore
 from artificer.testing.cassette import answer_of
-from artificer.values.canon import digest
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
 RUN = "rerun"
@@ -69,7 +68,7 @@ class _Model(RecordedProvider):
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
-        waiting = self._tape.replies.get(digest(payload.body))
+        waiting = self._tape.replies.get(self.asked(payload))
         if not waiting:
             await self._tape.end()
             raise AssertionError("the tape has ended")
