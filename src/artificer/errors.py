@@ -11,6 +11,7 @@
     │   ├── NotFoundError          no such run, blob, model or file
     │   ├── GitError               git could not do what a build needs of it
     │   ├── Fenced                 another process took this run over
+    │   ├── OwnedError             a living process owns this run
     │   └── TamperedError          stored bytes are not what was written
     ├── ModelError             the model's answer cannot be used, and no turn is left to tell it
     └── BugError               we act next: please report it
@@ -110,6 +111,12 @@ class Fenced(OperatorError):
     """Another process has taken this run over or appended to it: this one may write nothing."""
 
     code = "fenced"
+
+
+class OwnedError(OperatorError):
+    """A living process owns this run, and nobody takes it away without being asked to."""
+
+    code = "owned"
 
 
 class TamperedError(OperatorError):

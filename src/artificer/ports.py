@@ -245,6 +245,25 @@ class Lease(Value):
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What acquires a run, and on which conditions: compare and set, in one step.
+
+    ``owner`` is written down with the run until it is released. ``head`` is where the run must end
+    (None: anywhere). ``admit`` is called with the run's former owner, within that step: what it
+    raises leaves all as it was. The former owner is ``""`` when the run was released or is new, and
+    None when nobody knows, as for a run that an older release acquired.
+    """
+
+    owner: str = ""
+    head: Head | None = None
+    admit: Callable[[str | None], None] = lambda _: None
+
+
+UNCLAIMED = Claim()
+"""Acquires a run without conditions, and names no owner."""
+
+
+@dataclass(frozen=True)
 class Record:
     """One line of the journal: ``body`` is canonical JSON and ``hash`` its digest.
 
@@ -266,11 +285,22 @@ class RunHead:
     head: Head
 
 
-class Journal(Protocol):
-    """The append-only log of a world."""
+class Leases(Protocol):
+    """Who may write to which run."""
 
-    async def acquire(self, run: str) -> Lease:
-        """Become the run's one writer: a new epoch, higher than any before."""
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        """Become the run's one writer: a new epoch, higher than any before.
+
+        Raises:
+            Fenced: the run does not end at the claim's head; nothing has changed.
+        """
+
+    async def release(self, run: str, epoch: int) -> None:
+        """Give the run up. Nothing changes when somebody else has acquired it since."""
+
+
+class Journal(Leases, Protocol):
+    """The append-only log of a world."""
 
     async def append(
         self,

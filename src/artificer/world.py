@@ -212,14 +212,17 @@ class World(Archive):
         approver: Approver | None = None,
         observer: Observer | None = None,
         decider: Decider | None = None,
+        take_over: bool = False,
     ) -> Run:
         """Go on with a run where its journal ends, and do as the letters to it say.
 
         Folders of manifests are found again. Without an ``approver`` the run waits at what policy
-        asks about.
+        asks about. With ``take_over`` a run is taken away from a process that still drives it:
+        that one can record nothing more, and its unfinished calls are ambiguous, but for pure ones.
 
         Raises:
             NotFoundError: no such run.
+            OwnedError: a process that drives the run is alive.
             ConfigError: a tool of the run is not here, or is no longer the same.
         """
         storage = self._storage
@@ -239,7 +242,7 @@ class World(Archive):
         async with self._engine_of(
             spec, provider, tools, approver, observer, run_id=run_id, decider=decider
         ) as engine:
-            return self._run(run_id, await engine.resume(run_id))
+            return self._run(run_id, await engine.resume(run_id, take_over=take_over))
 
     async def fork(
         self,

@@ -30,7 +30,7 @@ from site_of_builds import Approving
 
 from artificer.config import Config
 from artificer.loops.facts import BuildOptions
-from artificer.ports import Head, Journal, Lease, Record, RunHead
+from artificer.ports import UNCLAIMED, Claim, Head, Journal, Lease, Record, RunHead
 from artificer.providers.scripted import Answer, ScriptedProvider
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical, digest_of
@@ -87,9 +87,12 @@ class KillingJournal:
         self.points = points
         self.asked = folder / "asked.txt"
 
-    async def acquire(self, run: str) -> Lease:
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         self.points.reached("acquire")
-        return await self.inner.acquire(run)
+        return await self.inner.acquire(run, claim)
+
+    async def release(self, run: str, epoch: int) -> None:
+        await self.inner.release(run, epoch)
 
     async def append(
         self,

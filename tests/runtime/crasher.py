@@ -28,7 +28,8 @@ from typing import Any
 
 from artificer.core.spec import Limits
 from artificer.journal.sqlite import SqliteJournal
-from artificer.ports import Call, Head, Journal, Lease, Record, RunHead
+from artificer.ownership.process import owner_of
+from artificer.ports import UNCLAIMED, Call, Claim, Head, Journal, Lease, Record, RunHead
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.store.disk import DiskStore
 from artificer.store.joined import JoinedStore
@@ -75,8 +76,11 @@ class KillingJournal:
         self.inner = inner
         self.point = point
 
-    async def acquire(self, run: str) -> Lease:
-        return await self.inner.acquire(run)
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        return await self.inner.acquire(run, claim)
+
+    async def release(self, run: str, epoch: int) -> None:
+        await self.inner.release(run, epoch)
 
     async def append(
         self,
@@ -139,7 +143,7 @@ async def drive(folder: Path, kill: list[Any] | None) -> None:
     point = Point(kill)
     async with SqliteJournal(folder / "journal.db", "process") as journal:
         blobs = JoinedStore(journal.small, DiskStore(folder / "blobs", "process"))
-        rig = Rig(KillingJournal(journal, point), blobs)
+        rig = Rig(KillingJournal(journal, point), blobs, owner=owner_of(folder))
         tools(rig, folder, point)
         provider = ScriptedProvider(lambda body: answer(folder, body))
         if await journal.read("run"):

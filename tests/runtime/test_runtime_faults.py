@@ -13,10 +13,10 @@ import pytest
 from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.core.state import Phase
-from artificer.errors import Fenced, NotFoundError, OperatorError, TamperedError
+from artificer.errors import Fenced, NotFoundError, OperatorError, OwnedError, TamperedError
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.sqlite import SqliteJournal
-from artificer.ports import BlobStore, Call, Head, Journal, Lease, Record, RunHead
+from artificer.ports import UNCLAIMED, BlobStore, Call, Claim, Head, Journal, Lease, Record, RunHead
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
@@ -37,8 +37,11 @@ class Wrapped:
         self.before = before
         self.appends = 0
 
-    async def acquire(self, run: str) -> Lease:
-        return await self.inner.acquire(run)
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        return await self.inner.acquire(run, claim)
+
+    async def release(self, run: str, epoch: int) -> None:
+        await self.inner.release(run, epoch)
 
     async def append(
         self,
@@ -109,7 +112,7 @@ class TestFence:
         driving = asyncio.ensure_future(rig.run(stale))
         await work.begun.wait()
         other = Rig(rig.journal, rig.blobs, rig.tools, rig.clock)
-        state = await other.resume([say("Taken over.")])
+        state = await other.resume([say("Taken over.")], take_over=True)
         assert (state.status, results(state)) == ("completed", ["ambiguous"])
         records = await rig.journal.read("run")
         work.release.set()
@@ -127,10 +130,10 @@ class TestFence:
         await work.begun.wait()
 
         class Late(Wrapped):
-            async def acquire(self, run: str) -> Lease:
+            async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
                 work.release.set()
                 await driving
-                return await self.inner.acquire(run)
+                return await self.inner.acquire(run, claim)
 
         async def nothing(number: int) -> None: ...
 
@@ -148,7 +151,7 @@ class TestFence:
         ended = await asyncio.gather(
             *(r.resume([say(f"By {n}.")]) for n, r in enumerate(rigs)), return_exceptions=True
         )
-        assert sum(isinstance(e, Fenced) for e in ended) == 1
+        assert sum(isinstance(e, OwnedError) for e in ended) == 1
         assert (await rig.replay()).identical
 
     async def test_cancelling_from_outside_fences_whoever_drives(

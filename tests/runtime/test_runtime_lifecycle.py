@@ -32,7 +32,7 @@ from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
 from artificer.journal.memory import MemoryJournal
-from artificer.ports import Call, Lease, Memo, Probed, Receipt
+from artificer.ports import UNCLAIMED, Call, Claim, Lease, Memo, Probed, Receipt
 from artificer.providers import chat_wire, messages_wire, responses_wire
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
@@ -306,11 +306,11 @@ class RacingJournal(MemoryJournal):
 
     race: Callable[[], Awaitable[object]] | None = None
 
-    async def acquire(self, run: str) -> Lease:
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         race, self.race = self.race, None
         if race is not None:
             await race()
-        return await super().acquire(run)
+        return await super().acquire(run, claim)
 
 
 @pytest.mark.req("cli-cancel")

@@ -16,9 +16,11 @@ from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.journal.memory import MemoryJournal
 from artificer.ports import (
+    UNCLAIMED,
     Answer,
     BlobStore,
     Call,
+    Claim,
     Head,
     Journal,
     Lease,
@@ -89,8 +91,11 @@ class CrashingJournal:
     crashes: set[tuple[int, str]]
     appends: int = 0
 
-    async def acquire(self, run: str) -> Lease:
-        return await self.inner.acquire(run)
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        return await self.inner.acquire(run, claim)
+
+    async def release(self, run: str, epoch: int) -> None:
+        await self.inner.release(run, epoch)
 
     async def append(
         self,

@@ -62,8 +62,10 @@ class TestAWorldOf010:
         once, _ = await resume(world, "killed-pay", say("Nobody knows."))
         assert [doubt.tool for doubt in once.doubts] == ["pay"]
         again, sent = await resume(world, "killed-set_price", say("Set."))
-        assert (again.status, again.doubts) == ("completed", ())
-        assert "the price is 3" in sent[0]
+        assert again.status == "completed"
+        # that release wrote down no owner, so it may be alive, with its call under way
+        assert [doubt.tool for doubt in again.doubts] == ["set_price"]
+        assert "not known to be dead" in sent[0]
         await self._holds(world)
 
     async def test_takes_the_signals_that_wait(self, world: World) -> None:

@@ -16,7 +16,7 @@ from artificer.cli.outcome import Wish, hand_over
 from artificer.cli.progress import Progress
 from artificer.cli.screen import new_screen
 from artificer.cli.settings import Settings
-from artificer.errors import ArtificerError, Fenced
+from artificer.errors import ArtificerError, Fenced, OwnedError
 from artificer.ports import Approver
 from artificer.runs import Run
 from artificer.world import World
@@ -70,7 +70,7 @@ def attend(
         raise
     except ArtificerError as error:
         screen.close()
-        if progress.run and not isinstance(error, Fenced):  # somebody else has it, or has ended it
+        if progress.run and not isinstance(error, Fenced | OwnedError):  # another has it
             note(f"the run is kept; resume with: artificer resume {progress.run}")
         raise
     finally:

@@ -24,6 +24,11 @@ from artificer.world import World
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @COMPAT
 @click.option("--yes", is_flag=True, help="Approve of the plan of a build unseen.")
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Take RUN away from a living process; what it has not finished is then ambiguous.",
+)
 @UNATTENDED
 @pass_settings
 def command(
@@ -35,13 +40,14 @@ def command(
     local_model: Path | None,
     compat: bool,
     yes: bool,
+    take_over: bool,
     unattended: bool,
 ) -> int:
     """Go on with RUN after Ctrl-C, a crash, or a model that could not be reached.
 
     What is recorded is not done again: no model reply is paid for twice, and a call that may have
     happened is repeated only if its tool says that this is harmless. A finished run is handed over
-    once more.
+    once more. A run that a living process drives is refused, and that process named.
 
     \b
     Example:
@@ -56,6 +62,7 @@ def command(
             approver=approver,
             observer=progress,
             decider=decider_here(progress.screen, yes=yes),
+            take_over=take_over,
         )
 
     return attend(

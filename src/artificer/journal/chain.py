@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import orjson
 
 from artificer.errors import Fenced, InvariantError, NotFoundError, OperatorError
-from artificer.ports import MAX_LETTERS, Head, Record, RunHead
+from artificer.ports import MAX_LETTERS, Claim, Head, Record, RunHead
 from artificer.values.canon import canonical, digest, digest_of
 
 FORMAT = 2
@@ -105,6 +105,20 @@ def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
         f"Run {run} took no record from this writer: {reason}.",
         hint=f"Another process has taken it over, or ended it: artificer explain {run}",
     )
+
+
+def check_claim(run: str, claim: Claim, head: Head, former: str | None) -> None:
+    """Check that a claim holds for a run that ends at ``head`` and was owned by ``former``.
+
+    Raises:
+        Fenced: the run ends elsewhere. And whatever the claim itself raises.
+    """
+    claim.admit(former)
+    if claim.head is not None and claim.head != head:
+        raise Fenced(
+            f"Run {run} went on while it was being read: another process has driven it.",
+            hint=f"See where it stands now: artificer explain {run}",
+        )
 
 
 def pruned(run: str) -> NotFoundError:

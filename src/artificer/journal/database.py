@@ -52,6 +52,12 @@ TABLES = {
         "CREATE TABLE letters (position INTEGER PRIMARY KEY, run TEXT NOT NULL, "
         "n INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (run, n)) STRICT"
     ),
+    # Who owns which run: a cache of a fact that ends with its process, and no part of any chain.
+    # A row whose epoch is not the run's was written before an older release acquired the run.
+    "owners": (
+        "CREATE TABLE owners (run TEXT PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL) "
+        "STRICT, WITHOUT ROWID"
+    ),
     # What requests of a day have cost (row 0), and may cost until they are settled or expire.
     "spending": (
         "CREATE TABLE spending (day TEXT NOT NULL, n INTEGER NOT NULL, tokens INTEGER NOT NULL, "

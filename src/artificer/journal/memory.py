@@ -9,6 +9,7 @@ from dataclasses import replace
 from artificer.journal.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
 from artificer.journal.chain import (
     FORMAT,
+    check_claim,
     check_name,
     fenced,
     genesis,
@@ -23,7 +24,7 @@ from artificer.journal.purse import MemoryPurse
 from artificer.journal.recomputed import Caches
 from artificer.journal.small import MemorySmall
 from artificer.journal.versions import MemoryVersions
-from artificer.ports import Head, Lease, Record, RunHead
+from artificer.ports import UNCLAIMED, Claim, Head, Lease, Record, RunHead
 from artificer.values.canon import digest_of
 
 
@@ -41,18 +42,30 @@ class MemoryJournal:
         self._notes: list[StoredNote] = []
         self._lock = threading.Lock()
         self._runs: dict[str, StoredRun] = {}
+        self._owners: dict[str, str] = {}
         self._records: list[StoredRecord] = []
         self._by_run: dict[str, list[Record]] = {}
         self._start = genesis(FORMAT, "memory")
         self._tip = Tip(0, self._start)
 
-    async def acquire(self, run: str) -> Lease:
-        """Become the run's one writer: a new epoch, higher than any before."""
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        """Become the run's one writer: a new epoch, higher than any before.
+
+        Raises:
+            Fenced: the run does not end at the claim's head; nothing has changed.
+        """
         check_name(run)
         known = self._runs.get(run) or StoredRun(len(self._runs) + 1, run, 0, 0, "", "")
-        epoch = known.epoch + 1
+        epoch, head = known.epoch + 1, Head(seq=known.seq, hash=known.hash)
+        check_claim(run, claim, head, self._owners.get(run, ""))
         self._runs[run] = replace(known, epoch=epoch, seal=run_seal(known.number, run, epoch))
-        return Lease(epoch=epoch, head=Head(seq=known.seq, hash=known.hash))
+        self._owners[run] = claim.owner
+        return Lease(epoch=epoch, head=head)
+
+    async def release(self, run: str, epoch: int) -> None:
+        """Give the run up, unless somebody else has acquired it since."""
+        if run in self._runs and self._runs[run].epoch == epoch:
+            self._owners[run] = ""
 
     async def append(
         self,

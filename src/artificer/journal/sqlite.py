@@ -19,7 +19,7 @@ from artificer.journal.small import SqliteSmall
 from artificer.journal.upgrade import upgrade
 from artificer.journal.versions import SqliteVersions
 from artificer.journal.writer import Writer
-from artificer.ports import Durability, Head, Lease, Record, RunHead
+from artificer.ports import UNCLAIMED, Claim, Durability, Head, Lease, Record, RunHead
 
 T = TypeVar("T")
 
@@ -109,15 +109,26 @@ class SqliteJournal:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def acquire(self, run: str) -> Lease:
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         """Become the run's one writer: a new epoch, higher than any before.
 
         Raises:
+            Fenced: the run does not end at the claim's head; nothing has changed.
             OperatorError: the file could not be written; nothing has changed.
         """
         check_name(run)
         return await self._opened(self._writer).perform(
-            lambda transaction: transaction.acquire(run)
+            lambda transaction: transaction.acquire(run, claim)
+        )
+
+    async def release(self, run: str, epoch: int) -> None:
+        """Give the run up, unless somebody else has acquired it since.
+
+        Raises:
+            OperatorError: the file could not be written; nothing has changed.
+        """
+        await self._opened(self._writer).perform(
+            lambda transaction: transaction.release(run, epoch)
         )
 
     async def append(

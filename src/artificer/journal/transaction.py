@@ -10,7 +10,7 @@ from typing import Any
 
 from artificer.errors import ArtificerError, TamperedError
 from artificer.journal.audit import Tip
-from artificer.journal.chain import fenced, mailbox_full, next_world, run_seal
+from artificer.journal.chain import check_claim, fenced, mailbox_full, next_world, run_seal
 from artificer.journal.database import FAULTS, designed
 from artificer.journal.notes import (
     Note,
@@ -21,7 +21,7 @@ from artificer.journal.notes import (
     versions_of,
 )
 from artificer.journal.reader import last_note
-from artificer.ports import MAX_LETTERS, Head, Lease, Record, RunHead
+from artificer.ports import MAX_LETTERS, Claim, Head, Lease, Record, RunHead
 from artificer.values.canon import digest_of
 
 
@@ -35,25 +35,41 @@ class Transaction:
             raise TamperedError("The journal does not say where its world chain ends.")
         self._tip = self._start = Tip(*row)
 
-    def acquire(self, run: str) -> Lease:
-        """Give the run a new epoch, and make the run when it is unknown."""
+    def acquire(self, run: str, claim: Claim) -> Lease:
+        """Give the run a new epoch and owner, and make the run when it is unknown.
+
+        Whatever refuses comes before the first write, so a refused claim has changed nothing.
+        """
         row = self._db.execute(
             "SELECT number, epoch, seq, hash FROM runs WHERE run = ?", (run,)
         ).fetchone()
         if row is None:
-            (number,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchone()
-            epoch, seq, hash_ = 1, 0, ""
-            self._db.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)",
-                (number, run, epoch, seq, hash_, run_seal(number, run, epoch)),
-            )
-        else:
-            number, epoch, seq, hash_ = row[0], row[1] + 1, row[2], row[3]
-            self._db.execute(
-                "UPDATE runs SET epoch = ?, seal = ? WHERE run = ?",
-                (epoch, run_seal(number, run, epoch), run),
-            )
-        return Lease(epoch=epoch, head=Head(seq=seq, hash=hash_))
+            (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()
+            row = (last + 1, 0, 0, "")
+        number, epoch, head = row[0], row[1] + 1, Head(seq=row[2], hash=row[3])
+        check_claim(run, claim, head, self._owner(run, row[1]))
+        self._db.execute(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, seal = excluded.seal",
+            (number, run, epoch, head.seq, head.hash, run_seal(number, run, epoch)),
+        )
+        self._own(run, epoch, claim.owner)
+        return Lease(epoch=epoch, head=head)
+
+    def release(self, run: str, epoch: int) -> None:
+        """Let nobody own a run, if its epoch is still this one."""
+        row = self._db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()
+        if row is not None and row[0] == epoch:
+            self._own(run, epoch, "")
+
+    def _owner(self, run: str, epoch: int) -> str | None:
+        if not epoch:
+            return ""
+        row = self._db.execute("SELECT epoch, owner FROM owners WHERE run = ?", (run,)).fetchone()
+        return row[1] if row is not None and row[0] == epoch else None
+
+    def _own(self, run: str, epoch: int, owner: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", (run, epoch, owner))
 
     def append(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from artificer.core import events as ev
@@ -12,8 +12,9 @@ from artificer.core.policy import Consult
 from artificer.core.record import EventLine
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
-from artificer.errors import Fenced, InvariantError, OperatorError, TransitionError
-from artificer.ports import Head, Journal, Probed, Snapshots
+from artificer.errors import ArtificerError, InvariantError, OperatorError, TransitionError
+from artificer.ownership.local import Hold, LocalOwner
+from artificer.ports import Claim, Head, Journal, Lease, Probed, Snapshots
 from artificer.runtime.drive import AT_REST, Drive
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
@@ -24,8 +25,8 @@ from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.snapshot import Taker, restore
 from artificer.values.release import RELEASE
 
-TRIES = 3
-"""How often a run is taken over to be ended, while others go on with it."""
+_TAKEN_OVER = "The run was taken over from {}, where the call may still be under way."
+_NOT_KNOWN = "The run's former owner is not known to be dead: the call may still be under way."
 
 
 @dataclass
@@ -42,6 +43,7 @@ class Engine:
     observer: Observer = field(default_factory=Observer)
     consult: Consult | None = None
     snapshots: Snapshots | None = None
+    owner: LocalOwner = field(default_factory=LocalOwner)
     _drives: dict[str, Drive] = field(default_factory=dict)
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
@@ -50,9 +52,9 @@ class Engine:
         Raises:
             OperatorError: there is a run of that id.
         """
-        ledger = await self._new_ledger(run)
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
-        return await self._drive(ledger, await ledger.commit(event))
+        ledger = await self._new_ledger(run)
+        return await self._drive(ledger, ledger.commit(event))
 
     async def fork(self, run: str, facts: Sequence[ev.Event], forked: ev.RunForked) -> RunState:
         """Begin a run with facts that another one established, and drive it on from there.
@@ -61,6 +63,11 @@ class Engine:
             OperatorError: there is a run of that id, or the facts do not fit together any more.
         """
         ledger = await self._new_ledger(run)
+        return await self._drive(ledger, self._adopt(ledger, facts, forked))
+
+    async def _adopt(
+        self, ledger: Ledger, facts: Sequence[ev.Event], forked: ev.RunForked
+    ) -> Sequence[Intent]:
         try:
             intents = await ledger.adopt(facts, forked)
         except (TransitionError, InvariantError) as error:
@@ -68,28 +75,35 @@ class Engine:
                 f"The facts do not fit with what was changed: {error.message}",
                 hint="Fork at an earlier record, or change less of the limits.",
             ) from error
-        self.performer.recall(run, calls_made(ledger.state))
-        return await self._drive(ledger, intents)
+        self.performer.recall(ledger.run, calls_made(ledger.state))
+        return intents
 
-    async def resume(self, run: str) -> RunState:
+    async def resume(self, run: str, *, take_over: bool = False) -> RunState:
         """Take a run up where its journal ends, and do as the letters say that wait for it.
 
-        A finished run that got none is returned as it is.
+        A finished run that got none is returned as it is. ``take_over`` takes the run away from an
+        owner that lives; its unfinished calls are then ambiguous, but for pure ones.
 
         Raises:
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
+            OwnedError: its owner lives; the run goes on there.
             Fenced: another process took it up at the same time.
         """
-        before = await restore(self.journal, self.performer.blobs, self.snapshots, run)
+        before = await self._restore(run)
         letters = await self.post.mailbox.letters(run, before.state.letters)
         if before.state.phase is Phase.FINISHED and not letters:
             return before.state
-        ledger = await self._ledger(run, before)
-        intents: list[Intent] = []
+        ledger, before = await self._take_ledger(run, before, take_over=take_over)
+        return await self._drive(ledger, self._catch_up(ledger, before))
+
+    async def _catch_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
+        """Record what became of the run while nobody drove it; return what is to be performed."""
+        run, intents = ledger.run, list[Intent]()
         at_rest = before.state.phase in AT_REST
         if not at_rest:  # first the truth about what was under way
             intents += await self._take_up(ledger, before)
+        letters = await self.post.mailbox.letters(run, before.state.letters)
         gone = overruled(letters)
         for number, body in letters:
             event = await self.performer.hear(run, ledger.state, number, body, gone)
@@ -97,18 +111,27 @@ class Engine:
         if at_rest and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
             intents += await self._take_up(ledger, before)
         waiting = {pending.n for pending in ledger.state.pending}
-        return await self._drive(ledger, [i for i in intents if i.n in waiting])
+        return [intent for intent in intents if intent.n in waiting]
 
     async def _take_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
         """Settle what a crash left open, and return what is to be performed."""
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
+        doubts = self._doubts(ledger, before.open)
         probed = await self._probe(ledger.run, before.open)
-        receipts, again = recover(before.open, now, probed)
+        receipts, again = recover(before.open, now, probed, doubts)
         calls = calls_made(before.state, begun=before.open, again=again)
         self.performer.recall(ledger.run, calls)
         following = await ledger.commit(resumed, *receipts)
         return (*again, *following)
+
+    def _doubts(self, ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
+        """Why calls may be under way still, by the number of their intents."""
+        former = ledger.former
+        if former.standing == "gone":
+            return {}
+        why = _TAKEN_OVER.format(former.who) if former.who else _NOT_KNOWN
+        return {intent.n: why for intent in pending}
 
     async def _probe(self, run: str, pending: Sequence[Intent]) -> dict[int, Probed]:
         """Ask the world about calls that may have happened, where their tools can tell."""
@@ -118,28 +141,26 @@ class Engine:
         return {n: answer for n, answer in found.items() if answer is not None}
 
     async def cancel(self, run: str, reason: str) -> RunState:
-        """End a run that nobody drives. A finished run is returned as it is.
+        """End a run, whoever drives it. A finished run is returned as it is.
 
-        A process that does drive it is fenced: it can record nothing any more, and stops.
+        A process that drives it is fenced: it can record nothing any more, and stops.
 
         Raises:
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
         """
-        for left in reversed(range(TRIES)):
-            before = await restore(self.journal, self.performer.blobs, self.snapshots, run)
-            if before.state.phase is Phase.FINISHED:
-                return before.state
-            try:
-                ledger = await self._ledger(run, before)
-                break
-            except Fenced:  # whoever drove it recorded once more, and from now on nothing
-                if not left:
-                    raise
-        now = self.performer.clock.now()
-        receipts, _ = recover(before.open, now)  # what may have happened is not `cancelled`
-        await ledger.commit(*receipts, cancelled(now, reason))
-        await ledger.finish()
+        before = await self._restore(run)
+        if before.state.phase is Phase.FINISHED:
+            return before.state
+        ledger, before = await self._take_ledger(run, before, take_over=True)
+        try:
+            if before.state.phase is not Phase.FINISHED:
+                now = self.performer.clock.now()
+                # what may have happened is not `cancelled`
+                receipts, _ = recover(before.open, now, {}, self._doubts(ledger, before.open))
+                await ledger.commit(*receipts, cancelled(now, reason))
+        finally:
+            await ledger.finish()
         return ledger.state
 
     async def entomb(self, run: str, by: str, reason: str) -> tuple[int, int]:
@@ -156,14 +177,16 @@ class Engine:
                 hint=f"End it first: artificer cancel {run}",
             )
         ledger = await self._ledger(run, before)
-        last = before.lines[-1]
-        if isinstance(last, EventLine) and isinstance(last.event, ev.RunPruned):
-            return ledger.epoch, last.event.records  # marked before, and not yet removed
-        records = before.head.seq
-        now = self.performer.clock.now()
-        await ledger.commit(ev.RunPruned(at=now, records=records, by=by, reason=reason))
-        await ledger.finish()
-        return ledger.epoch, records
+        try:
+            last = before.lines[-1]
+            if isinstance(last, EventLine) and isinstance(last.event, ev.RunPruned):
+                return ledger.epoch, last.event.records  # marked before, and not yet removed
+            records = before.head.seq
+            now = self.performer.clock.now()
+            await ledger.commit(ev.RunPruned(at=now, records=records, by=by, reason=reason))
+            return ledger.epoch, records
+        finally:
+            await ledger.finish()
 
     def stop(self, run: str, reason: str) -> None:
         """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
@@ -176,17 +199,42 @@ class Engine:
         return await self._ledger(run, None)
 
     async def _ledger(self, run: str, before: Loaded | None) -> Ledger:
-        """Take the run over. ``before`` is the run as it was read, or None for a new one."""
-        lease = await self.journal.acquire(run)
-        if lease.head != (before.head if before else Head()):
-            raise Fenced(
-                f"Run {run} went on while it was being read: somebody else drives it.",
-                hint="Try again when it has stopped.",
-            )
+        """Acquire a run, as it was read; ``before`` is None for a new one."""
+        hold = self.owner.hold(run)
+        lease = await self._acquire(run, hold, before.head if before else Head())
+        return self._opened(hold, lease, before)
+
+    async def _take_ledger(
+        self, run: str, before: Loaded, *, take_over: bool
+    ) -> tuple[Ledger, Loaded]:
+        """Acquire a run, and return it as it is now: one that is taken over may have gone on."""
+        if not take_over:
+            return await self._ledger(run, before), before
+        hold = self.owner.hold(run, take_over=True)
+        lease = await self._acquire(run, hold, None)
+        try:
+            if lease.head != before.head:
+                before = await self._restore(run)
+            return self._opened(hold, lease, before), before
+        except BaseException:
+            hold.end(released=False)
+            raise
+
+    async def _acquire(self, run: str, hold: Hold, head: Head | None) -> Lease:
+        try:
+            return await self.journal.acquire(run, Claim(self.owner.id, head, hold.admit))
+        except BaseException as error:  # a cancellation may come when it has been acquired
+            hold.end(released=isinstance(error, ArtificerError))
+            raise
+
+    async def _restore(self, run: str) -> Loaded:
+        return await restore(self.journal, self.performer.blobs, self.snapshots, run)
+
+    def _opened(self, hold: Hold, lease: Lease, before: Loaded | None) -> Ledger:
         if before is not None:
-            self.observer.taken_up(run, before.state)
+            self.observer.taken_up(hold.run, before.state)
         ledger = Ledger(
-            run,
+            hold,
             lease,
             before.state if before else RunState(),
             journal=self.journal,
@@ -195,7 +243,7 @@ class Engine:
             observer=self.observer,
             consult=self.consult,
         )
-        ledger.taker = self._taker(run, before)
+        ledger.taker = self._taker(hold.run, before)
         return ledger
 
     def _taker(self, run: str, before: Loaded | None) -> Taker | None:
@@ -206,10 +254,12 @@ class Engine:
         seq = before.head.seq - len(before.lines)
         return Taker(self.snapshots, run, seq=seq, messages=before.kept)
 
-    async def _drive(self, ledger: Ledger, intents: Sequence[Intent]) -> RunState:
-        drive = Drive(ledger, self.performer, self.observer, self.post)
-        self._drives[ledger.run] = drive
+    async def _drive(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
+        """Drive a run to its rest, from what its first commit leads to; then let go of it."""
         try:
+            intents = await first
+            drive = Drive(ledger, self.performer, self.observer, self.post)
+            self._drives[ledger.run] = drive
             return await drive.to_rest(intents)
         finally:
             self._drives.pop(ledger.run, None)

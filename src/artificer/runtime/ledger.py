@@ -7,6 +7,7 @@ of it in one commit. What it returns may then be performed: it is durable.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
@@ -20,11 +21,15 @@ from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
+from artificer.errors import ArtificerError
+from artificer.ownership.local import Found, Hold
 from artificer.ports import BlobStore, Head, Joined, Journal, Lease, Provider, Record
 from artificer.runtime.observe import Observer
 from artificer.runtime.requests import Requests, asks
 from artificer.runtime.snapshot import Taker
 from artificer.values.canon import digest_of
+
+log = logging.getLogger("artificer.runtime.ledger")
 
 INLINE = (JudgeCalls, CheckReply, Finish)
 
@@ -96,7 +101,7 @@ class Ledger:
 
     def __init__(
         self,
-        run: str,
+        hold: Hold,
         lease: Lease,
         state: RunState,
         *,
@@ -106,7 +111,7 @@ class Ledger:
         observer: Observer,
         consult: Consult | None = None,
     ) -> None:
-        self.run = run
+        self.run = hold.run
         self.state = state
         self.requests = Requests(provider)
         self._epoch = lease.epoch
@@ -115,6 +120,7 @@ class Ledger:
         self._blobs = blobs
         self._joined = blobs if isinstance(blobs, Joined) else None  # asking costs as 20 blobs do
         self._observer = observer
+        self._hold = hold
         self._consult = consult
         self.taker: Taker | None = None
 
@@ -122,6 +128,11 @@ class Ledger:
     def epoch(self) -> int:
         """The epoch in which this ledger may write."""
         return self._epoch
+
+    @property
+    def former(self) -> Found:
+        """What had become of the run's former owner when it was acquired."""
+        return self._hold.former
 
     async def commit(self, *events: Event) -> Sequence[Intent]:
         """Record events and all that follows from them; return the intents to be performed.
@@ -178,9 +189,22 @@ class Ledger:
             self.taker.offer(self._head, self.state)
 
     async def finish(self) -> None:
-        """Wait for what is written besides the journal."""
-        if self.taker is not None:
-            await self.taker.finish()
+        """Wait for what is written besides the journal, and let go of the run."""
+        try:
+            if self.taker is not None:
+                await self.taker.finish()
+        finally:
+            await _to_the_end(self._release())
+
+    async def _release(self) -> None:
+        released = False
+        try:
+            await self._journal.release(self.run, self._epoch)
+            released = True
+        except ArtificerError as error:  # the end of this process will tell the next owner
+            log.warning("run %s could not be released: %s", self.run, error)
+        finally:
+            self._hold.end(released=released)
 
     def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """The blobs that share the records' commit, and those that do not."""

@@ -21,38 +21,48 @@ _FOUND = "It had happened before the runtime stopped, and was not repeated."
 
 
 def recover(
-    pending: Sequence[Intent], at: int, probed: Mapping[int, Probed] | None = None
+    pending: Sequence[Intent],
+    at: int,
+    probed: Mapping[int, Probed],
+    doubts: Mapping[int, str],
 ) -> tuple[tuple[CallProbed | ToolReturned, ...], tuple[Intent, ...]]:
     """Return the events to record, and the intents to perform again.
 
     Asking a model or a person again is safe: no answer was recorded. A tool is run again only if
-    its effect class allows it, or if the world says that the call had not happened. Otherwise it
-    is ambiguous, and both the model and the human are told so. ``probed`` is what the world said,
-    by the number of the intent; one that may be repeated is not, if it is known to have happened.
+    its effect class allows it, or if the world says that the call had not happened; neither counts
+    where the call may be under way still. Otherwise it is ambiguous, and both the model and the
+    human learn so.
+
+    ``probed`` is what the world said, and ``doubts`` why a call may be under way, by the number of
+    the intent. A call that may be repeated is not, if its probe does not say that it is absent.
     """
     events: list[CallProbed | ToolReturned] = []
     again: list[Intent] = []
     for intent in pending:
-        answer = (probed or {}).get(intent.n)
-        if not isinstance(intent, CallTool) or (intent.effect != "once" and answer is None):
+        if not isinstance(intent, CallTool) or intent.effect == "pure":
             again.append(intent)
             continue
-        found = answer or Probed(found="unknown")
+        answer, doubt = probed.get(intent.n), doubts.get(intent.n)
         if answer is not None:
-            probe = CallProbed(at=at, intent=intent.n, found=found.found, reason=found.reason)
+            probe = CallProbed(at=at, intent=intent.n, found=answer.found, reason=answer.reason)
             events.append(probe)
-        if found.found == "absent" or (found.found == "unknown" and intent.effect != "once"):
+        if doubt is None and _may_run_again(intent, answer):
             again.append(intent)
         else:
-            events.append(_receipt(intent, at, found))
+            events.append(_receipt(intent, at, answer or Probed(found="unknown"), doubt or ""))
     return tuple(events), tuple(again)
 
 
-def _receipt(intent: CallTool, at: int, found: Probed) -> ToolReturned:
+def _may_run_again(intent: CallTool, answer: Probed | None) -> bool:
+    return intent.effect != "once" if answer is None else answer.found == "absent"
+
+
+def _receipt(intent: CallTool, at: int, found: Probed, doubt: str) -> ToolReturned:
     if found.found == "happened":
         content = found.content or _FOUND
         return ToolReturned(at=at, intent=intent.n, status="ok", content=content, duration_ms=0)
-    content = not_ok("ambiguous", f"{intent.tool}: {_AMBIGUOUS} {found.reason}".rstrip())
+    reasons = " ".join(filter(None, (_AMBIGUOUS, found.reason, doubt)))
+    content = not_ok("ambiguous", f"{intent.tool}: {reasons}")
     return ToolReturned(at=at, intent=intent.n, status="ambiguous", content=content, duration_ms=0)
 
 

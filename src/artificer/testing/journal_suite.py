@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
-from artificer.errors import ArtificerError, CanonicalError, Fenced, InvariantError
-from artificer.ports import Head, Journal, Record
+from artificer.errors import ArtificerError, CanonicalError, Fenced, InvariantError, OwnedError
+from artificer.ports import Claim, Head, Journal, Lease, Record
 from artificer.values.base import JsonValue
 from artificer.values.canon import canonical, digest_of
 
@@ -123,6 +123,64 @@ class JournalSuite:
         append = journal.append("a", 1, Head(), records_after(Head(), "a", 1))
         assert isinstance(await _refusal(append), Fenced)
         assert await journal.runs() == []
+
+    async def test_a_claim_is_admitted_by_the_former_owner(self, journal: Journal) -> None:
+        """A claim is shown who owned the run; nobody does when it is new or was released."""
+        shown: list[str | None] = []
+        for owner in ("one", "two"):
+            await journal.acquire("a", Claim(owner, admit=shown.append))
+        lease = await journal.acquire("a", Claim("three", admit=shown.append))
+        await journal.release("a", lease.epoch)
+        await journal.acquire("a", Claim("four", admit=shown.append))
+        assert shown == ["", "one", "two", ""]
+
+    async def test_a_refused_claim_changes_nothing(self, journal: Journal) -> None:
+        """Compare and set: the owner can go on, whether the head or the former owner refused."""
+
+        def refuse(former: str | None) -> None:
+            raise OwnedError(f"{former} lives.")
+
+        lease = await journal.acquire("a", Claim("one"))
+        head = await journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 1))
+        for claim in (Claim("two", admit=refuse), Claim("two", Head())):
+            refused = await _refusal(journal.acquire("a", claim))
+            assert isinstance(refused, OwnedError if claim.head is None else Fenced)
+        assert isinstance(await _refusal(journal.acquire("b", Claim("two", head))), Fenced)
+        await journal.append("a", lease.epoch, head, records_after(head, "a", 2))
+        shown: list[str | None] = []
+        await journal.acquire("a", Claim("two", admit=shown.append))
+        assert shown == ["one"]
+        assert [row.run for row in await journal.runs()] == ["a"]
+
+    async def test_of_many_claims_on_one_head_one_is_met(self, journal: Journal) -> None:
+        """Contenders that read the same owner: one acquires the run, and the others change nothing.
+
+        So whoever has acquired it can append.
+        """
+        await journal.acquire("a", Claim("dead"))
+        leases: list[Lease] = []
+
+        async def contend(name: str) -> None:
+            def admit(former: str | None) -> None:
+                if former != "dead":
+                    raise OwnedError(f"{former} lives.")
+
+            leases.append(await journal.acquire("a", Claim(name, Head(), admit)))
+
+        refusals = await asyncio.gather(*(_refusal(contend(f"c{n}")) for n in range(10)))
+        assert [type(refusal) for refusal in refusals].count(OwnedError) == 9
+        await journal.append("a", leases[0].epoch, Head(), records_after(Head(), "a", 1))
+
+    async def test_a_stale_owner_releases_nothing(self, journal: Journal) -> None:
+        """Releasing is for who has the run's epoch, and of an unknown run it changes nothing."""
+        stale = await journal.acquire("a", Claim("one"))
+        await journal.acquire("a", Claim("two"))
+        await journal.release("a", stale.epoch)
+        await journal.release("b", 1)
+        shown: list[str | None] = []
+        await journal.acquire("a", Claim("three", admit=shown.append))
+        assert shown == ["two"]
+        assert len(await journal.runs()) == 1
 
     async def test_only_one_of_many_appenders_wins(self, journal: Journal) -> None:
         """Of appends that race from one head, one is written and the others are fenced."""

@@ -23,6 +23,7 @@ from artificer.core.state import RunState
 from artificer.errors import InvariantError
 from artificer.journal.mailbox import MemoryMailbox
 from artificer.journal.memory import MemoryJournal
+from artificer.ownership.local import LocalOwner
 from artificer.ports import (
     Approver,
     BlobStore,
@@ -124,6 +125,7 @@ class Rig:
     approver: Approver | None = None
     mailbox: Mailbox = field(default_factory=MemoryMailbox)
     observer: Observer = field(default_factory=Observer)
+    owner: LocalOwner = field(default_factory=LocalOwner)
 
     def executors(self) -> list[Executor]:
         """The hand-made tools and the ``create_*`` tools."""
@@ -135,7 +137,7 @@ class Rig:
         performer = Performer(
             provider, by_name, self.approver, self.blobs, self.clock, builder=builder
         )
-        return Engine(self.journal, performer, Post(self.mailbox), self.observer)
+        return Engine(self.journal, performer, Post(self.mailbox), self.observer, owner=self.owner)
 
     def spec(self, **facts: Any) -> RunSpec:
         """A spec that offers the hand-made tools, and for ``deliver`` the ``create_*`` ones."""
@@ -150,9 +152,11 @@ class Rig:
         """Start a run and drive it as far as it goes. ``facts`` are fields of its spec."""
         return await self.engine(as_provider(script)).start(run, self.spec(**facts))
 
-    async def resume(self, script: list[Answer] | Provider, *, run: str = "run") -> RunState:
+    async def resume(
+        self, script: list[Answer] | Provider, *, run: str = "run", take_over: bool = False
+    ) -> RunState:
         """Take a run up again."""
-        return await self.engine(as_provider(script)).resume(run)
+        return await self.engine(as_provider(script)).resume(run, take_over=take_over)
 
     async def replay(self, *, run: str = "run") -> Replay:
         """Replay a run, requests included."""

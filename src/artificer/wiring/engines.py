@@ -62,7 +62,15 @@ def build_engine(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content
     )
     consult = consult_here(policy)
-    return Engine(storage.journal, performer, storage.post, watching, consult, storage.snapshots)
+    return Engine(
+        storage.journal,
+        performer,
+        storage.post,
+        watching,
+        consult,
+        storage.snapshots,
+        storage.owner,
+    )
 
 
 def system_prompt(kind: RunKind) -> str:

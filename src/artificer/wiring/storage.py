@@ -12,6 +12,8 @@ from artificer.journal.memory import MemoryJournal
 from artificer.journal.purse import MemoryPurse
 from artificer.journal.sqlite import SqliteJournal
 from artificer.journal.versions import MemoryVersions
+from artificer.ownership.local import LocalOwner
+from artificer.ownership.process import owner_of
 from artificer.ports import (
     BlobStore,
     Journal,
@@ -41,6 +43,8 @@ class Storage:
     """The store of blobs that are files."""
     snapshots: Snapshots = field(default_factory=MemorySnapshots)
     purse: Purse = field(default_factory=MemoryPurse)
+    owner: LocalOwner = field(default_factory=LocalOwner)
+    """Who owns the runs that are driven here."""
 
 
 async def open_storage(config: Config) -> Storage:
@@ -51,10 +55,12 @@ async def open_storage(config: Config) -> Storage:
     files = DiskStore(folder / "blobs", config.durability)
     blobs = JoinedStore(journal.small, files)
     snapshots = SqliteSnapshots(folder / "snapshots.db")
+    owner = owner_of(folder)
 
     async def close() -> None:
         snapshots.close()
         await journal.aclose()
+        owner.close()
 
     return Storage(
         journal,
@@ -66,6 +72,7 @@ async def open_storage(config: Config) -> Storage:
         files,
         snapshots,
         journal.purse,
+        owner,
     )
 
 

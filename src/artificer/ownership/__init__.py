@@ -1,0 +1,1 @@
+"""Who owns a run, proven by locks of the operating system."""

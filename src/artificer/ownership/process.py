@@ -1,0 +1,206 @@
+"""Owning the runs of a project as a process: one lock of the operating system, never inherited.
+
+The lock is a POSIX record lock (fcntl(2)): it belongs to the process, a fork does not inherit it,
+and no end of the process keeps it. It is lost when the process closes *any* descriptor of the file,
+so the file is opened once and by nobody else here; a second look, at the process that the file
+names, holds where that was broken. ``docs/decisions/0018-who-owns-a-run.md`` says what this proves.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from artificer.errors import OperatorError
+from artificer.files import FILE_MODE, private_folder, sync_folder
+from artificer.ownership.local import GONE, UNKNOWN, Found, Hold, LocalOwner
+
+FOLDER = "owners"
+_ENDING = ".owner"
+_KEPT_SECONDS = 30 * 86_400
+"""How long the file of a process that was killed is kept: what it left is then in doubt."""
+
+
+class ProcessOwner(LocalOwner):
+    """This process, as the owner of runs of one project. Get it from :func:`owner_of`.
+
+    Nothing is written before it owns its first run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._lock: int | None = None
+        self._users = 0
+
+    @property
+    def id(self) -> str:
+        """The name under which it owns runs. The first time, its lock is taken.
+
+        Raises:
+            OperatorError: the lock cannot be taken here.
+        """
+        if self._lock is None:
+            self._id = secrets.token_hex(8)
+            try:
+                self._lock = _take(self._folder, self._id)
+                _sweep(self._folder)
+            except OSError as error:
+                raise OperatorError(
+                    f"The lock that says who owns runs cannot be taken in {self._folder}: "
+                    f"{error.strerror or error}.",
+                    hint="The project's folder must be writable, on a file system that has locks.",
+                ) from error
+        return self._id
+
+    def look(self, former: str | None, run: str, hold: Hold) -> Found:
+        """What has become of the owner that a run had, before a hold of ours."""
+        if former in (None, "", self.id):
+            return super().look(former, run, hold)
+        return _find(self._folder / f"{former}{_ENDING}")
+
+    def open(self) -> ProcessOwner:
+        """Use it, until :meth:`close`."""
+        self._users += 1
+        return self
+
+    def close(self) -> None:
+        """Stop using it. With the last use the lock is let go, if no run is driven any more.
+
+        Its file stays where the journal may still name it.
+        """
+        self._users -= 1
+        if self._users > 0 or self._lock is None or self.driven:
+            return
+        if not self.unreleased:
+            with suppress(OSError):
+                (self._folder / f"{self._id}{_ENDING}").unlink()
+        self.forget()
+
+    def forget(self) -> None:
+        """Own nothing any more."""
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock, self.unreleased = None, 0
+        self.driven.clear()
+
+
+_owners: dict[str, ProcessOwner] = {}
+
+
+def owner_of(project: Path) -> ProcessOwner:
+    """This process as the owner of a project's runs: one object, however the folder is named."""
+    folder = Path(os.path.realpath(project)) / FOLDER
+    return _owners.setdefault(str(folder), ProcessOwner(folder)).open()
+
+
+def _after_fork() -> None:
+    """A forked process owns nothing: the lock is its parent's, and closing a copy leaves it."""
+    for owner in _owners.values():
+        owner.forget()
+    _owners.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def _take(folder: Path, name: str) -> int:
+    """Make the file and lock it, durably; it gets its name when it is locked."""
+    private_folder(folder)
+    path = folder / f".{name}"
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.fchmod(lock, FILE_MODE)
+        os.write(lock, json.dumps(_about_us()).encode())
+        os.fsync(lock)
+        path.rename(folder / f"{name}{_ENDING}")
+        sync_folder(folder)
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _about_us() -> dict[str, Any]:
+    return {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+        "boot": _boot(),
+        "started": _started(os.getpid()),
+    }
+
+
+def _find(path: Path) -> Found:
+    """Whether the process that made a file lives, by its lock and by its number."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return UNKNOWN
+    except OSError as error:
+        return Found("alive", f"a process that cannot be asked after ({path.name}: {error})")
+    try:
+        about = _read(file)
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:  # the lock is held
+        return Found("alive", _name(about))
+    finally:
+        os.close(file)
+    return Found("alive", _name(about)) if _is_there(about) else GONE
+
+
+def _read(file: int) -> dict[str, Any]:
+    try:
+        about = json.loads(os.read(file, 4096))
+    except ValueError:
+        return {}
+    return about if isinstance(about, dict) else {}
+
+
+def _name(about: dict[str, Any]) -> str:
+    pid, host, since = (about.get(key, "?") for key in ("pid", "host", "since"))
+    return f"process {pid} on {host} (since {since})"
+
+
+def _is_there(about: dict[str, Any]) -> bool:
+    """Whether the very process is there: the same number, start and boot."""
+    pid, started = about.get("pid"), about.get("started")
+    if not isinstance(pid, int) or started is None or about.get("boot") != _boot():
+        return False
+    return bool(_started(pid) == started)
+
+
+def _boot() -> str | None:
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return None
+
+
+def _started(pid: int) -> int | None:
+    """When a process began, in clock ticks since boot; None when it is not there, or a zombie."""
+    with suppress(OSError, ValueError, IndexError):
+        facts = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return None if facts[0] in (b"Z", b"X") else int(facts[19])
+    return None
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the files of processes that were killed long ago."""
+    before = time.time() - _KEPT_SECONDS
+    for path in folder.iterdir():
+        with suppress(OSError):
+            old = path.suffix == _ENDING and path.stat().st_mtime < before
+            if old and _find(path).standing == "gone":
+                path.unlink()

@@ -1,0 +1,133 @@
+"""A process that drives, resumes or cancels a run whose one tool acts on the world outside.
+
+It is given one JSON object, prints ``ready``, does as it was asked when a line comes in, and prints
+what came of it as JSON. The tool writes lines into ``ledger``: ``begin``, then ``act`` when there
+is a file ``go``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from artificer import Config, ScriptedProvider, World, tool
+from artificer.errors import ArtificerError
+from artificer.providers.scripted import call, reply, say
+from artificer.values.base import JsonObject
+from artificer.values.blocks import ToolResultBlock
+from artificer.values.model import ModelReply
+
+PROGRAM = Path(__file__).with_name("program.py")
+
+
+def write(folder: Path, line: str) -> None:
+    """Add a line to the ledger."""
+    with (folder / "ledger").open("a", encoding="utf-8") as ledger:
+        ledger.write(f"{line} {os.getpid()}\n")
+
+
+def has_acted(folder: Path) -> bool:
+    """Whether the effect has happened."""
+    ledger = folder / "ledger"
+    return ledger.exists() and "act" in ledger.read_text(encoding="utf-8")
+
+
+def act(folder: Path) -> str:
+    """The effect, once it may go on."""
+    write(folder, "begin")
+    while not (folder / "go").exists():
+        time.sleep(0.01)
+    write(folder, "act")
+    return "paid"
+
+
+def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
+    """The tool ``pay``: of the kind and the effect that were asked for, with a probe or without."""
+    if asked.get("kind") == "command":
+        (folder / "tools").mkdir(exist_ok=True)
+        probe = ""
+        if asked.get("probe"):
+            probe = f'[tool.probe]\nexec = ["{sys.executable}", "{PROGRAM}", "find"]\n'
+        (folder / "tools" / "pay.clad.toml").write_text(
+            f'[tool]\nname = "pay"\nversion = "1"\ndescription = "Pay."\n'
+            f'effect = "{asked["effect"]}"\n{probe}[command]\n'
+            f'exec = ["{sys.executable}", "{PROGRAM}", "{asked.get("way", "act")}"]\n'
+        )
+        return [folder / "tools"]
+
+    def find() -> bool:
+        return has_acted(folder)
+
+    def pay() -> str:
+        """Pay."""
+        return act(folder)
+
+    async def pay_here() -> str:
+        """Pay."""
+        write(folder, "begin")
+        while not (folder / "go").exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.01)
+        write(folder, "act")
+        return "paid"
+
+    options: dict[str, Any] = {"name": "pay", "effect": asked["effect"]}
+    if asked.get("probe"):
+        options["probe"] = find
+    return [tool(**options)(pay_here if asked.get("kind") == "async" else pay)]
+
+
+def answer(body: JsonObject) -> ModelReply:
+    """One call, then the end."""
+    messages: Any = body["messages"]
+    asked = any(message["role"] == "assistant" for message in messages)
+    return say("Done.") if asked else reply(call("pay"))
+
+
+async def work(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """Do as was asked."""
+    config = Config(home=folder / "home", project="p")
+    async with await World.open(config) as world:
+        model = ScriptedProvider(answer)
+        match asked["do"]:
+            case "run":
+                run = await world.run(
+                    "Go.", kind="chat", model=model, tools=tools(folder, asked), run_id="r"
+                )
+            case "resume":
+                run = await world.resume(
+                    "r",
+                    model=model,
+                    tools=tools(folder, asked),
+                    take_over=asked.get("take_over", False),
+                )
+            case _:
+                run = await world.cancel("r")
+        blocks = [b for m in run.state.history for b in m.blocks if isinstance(b, ToolResultBlock)]
+        identical = (await world.replay("r", model=model)).identical
+    return {
+        "status": run.status,
+        "results": [[block.status, block.content] for block in blocks],
+        "identical": identical,
+    }
+
+
+def main() -> None:
+    """See above."""
+    folder = Path.cwd()
+    asked = json.loads(sys.argv[1])
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        found = asyncio.run(work(folder, asked))
+    except ArtificerError as error:
+        found = {"error": error.code, "message": error.message, "hint": error.hint}
+    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
