@@ -13,6 +13,7 @@ from artificer.core.intents import Compact
 from artificer.core.measure import context_after
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
+from artificer.core.window import boundaries
 from artificer.values.blocks import (
     Message,
     ReasoningBlock,
@@ -45,6 +46,26 @@ def turn(number: int) -> list[Message]:
 def spec_of(**facts: Any) -> RunSpec:
     spec = {"kind": "chat", "prompt": "Go.", "model": "m", "provider": "scripted", **facts}
     return RunSpec(toolset=toolset(()).to_text(), **spec)
+
+
+def said(text: str) -> Message:
+    return Message(role="assistant", blocks=(TextBlock(text=text),))
+
+
+@pytest.mark.req("context-window", "context-said-last")
+class TestBoundaries:
+    def test_what_the_user_said_last_is_never_left_out(self) -> None:
+        history = [user("Go."), *turn(1), said("Done."), user("And then?")]
+        assert boundaries(history, 0) == [3, 4]
+        assert boundaries(history, 4) == []
+
+    def test_results_may_be_left_out_when_nothing_else_is_left(self) -> None:
+        history = [user("Go."), *turn(1), *turn(2)]
+        assert boundaries(history, 0) == [3, 5]
+
+    def test_a_window_begins_at_no_result_and_with_a_reply_less(self) -> None:
+        assert boundaries([user("Go."), user("Now.")], 0) == []
+        assert boundaries([user("Go."), *turn(1), user("Now."), *turn(2)], 0) == [3, 4, 6]
 
 
 @pytest.mark.req("context-counted")

@@ -198,6 +198,24 @@ class TestOverflow:
         assert conversations(small)[-1][-1].text.endswith("And in short?")
         assert (await rig.replay()).identical
 
+    @pytest.mark.req("context-said-last")
+    async def test_what_the_user_said_last_is_never_cut(self, rig: Rig) -> None:
+        """However little the model reads, until nothing else is left."""
+        await rig.run(Model(12).provider, limits=Limits(turns=13), compaction=SUMMARISE)
+        await rig.mailbox.post("run", b'{"type":"follow_up","text":"And in short?"}')
+        sent: list[JsonObject] = []
+
+        def refuse(body: JsonObject) -> ModelReply | ModelFailure:
+            if body["system"] == SUMMARISE:
+                return say("A summary.")
+            sent.append(body)
+            return TOO_LONG
+
+        state = await rig.resume(ScriptedProvider(refuse))
+        assert state.reason == "context_limit" and len(sent) > 2
+        assert state.window.start == len(state.history) - 1
+        assert all(messages_of(body)[-1].text.endswith("And in short?") for body in sent)
+
     async def test_what_cannot_be_cut_ends_the_run_by_name(self, rig: Rig) -> None:
         model = Model(1, fits=10)
         state = await play(rig, model)

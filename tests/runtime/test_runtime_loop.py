@@ -252,6 +252,25 @@ class TestDuplicates:
         assert statuses(state) == ["ok", "duplicate", "ok"]
         assert [c.arguments for c in rig.tools.calls] == [{"x": 1}, {"x": 2}]
 
+    @pytest.mark.parametrize("approved", [True, False])
+    async def test_a_call_that_a_person_is_asked_about_is_asked_and_paid_once(
+        self, rig: Rig, approved: bool
+    ) -> None:
+        asked: list[Question] = []
+
+        class Person:
+            async def ask(self, question: Question) -> Answer:
+                asked.append(question)
+                return Answer(approved, by="alice")
+
+        rig.approver = Person()
+        twice = reply(call("echo", x=1), call("echo", x=1))
+        policy = Policy(rules=(Rule(decision="ask"),))
+        state = await finish(rig, twice, say("."), policy=policy)
+        assert statuses(state) == ["ok" if approved else "denied", "duplicate"]
+        assert len(asked) == 1
+        assert len(rig.tools.calls) == (1 if approved else 0)
+
     async def test_in_another_turn_it_runs_again(self, rig: Rig) -> None:
         state = await finish(rig, *[reply(call("echo", x=1))] * 2, say("."))
         assert statuses(state) == ["ok", "ok"]
