@@ -291,7 +291,7 @@ class TestWire:
             )
             async with await World.open(there) as world:
                 run = await world.run("Hi.", model="double/m")
-        assert run.state.given.wire == "chat/foreign"
+        assert run.state.given.wire == "chat/foreign/reasoning"
         elsewhere = Config(home=tmp_path, project="p")
         async with await World.open(elsewhere) as world:
             found = await world.replay(run.id)

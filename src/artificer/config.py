@@ -32,11 +32,16 @@ FILE_NAME = "artificer.toml"
 
 
 class ProviderConfig(Section):
-    """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable."""
+    """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable.
+
+    ``returns_reasoning`` hands a server of ``openai-chat`` the reasoning back that it sent, which
+    DeepSeek demands; turn it off for one that refuses it.
+    """
 
     protocol: Literal["anthropic", "openai", "openai-chat"] = "openai-chat"
     base_url: str
     api_key_env: str | None = None
+    returns_reasoning: bool = True
 
 
 ServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]

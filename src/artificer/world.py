@@ -232,7 +232,7 @@ class World(Archive):
             await self._tidy(run_id, before.state)
             return self._run(run_id, before.state)
         spec = before.state.given
-        provider = model or build_provider(spec.provider, self.config)
+        provider = model or build_provider(spec.provider, self.config, recorded=spec.wire)
         if wire_of(provider) != spec.wire:
             raise ConfigError(
                 f"The run spoke to {spec.provider} as {spec.wire or 'itself'}, "

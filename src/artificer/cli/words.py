@@ -11,6 +11,7 @@ FAILURES: dict[FailureCode, str] = {
     "bad_request": "the provider refused the request",
     "budget": "the budget is used up",
     "context_overflow": "the conversation no longer fits into the model's context",
+    "invalid_call": "the provider refused the model's tool call",
     "malformed_response": "the model's reply could not be read",
     "not_found": "the provider does not know this model",
     "out_of_time": "the run's time was over before the reply",

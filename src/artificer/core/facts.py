@@ -56,6 +56,7 @@ _NOTES: dict[FinishReason, str] = {
 _FAILURES: dict[str, str] = {
     "context_overflow": "The conversation is longer than the model can read.",
     "bad_request": "The model's server refused the request.",
+    "invalid_call": "The model's server refused its tool calls, also after all repair rounds.",
     "malformed_response": "The model's server answered with something that cannot be read.",
     "stream_truncated": "The model's answers broke off, again and again.",
 }

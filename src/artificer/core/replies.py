@@ -14,6 +14,7 @@ from artificer.core.steps import Step, emit, settle
 from artificer.core.turns import finish, next_turn, overflowed
 from artificer.values.blocks import Message, ReasoningBlock, user
 from artificer.values.model import RESUMABLE_FAILURES
+from artificer.values.refusal import not_ok
 
 
 def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
@@ -57,9 +58,22 @@ def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
         return state.model_copy(update={"phase": Phase.STALLED}), ()
     if event.code == "out_of_time":
         return finish(state.model_copy(update={"failure": None}), "wall_limit")
+    if event.code == "invalid_call" and state.repairs < state.given.limits.repairs:
+        return _again(state, event)
     if event.code == "context_overflow" and may_compact(state.given):
         return overflowed(state)
     return finish(state, "model_failed")
+
+
+def _again(state: RunState, event: ev.ModelFailed) -> Step:
+    """The provider read the model's call and refused it: the model learns that, and tries again."""
+    detail = (
+        "Your tool call was not run, because the server could not accept it. Write it again, with "
+        f"arguments that fit the tool's schema. The server said: {event.message}"
+    )
+    note = not_ok("invalid", detail)
+    notes, repairs = (*state.notes, note), state.repairs + 1
+    return next_turn(state.model_copy(update={"notes": notes, "repairs": repairs, "failure": None}))
 
 
 def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:

@@ -41,7 +41,7 @@ TABLE: dict[tuple[Phase, type[Any]], Row] = {
         replies.model_responded, P.JUDGING, P.CHECKING, P.FINISHING
     ),
     (P.GENERATING, ev.ModelFailed): _row(
-        replies.model_failed, P.STALLED, P.FINISHING, P.COMPACTING, P.PAUSED
+        replies.model_failed, P.STALLED, P.FINISHING, P.GENERATING, P.COMPACTING, P.PAUSED
     ),
     (P.COMPACTING, ev.ContextCompacted): _row(
         compaction.context_compacted, P.GENERATING, P.FINISHING, P.PAUSED

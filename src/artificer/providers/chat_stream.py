@@ -40,6 +40,10 @@ _FAILED_FINISH = frozenset({"error", "abort", "insufficient_system_resource"})
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 
+EXTRA, EXTRAS = "extra_content", "calls_extra_content"
+"""The member of a call that a server wants back with it, as Gemini does its thought signatures; and
+the member under which reasoning keeps those of all calls, in their order."""
+
 
 @dataclass(eq=False)  # two calls may say the same and are two all the same
 class _Call:
@@ -49,6 +53,7 @@ class _Call:
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
+    extra: JsonValue = None
 
 
 class ChatStream(ReplyStream):
@@ -135,6 +140,9 @@ class ChatStream(ReplyStream):
         if call is None:
             return []
         call.id, call.name = call.id or call_id, call.name or name
+        if extra := piece.get(EXTRA):
+            self._counted(json.dumps(extra))
+            call.extra = extra
         if not (text := self._counted(raw_arguments(function.get("arguments")))):
             return []
         call.pieces.append(text)
@@ -145,11 +153,13 @@ class ChatStream(ReplyStream):
 
         By index; where a server leaves it out, by id, else the call that came last. A new id
         with a name opens a new call even under a known index: some servers number all calls 0.
+        So does a known id with a name under another index: some give all calls one id.
         """
         number = index if type(index) is int else None
         opens = bool(call_id and name)
         for call in reversed(self._calls):
-            if call_id and call.id == call_id:
+            other = number is not None and call.index not in (None, number)
+            if call_id and call.id == call_id and not (opens and other):
                 return call
             if number is not None and call.index == number and not (opens and call.id):
                 return call
@@ -185,6 +195,8 @@ class ChatStream(ReplyStream):
         data: JsonObject = {name: "".join(pieces) for name, pieces in self._reasoning.items()}
         if self._reasoning_details:
             data["reasoning_details"] = self._reasoning_details
+        if any(call.extra for call in self._calls):
+            data[EXTRAS] = [call.extra for call in self._calls]
         return data
 
     def _raw(self) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
-from artificer.providers.chat_stream import ChatStream
+from artificer.providers.chat_stream import EXTRA, EXTRAS, ChatStream
 from artificer.providers.dialects import ChatDialect
 from artificer.providers.mapping import (
     arguments_text,
@@ -109,7 +109,7 @@ def _assistant_item(message: Message, tools: WireTools, dialect: ChatDialect) ->
         "role": "assistant",
         "content": filled(message.text) if says_something else None,
     }
-    calls: list[JsonValue] = [
+    calls: list[JsonObject] = [
         {
             "id": wire_id(call.id),
             "type": "function",
@@ -121,9 +121,13 @@ def _assistant_item(message: Message, tools: WireTools, dialect: ChatDialect) ->
         for call in message.calls
     ]
     if calls:
-        item["tool_calls"] = calls
-    if dialect.returns_reasoning:
-        for block in message.blocks:
-            if isinstance(block, ReasoningBlock) and block.provider == dialect.tag:
-                item.update(json.loads(block.data))
+        item["tool_calls"] = list(calls)
+    for block in message.blocks:
+        if isinstance(block, ReasoningBlock) and block.provider == dialect.tag:
+            reasoning = json.loads(block.data)
+            for call, extra in zip(calls, reasoning.pop(EXTRAS, ()), strict=False):
+                if extra:
+                    call[EXTRA] = extra
+            if dialect.returns_reasoning:
+                item.update(reasoning)
     return item

@@ -8,6 +8,9 @@ from typing import ClassVar
 from artificer.contracts.strict_dialect import StrictDialect
 from artificer.values.base import JsonObject
 
+RETURNS_REASONING = "reasoning"
+"""The feature of a wire on which reasoning is handed back."""
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -28,6 +31,11 @@ class Dialect:
     extra: JsonObject = field(default_factory=dict)
 
     @property
+    def features(self) -> tuple[str, ...]:
+        """What changes requests and can be chosen: a replay must know it."""
+        return ()
+
+    @property
     def tag(self) -> str:
         """What marks a reasoning block as this provider's, on this wire."""
         return f"{self.provider}/{self.wire}"
@@ -37,8 +45,8 @@ class Dialect:
 class ChatDialect(Dialect):
     """What differs between the servers that speak Chat Completions.
 
-    ``returns_reasoning`` hands reasoning back to the server that made it (OpenRouter and DeepSeek
-    want that, OpenAI has none).
+    ``returns_reasoning`` hands reasoning back to the server that made it, as the member in which it
+    came. DeepSeek refuses the next request of a tool loop without it; OpenAI has none.
     """
 
     wire = "chat"
@@ -46,6 +54,11 @@ class ChatDialect(Dialect):
     max_tokens_key: str = "max_tokens"
     include_usage: bool = True
     returns_reasoning: bool = False
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """``reasoning``, where it is handed back."""
+        return (RETURNS_REASONING,) if self.returns_reasoning else ()
 
 
 @dataclass(frozen=True)

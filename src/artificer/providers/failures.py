@@ -22,6 +22,9 @@ _CONTEXT_OVERFLOW = re.compile(
     r"|`max_(new_)?tokens` (must be <=|exceed)",
     re.IGNORECASE,
 )
+_INVALID_CALL = re.compile(r"\btool_use_failed\b")
+"""Groq's word for a tool call of its model that it could not read, or that breaks a schema."""
+
 _TOO_MUCH_AT_ONCE = re.compile(r"rate[ _-]limit|per (min|day)|too many requests", re.IGNORECASE)
 _BY_WORDS: tuple[tuple[re.Pattern[str], FailureCode], ...] = (
     (re.compile(r"overloaded|at capacity", re.IGNORECASE), "overloaded"),
@@ -53,6 +56,8 @@ def classify(status: int | None, message: str) -> FailureCode:
     llama.cpp answers 500 when the model's output does not fit its own grammar: that is a
     malformed response, and asking again may help.
     """
+    if _INVALID_CALL.search(message):
+        return "invalid_call"
     overflows = status in _OVERFLOW_STATUSES and _CONTEXT_OVERFLOW.search(message)
     if overflows and not _TOO_MUCH_AT_ONCE.search(message):
         return "context_overflow"
@@ -113,5 +118,6 @@ def error_in(value: object) -> tuple[int | None, str] | None:
         return None, str(error)
     code = error.get("code")
     status = code if type(code) is int and 400 <= code < 600 else None
-    words = [str(error[key]) for key in ("type", "code", "message") if error.get(key)]
+    members = ("type", "code", "message", "failed_generation")
+    words = [str(error[key]) for key in members if error.get(key)]
     return status, ": ".join(words) or "the server reported an error without a message"

@@ -16,7 +16,8 @@ from artificer.values.blocks import Message
 class OpenAIChat(OpenAISdkProvider[ChatDialect]):
     """A provider of Chat Completions: OpenAI itself, OpenRouter, Ollama, vLLM, llama.cpp.
 
-    OpenAI itself wants ``max_completion_tokens``; all others understand ``max_tokens``.
+    OpenAI itself wants ``max_completion_tokens``; all others understand ``max_tokens``. A foreign
+    server gets back the reasoning that it sent.
     """
 
     own_name = "openai-chat"
@@ -27,7 +28,7 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
 
     def _usual_dialect(self, name: str, *, own: bool) -> ChatDialect:
         if not own:
-            return ChatDialect(name)
+            return ChatDialect(name, returns_reasoning=True)
         return ChatDialect(
             name,
             strict=OPENAI_STRICT,

@@ -118,8 +118,9 @@ class SdkProvider(ABC, Generic[D]):
 
     @property
     def wire(self) -> str:
-        """How requests are mapped: the protocol, and whether for the vendor or a foreign server."""
-        return f"{self._dialect.wire}/{'vendor' if self._endpoint.base_url is None else 'foreign'}"
+        """How requests are mapped: the protocol, for the vendor or a foreign server, features."""
+        server = "vendor" if self._endpoint.base_url is None else "foreign"
+        return "/".join((self._dialect.wire, server, *self._dialect.features))
 
     @abstractmethod
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
@@ -204,4 +205,4 @@ def open_stream_with(create: Callable[..., Awaitable[Any]], payload: Payload) ->
 async def _plain_events(stream: Any) -> AsyncIterator[object]:
     """Yield events as the server sent them; the SDK's models add and check nothing."""
     async for event in stream:
-        yield event.to_dict(warnings=False) if hasattr(event, "to_dict") else event
+        yield event.to_dict(mode="json", warnings=False) if hasattr(event, "to_dict") else event

@@ -17,7 +17,7 @@ EXPIRES_MS = 3_600_000
 """Milliseconds after which a reservation that nobody has settled counts no longer."""
 
 BEGUN: frozenset[FailureCode] = frozenset(
-    {"malformed_response", "out_of_time", "stream_truncated", "timeout"}
+    {"invalid_call", "malformed_response", "out_of_time", "stream_truncated", "timeout"}
 )
 """Failures of a request that had begun to be answered, or may have: nobody knows what it cost."""
 

@@ -17,6 +17,7 @@ FailureCode = Literal[
     "bad_request",
     "budget",
     "context_overflow",
+    "invalid_call",
     "malformed_response",
     "not_found",
     "out_of_time",
@@ -28,6 +29,7 @@ FailureCode = Literal[
 ]
 """Why there is no reply, after all attempts.
 
+``invalid_call`` is the model's mistake, which the server noticed: it is told, and tries again.
 ``auth``, ``budget``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and
 ``unavailable`` leave a run that can be resumed; the others end it. ``budget`` and
 ``out_of_time`` are our own: nothing was sent, or the run's time was over before the reply.

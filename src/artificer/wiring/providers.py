@@ -6,9 +6,8 @@ import os
 
 from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError
-from artificer.ports import (
-    Provider,
-)
+from artificer.ports import Provider
+from artificer.providers.dialects import RETURNS_REASONING, ChatDialect
 
 BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
 """Providers that need no ``[providers.NAME]`` section."""
@@ -25,15 +24,17 @@ def split_model(model: str) -> tuple[str, str]:
     return provider, name
 
 
-def build_provider(name: str, config: Config) -> Provider:
+def build_provider(name: str, config: Config, *, recorded: str | None = None) -> Provider:
     """Make the provider of that name. Its SDK is imported when it is first asked something.
+
+    ``recorded`` is the wire of a run that goes on: what can be chosen there stays as it was.
 
     Raises:
         ConfigError: no provider has that name.
     """
     own = config.providers.get(name)
     if own is not None:
-        return _configured(name, own)
+        return _configured(name, own, recorded)
     match name:
         case "anthropic":
             from artificer.providers.anthropic import Anthropic
@@ -44,9 +45,8 @@ def build_provider(name: str, config: Config) -> Provider:
 
             return OpenAIResponses()
         case "openai-chat":
-            from artificer.providers.openai_chat import OpenAIChat
-
-            return OpenAIChat(base_url=os.environ.get("OPENAI_BASE_URL"))
+            base_url = os.environ.get("OPENAI_BASE_URL")
+            return _chat(name, base_url, recorded)
         case "local":
             from artificer.providers.local import Local
             from artificer.providers.local_fetch import model_path
@@ -76,7 +76,7 @@ def build_mapper(name: str, wire: str, config: Config) -> Provider:
     Raises:
         ConfigError: no provider has that name.
     """
-    protocol, _, server = wire.partition("/")
+    protocol, server, *_ = [*wire.split("/"), ""]
     base_url = None if server == "vendor" else "http://recorded.invalid"
     match protocol:
         case "messages":
@@ -88,13 +88,28 @@ def build_mapper(name: str, wire: str, config: Config) -> Provider:
 
             return OpenAIResponses(name, base_url=base_url)
         case "chat":
-            from artificer.providers.openai_chat import OpenAIChat
-
-            return OpenAIChat(name, base_url=base_url)
+            return _chat(name, base_url, wire)
     return build_provider(name, config)
 
 
-def _configured(name: str, own: ProviderConfig) -> Provider:
+def _chat(
+    name: str,
+    base_url: str | None,
+    recorded: str | None,
+    *,
+    key: str | None = None,
+    returns_reasoning: bool = True,
+) -> Provider:
+    """A provider of Chat Completions; a ``recorded`` wire says whether reasoning is handed back."""
+    from artificer.providers.openai_chat import OpenAIChat
+
+    if recorded is not None:
+        returns_reasoning = RETURNS_REASONING in recorded.split("/")
+    dialect = None if base_url is None else ChatDialect(name, returns_reasoning=returns_reasoning)
+    return OpenAIChat(name, base_url=base_url, key_variable=key, dialect=dialect)
+
+
+def _configured(name: str, own: ProviderConfig, recorded: str | None) -> Provider:
     key = own.api_key_env
     match own.protocol:
         case "anthropic":
@@ -106,9 +121,8 @@ def _configured(name: str, own: ProviderConfig) -> Provider:
 
             return OpenAIResponses(name, base_url=own.base_url, key_variable=key)
         case "openai-chat":
-            from artificer.providers.openai_chat import OpenAIChat
-
-            return OpenAIChat(name, base_url=own.base_url, key_variable=key)
+            kept = own.returns_reasoning
+            return _chat(name, own.base_url, recorded, key=key, returns_reasoning=kept)
 
 
 def choose_model(model: str | Provider | None, config: Config) -> tuple[Provider, str]:
