@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.archive import Archive
 from artificer.contracts.facilities import Facilities
-from artificer.contracts.response_format import ResponseFormat
+from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core.events import RunForked
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits, RunSpec
@@ -38,11 +38,13 @@ from artificer.wiring.engines import build_engine, compaction_prompt, system_pro
 from artificer.wiring.providers import build_provider, choose_model, wire_of
 from artificer.wiring.servers import build_servers
 from artificer.wiring.specs import (
+    check_of,
     checked_format,
     checked_tools,
     limits_of,
     make_spec,
     price_of,
+    typed,
 )
 from artificer.wiring.toolbox import Tool, ToolBox, build_tools, located
 
@@ -132,6 +134,7 @@ class World(Archive):
                 approver=approver,
                 observer=observer,
                 policy=spec.policy,
+                check=check_of(asked, typed(response_format)),
             )
             run_id = run_id or SystemClock().new_run_id()
             try:
@@ -213,12 +216,14 @@ class World(Archive):
         observer: Observer | None = None,
         decider: Decider | None = None,
         take_over: bool = False,
+        response_format: type[Any] | None = None,
     ) -> Run:
         """Go on with a run where its journal ends, and do as the letters to it say.
 
         Folders of manifests are found again. Without an ``approver`` the run waits at what policy
         asks about. With ``take_over`` a run is taken away from a process that still drives it:
         that one can record nothing more, and its unfinished calls are ambiguous, but for pure ones.
+        A run whose ``response_format`` was a type needs that type again.
 
         Raises:
             NotFoundError: no such run.
@@ -240,7 +245,14 @@ class World(Archive):
                 hint="Give it the base URL and the settings back with which it began.",
             )
         async with self._engine_of(
-            spec, provider, tools, approver, observer, run_id=run_id, decider=decider
+            spec,
+            provider,
+            tools,
+            approver,
+            observer,
+            run_id=run_id,
+            decider=decider,
+            check=check_of(spec.response_format, response_format),
         ) as engine:
             return self._run(run_id, await engine.resume(run_id, take_over=take_over))
 
@@ -260,6 +272,7 @@ class World(Archive):
         observer: Observer | None = None,
         new_id: str | None = None,
         decider: Decider | None = None,
+        response_format: type[Any] | None = None,
     ) -> Run:
         """Begin a run with the facts of another one up to record ``at``, and let it go on alone.
 
@@ -298,7 +311,14 @@ class World(Archive):
             steer=steer,
         )
         async with self._engine_of(
-            spec, provider, tools, approver, observer, run_id=new_id, decider=decider
+            spec,
+            provider,
+            tools,
+            approver,
+            observer,
+            run_id=new_id,
+            decider=decider,
+            check=check_of(spec.response_format, response_format),
         ) as engine:
             return self._run(new_id, await engine.fork(new_id, plan.facts, forked))
 
@@ -331,6 +351,7 @@ class World(Archive):
         *,
         run_id: str = "",
         decider: Decider | None = None,
+        check: OutputCheck | None = None,
     ) -> AsyncIterator[Engine]:
         """An engine with the tools of a recorded run. Raises ConfigError when one has changed.
 
@@ -360,6 +381,7 @@ class World(Archive):
                     approver=approver,
                     observer=observer,
                     policy=spec.policy,
+                    check=check,
                 )
                 if spec.build is None:
                     yield engine

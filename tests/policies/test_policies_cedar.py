@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from artificer.config import load_config
 from artificer.contracts.definition import CedarKeys, ToolDefinition
 from artificer.core import events as ev
+from artificer.core.facts import Judges
 from artificer.core.policy import Decision, Occasion, Policy, PolicyText, Rule, decide
 from artificer.core.taint import Taint
 from artificer.errors import ConfigError
@@ -226,7 +227,7 @@ class TestRecorded:
         rig = Rig()
         rig.tools.add("go", work)
         engine = rig.engine(ScriptedProvider([reply(call("go", n=6), call("go", n=1)), say(".")]))
-        engine.consult = consult
+        engine.judges = Judges(consult)
         await engine.start("run", rig.spec(policy=cedar(FORBID_BIG)))
         return rig
 

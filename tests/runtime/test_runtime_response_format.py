@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from artificer import AuthorError, Config, OperatorError, ResponseFormat, ScriptedProvider, World
+from artificer.contracts.definition import ToolDefinition, open_object, toolset
 from artificer.contracts.response_format import format_of
 from artificer.core import events as ev
+from artificer.core.gate import judge
 from artificer.core.letters import FollowUp
+from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
+from artificer.errors import ConfigError
 from artificer.providers.scripted import call, reply, say
 from artificer.testing.rig import Rig
-from artificer.values.model import ModelReply
+from artificer.values.blocks import ToolUseBlock
+from artificer.values.model import ModelFailure, ModelReply
 
 PERSON: Any = {
     "title": "A person!",
@@ -220,3 +226,105 @@ class TestBeforeTheRun:
     def test_strict_is_for_what_every_strict_mode_can_say(self) -> None:
         asked = format_of(PERSON).model_copy(update={"strict": True})
         assert format_of(asked) == asked
+
+
+class Day(BaseModel):
+    day: date
+    guests: int
+
+    @field_validator("guests")
+    @classmethod
+    def _even(cls, value: int) -> int:
+        if value % 2:
+            raise ValueError("guests come in pairs")
+        return value
+
+
+FEBRUARY = '{"day": "2026-02-31", "guests": 3}'
+MARCH = '{"day": "2026-03-01", "guests": 4}'
+
+
+class Broken(BaseModel):
+    name: str
+
+    @field_validator("name")
+    @classmethod
+    def _broken(cls, value: str) -> str:
+        raise KeyError(value)
+
+
+@pytest.mark.req("response-format-type")
+class TestTypes:
+    async def test_what_the_type_refuses_goes_back_to_the_model(self, tmp_path: Path) -> None:
+        async with await World.open(Config(home=tmp_path)) as world:
+            provider = ScriptedProvider([say(FEBRUARY), say(MARCH)])
+            run = await world.run("When?", model=provider, response_format=Day)
+            assert run.output_as(Day) == Day(day=date(2026, 3, 1), guests=4)
+            told = json.dumps(provider.requests[1]["messages"][-1])
+            assert "/day" in told and "/guests" in told and "guests come in pairs" in told
+            replayed = await world.replay(run.id)
+            assert (replayed.identical, replayed.drift, replayed.replies_unchecked) == (True, [], 2)
+            assert await world.test_run(await world.export_run(run.id)) == []
+
+    async def test_again_and_again_fails_the_run(self, tmp_path: Path) -> None:
+        async with await World.open(Config(home=tmp_path)) as world:
+            provider = ScriptedProvider([say(FEBRUARY)] * 3)
+            limits = Limits(repairs=2)
+            run = await world.run("When?", model=provider, response_format=Day, limits=limits)
+            assert run.status == "failed" and "not the JSON" in run.deliverable.note
+
+    async def test_who_resumes_or_forks_it_gives_the_type_again(self, tmp_path: Path) -> None:
+        down = ModelFailure(code="unavailable", message="down")
+        async with await World.open(Config(home=tmp_path)) as world:
+            first = ScriptedProvider([say(FEBRUARY), down])
+            run = await world.run("When?", model=first, response_format=Day)
+            for again in (world.resume, world.fork):
+                with pytest.raises(ConfigError, match=r"Day, which is not here"):
+                    await again(run.id, model=ScriptedProvider([]))
+                with pytest.raises(ConfigError, match="not the one"):
+                    await again(run.id, model=ScriptedProvider([]), response_format=Person)
+                script = ScriptedProvider([say(FEBRUARY), say(MARCH)])
+                done = await again(run.id, model=script, response_format=Day)
+                assert done.status == "completed" and script.remaining == 0
+
+    async def test_a_validator_that_breaks_is_its_authors_and_leaves_the_run(
+        self, tmp_path: Path
+    ) -> None:
+        async with await World.open(Config(home=tmp_path)) as world:
+            script = ScriptedProvider([say('{"name": "Ada"}')])
+            with pytest.raises(AuthorError, match="Broken"):
+                await world.run("Who?", model=script, response_format=Broken, run_id="x")
+            assert (await world.get("x")).run.status == "open"
+
+
+@pytest.mark.req("schema-formats")
+class TestFormats:
+    async def test_a_format_is_a_rule(self) -> None:
+        rig = Rig()
+        members = {"day": {"type": "string", "format": "date"}, "odd": {"format": "of-our-own"}}
+        asked = format_of({"type": "object", "properties": members})
+        provider = ScriptedProvider([say('{"day": "2026-02-31"}'), say('{"day": "2026-03-01"}')])
+        state = await rig.run(provider, response_format=asked)
+        assert state.status == "completed" and state.narrative == '{"day": "2026-03-01"}'
+        told = json.dumps(provider.requests[1]["messages"][-1])
+        assert "does not have the format" in told and "/day" in told
+        assert (await rig.replay()).drift == []
+
+    def test_of_arguments_too_unless_a_function_types_them(self) -> None:
+        schema = open_object(day={"type": "string", "format": "date"})
+        verdicts = []
+        for backend in ("mcp", "function"):
+            tool = ToolDefinition(name="t", description="", backend=backend, input_schema=schema)
+            use = ToolUseBlock(id="c", name="t", arguments='{"day": "2026-02-31"}')
+            (verdict,) = judge(
+                (use,), toolset=toolset((tool,)), policy=Policy(), made=(), most=9, stop="tool_use"
+            )
+            verdicts.append(verdict.verdict)
+        assert verdicts == ["invalid", "allow"]
+
+    async def test_runs_that_began_before_go_on_as_they_did(self) -> None:
+        rig = Rig()
+        asked = format_of({"properties": {"day": {"type": "string", "format": "date"}}})
+        state = await rig.run([say('{"day": "never"}')], response_format=asked, rules=1)
+        assert state.status == "completed"
+        assert (await rig.replay()).drift == []

@@ -61,5 +61,10 @@ def _tell(result: Replay) -> None:
     if result.verdicts_unchecked:
         unchecked = count(result.verdicts_unchecked, "verdict")
         note(f"{unchecked} taken as recorded: asking Cedar policies needs the extra 'cedar'.")
+    if result.replies_unchecked:
+        note(
+            f"replies taken as recorded: {result.replies_unchecked:,}. "
+            "The type that they had to fit is not in the journal."
+        )
     for drift in result.drift:
         note(f"this release would word or judge differently: {drift}")

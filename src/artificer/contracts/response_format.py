@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from artificer.contracts.schema import compile_schema
+from artificer.contracts.schema import MAX_PROBLEMS, compile_schema, pointer
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.contracts.strict_schema import strict
 from artificer.errors import AuthorError
 from artificer.values.base import JsonObject, JsonValue, Problem, Value
 from artificer.values.canon import canonical
 from artificer.values.strict_json import parse_value
+from artificer.values.text import clip
 
 MAX_SCHEMA = 100_000
 """Longest schema, in bytes of canonical JSON: it travels with every request."""
@@ -31,19 +32,24 @@ class ResponseFormat(Value):
     ``json_schema`` is the text of a JSON Schema, with its members in their author's order, which is
     that in which a model writes. Every reply is held against it here, whatever a provider promises.
     ``strict`` demands a schema that every strict mode can express, so that a provider that has one
-    cannot write anything else.
+    cannot write anything else. ``type`` names the Python type that the schema was made of: its own
+    validators hold the reply as well, and who resumes the run gives the type again.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "reply"
     json_schema: str
     strict: bool = False
+    type: str = ""
 
     def to_schema(self) -> JsonObject:
         """The schema, parsed."""
         return _parsed(self.json_schema)
 
-    def read(self, text: str) -> tuple[str, tuple[Problem, ...]]:
+    def read(self, text: str, *, formats: bool = False) -> tuple[str, tuple[Problem, ...]]:
         """Hold a reply against the schema: return it as JSON text, and every violation.
+
+        With ``formats`` a ``format`` of the schema is a rule too. That of a type is not: the type
+        itself says what it takes.
 
         Nothing is guessed: words or a code fence around the JSON are a violation. Only the nulls
         with which strict modes write optional members that are left out are taken away.
@@ -51,10 +57,11 @@ class ResponseFormat(Value):
         value = parse_value(text)
         if isinstance(value, tuple):
             return text, value
-        problems = compile_schema(self.to_schema()).problems(value)
+        schema = compile_schema(self.to_schema(), formats=formats and not self.type)
+        problems = schema.problems(value)
         if problems and isinstance(value, dict):
             lean = strict(self.to_schema(), OPENAI_STRICT).without_added_nulls(value)
-            if not compile_schema(self.to_schema()).problems(lean):
+            if not schema.problems(lean):
                 return json.dumps(lean, ensure_ascii=False), ()
         return text.strip(), problems
 
@@ -74,7 +81,45 @@ def format_of(
     text = json.dumps(schema, ensure_ascii=False)
     title = schema.get("title")
     name = _NOT_IN_A_NAME.sub("-", title if isinstance(title, str) else "").strip("-")[:64]
-    return _usable(ResponseFormat(name=name or "reply", json_schema=text))
+    made_of = "" if isinstance(given, Mapping) else type_name(given)
+    return _usable(ResponseFormat(name=name or "reply", json_schema=text, type=made_of))
+
+
+OutputCheck = Callable[[str], tuple[Problem, ...]]
+"""What a type's own validators say of a reply that is JSON and fits the type's schema."""
+
+
+def output_check(kind: type[Any]) -> OutputCheck:
+    """Return what holds a reply against a type: a pydantic model, a dataclass, a TypedDict.
+
+    Every violation comes with its pointer. Raises AuthorError when a validator breaks: a mistake
+    of the type's author is not told to a model.
+    """
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+
+    def check(text: str) -> tuple[Problem, ...]:
+        try:
+            adapter.validate_json(text)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_context=False, include_input=False)
+            return tuple(
+                Problem(pointer=pointer(list(one["loc"])), message=clip(one["msg"], 500))
+                for one in found[:MAX_PROBLEMS]
+            )
+        except Exception as error:
+            raise AuthorError(
+                f"A validator of {type_name(kind)} broke: {error!r}.",
+                hint="A validator refuses a value with ValueError or AssertionError. Mend it, and "
+                "resume the run.",
+            ) from error
+        return ()
+
+    return check
+
+
+def type_name(kind: type[Any]) -> str:
+    """The name of a type, as it is recorded."""
+    return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kind, type) else repr(kind)
 
 
 def _schema_of(given: Any) -> JsonObject:

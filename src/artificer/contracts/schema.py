@@ -39,16 +39,20 @@ _BOUNDS = {
 
 
 class Schema:
-    """A compiled JSON Schema.
+    """A compiled JSON Schema. With ``formats`` a known ``format`` (RFC 3339 dates, addresses, …) is
+    a rule like any other; an unknown one says nothing.
 
     Raises:
         ToolDefinitionError: the schema is not valid, or refers outside itself.
     """
 
-    def __init__(self, schema: JsonObject) -> None:
+    def __init__(self, schema: JsonObject, *, formats: bool = False) -> None:
         try:
             self._validator = jsonschema_rs.Draft202012Validator(
-                schema, offline=True, pattern_options=jsonschema_rs.RegexOptions()
+                schema,
+                offline=True,
+                pattern_options=jsonschema_rs.RegexOptions(),
+                validate_formats=formats,
             )
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
             raise ToolDefinitionError(f"This is not a usable JSON Schema: {error}.") from error
@@ -77,13 +81,13 @@ class Schema:
 
 
 @lru_cache(maxsize=512)
-def _compiled(text: bytes) -> Schema:
-    return Schema(json.loads(text))
+def _compiled(text: bytes, formats: bool) -> Schema:
+    return Schema(json.loads(text), formats=formats)
 
 
-def compile_schema(schema: JsonObject) -> Schema:
+def compile_schema(schema: JsonObject, *, formats: bool = False) -> Schema:
     """Return the compiled schema, from a cache keyed by its canonical bytes."""
-    return _compiled(canonical(schema))
+    return _compiled(canonical(schema), formats)
 
 
 def pointer(path: list[str | int]) -> str:
@@ -134,6 +138,13 @@ def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
             pointer=where,
             message="does not match the pattern",
             limit=error.kind.pattern,
+            actual=_short(value),
+        )
+    if keyword == "format":
+        return Problem(
+            pointer=where,
+            message="does not have the format",
+            limit=error.kind.format,
             actual=_short(value),
         )
     return Problem(pointer=where, message=f"breaks the rule {keyword!r}", actual=_kind_of(value))

@@ -6,6 +6,8 @@ difference, but goes on from what was recorded (invariant 5).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from artificer.artifacts.deliverable import (
     Deliverable,
     blocking,
@@ -16,7 +18,7 @@ from artificer.artifacts.deliverable import (
 )
 from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import DeliverableStatus, Finding
-from artificer.contracts.response_format import ResponseFormat
+from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core import events as ev
 from artificer.core.context import what_stays
 from artificer.core.gate import cut_off, judge
@@ -30,7 +32,6 @@ from artificer.errors import InvariantError
 from artificer.loops.kinds import KINDS
 from artificer.loops.summary import told
 from artificer.values.canon import digest_of
-from artificer.values.model import StopReason
 from artificer.values.refusal import not_ok
 
 _NOTES: dict[FinishReason, str] = {
@@ -62,21 +63,36 @@ _FAILURES: dict[str, str] = {
 }
 """What ended a run for which ``model_failed`` says too little."""
 
+WHOLE = "the reply"
+"""What a finding is about that has no pointer."""
+
 _UNFIT = "The last reply is still not the JSON that was asked for, after all repair rounds."
 
 
-def establish(
-    state: RunState, intent: Intent, at: int, consult: Consult | None = None
-) -> tuple[ev.Event, bytes | None]:
-    """Perform an inline intent: return its event, and the deliverable's bytes if it makes one.
+@dataclass(frozen=True)
+class Judges:
+    """Whom facts are asked of besides our own rules.
 
-    ``consult`` asks Cedar policies, where the run has some.
+    ``consult`` asks the run's Cedar policies, ``check`` the type that its replies must fit.
     """
+
+    consult: Consult | None = None
+    check: OutputCheck | None = None
+
+
+def establish(
+    state: RunState,
+    intent: Intent,
+    at: int,
+    judges: Judges | None = None,
+) -> tuple[ev.Event, bytes | None]:
+    """Perform an inline intent: return its event, and the deliverable's bytes if it makes one."""
+    judges = judges or Judges()
     match intent:
         case JudgeCalls():
-            return _judge_calls(state, intent, at, consult), None
+            return _judge_calls(state, intent, at, judges.consult), None
         case CheckReply():
-            return _check_reply(state, intent, at), None
+            return _check_reply(state, intent, at, judges.check), None
         case Finish():
             body = conclude(state, intent.reason)
             data = body.canonical()
@@ -104,13 +120,15 @@ def _judge_calls(
         made=state.artifacts,
         most=spec.limits.calls,
         stop=state.stop or "end_turn",
-        occasion=Occasion(spec.kind, model, state.taint, before),
+        occasion=Occasion(spec.kind, model, state.taint, before, spec.rules),
         consult=consult,
     )
     return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
 
 
-def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecked:
+def _check_reply(
+    state: RunState, intent: CheckReply, at: int, check: OutputCheck | None
+) -> ev.ReplyChecked:
     """Decide which text is kept, and what to ask for when it cannot be delivered yet.
 
     A kept narrative is only replaced by one that keeps its citations (invariant 8).
@@ -118,7 +136,7 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
     last = state.history[-1]
     text = last.text if last.role == "assistant" else ""
     if state.given.response_format is not None:
-        return _check_format(state.given.response_format, text, state.stop, intent, at)
+        return _check_format(state, state.given.response_format, text, intent, at, check)
     if keeps_reports(state.given):
         return check_report(state, intent, at)
     kept, rejected = state.narrative or "", None
@@ -148,15 +166,22 @@ def _check_reply(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
 
 
 def _check_format(
-    asked: ResponseFormat, text: str, stop: StopReason | None, intent: CheckReply, at: int
+    state: RunState,
+    asked: ResponseFormat,
+    text: str,
+    intent: CheckReply,
+    at: int,
+    check: OutputCheck | None,
 ) -> ev.ReplyChecked:
-    """Hold a reply against the schema that was asked for, and send back all violations at once.
+    """Hold a reply against what was asked for, and send back all violations at once.
 
     One that was cut off ends the run: that it reads as JSON would prove nothing.
     """
-    if stop == "max_tokens":
+    if state.stop == "max_tokens":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=text, revised=True)
-    narrative, problems = asked.read(text)
+    narrative, problems = asked.read(text, formats=since(state.given, 2))
+    if not problems and check is not None:
+        problems = check(narrative)
     count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
     detail = (
         f"Your reply is not the JSON that was asked for: {count}. Correct all of them and write "
@@ -167,8 +192,7 @@ def _check_format(
         intent=intent.n,
         narrative=narrative,
         findings=tuple(
-            Finding(code="schema", subject=p.pointer or "the reply", message=p.message)
-            for p in problems
+            Finding(code="schema", subject=p.pointer or WHOLE, message=p.message) for p in problems
         ),
         request=not_ok("invalid", detail, problems) if problems else None,
         revised=True,

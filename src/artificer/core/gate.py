@@ -18,6 +18,7 @@ from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.described import description_at
 from artificer.contracts.schema import compile_schema
 from artificer.core.policy import Consult, Decision, Occasion, Policy, decide
+from artificer.core.rules import since
 from artificer.values.base import Digest, JsonObject, Problem, Value
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
@@ -85,6 +86,7 @@ def judge(
     """
     verdicts: list[Verdict] = []
     seen: set[str] = set()
+    occasion = occasion or Occasion()
     rule = partial(decide, policy, occasion=occasion, consult=consult)
     for number, call in enumerate(calls, 1):
         if stop in _UNTRUSTED:
@@ -94,8 +96,8 @@ def judge(
                 call, "invalid", f"Not run: one reply may hold at most {most} tool calls."
             )
         else:
-            verdict = _judge(call, toolset, rule, made, seen)
-            if verdict.content and occasion and (call.name, call.arguments) in occasion.refused:
+            verdict = _judge(call, toolset, rule, made, seen, formats=since(occasion, 2))
+            if verdict.content and (call.name, call.arguments) in occasion.refused:
                 verdict = _refused_again(verdict, toolset.get(call.name))
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
             seen.add(verdict.digest)
@@ -110,6 +112,8 @@ def _judge(
     rule: Callable[[ToolDefinition, JsonObject], Decision],
     made: tuple[ArtifactRef, ...],
     seen: set[str],
+    *,
+    formats: bool,
 ) -> Verdict:
     tool = toolset.get(call.name)
     if tool is None:
@@ -126,7 +130,7 @@ def _judge(
         return _refuse(
             call, "duplicate", "Not run again: this turn already has the same call.", text, digest
         )
-    problems = _problems(tool, arguments, made)
+    problems = _problems(tool, arguments, made, formats=formats)
     if problems:
         return _invalid(call, problems, text, digest)
     decision = rule(tool, arguments)
@@ -179,9 +183,11 @@ def call_digest(tool: str, arguments: str) -> str:
 
 
 def _problems(
-    tool: ToolDefinition, arguments: JsonObject, made: tuple[ArtifactRef, ...]
+    tool: ToolDefinition, arguments: JsonObject, made: tuple[ArtifactRef, ...], *, formats: bool
 ) -> tuple[Problem, ...]:
-    problems = compile_schema(tool.input_schema).problems(arguments)
+    # The types of a function say more than the formats that stand for them, and not the same.
+    formats = formats and tool.backend != "function"
+    problems = compile_schema(tool.input_schema, formats=formats).problems(arguments)
     if tool.backend == "artifact":
         problems += catalog.check(tool.name, arguments, made)
     return problems

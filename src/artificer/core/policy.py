@@ -16,6 +16,7 @@ from pydantic import Field
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
 from artificer.core.conditions import NO, YES, Condition, Match, both
+from artificer.core.rules import RULES
 from artificer.core.taint import Taint, flow_reason
 from artificer.values.base import JsonObject, Value
 from artificer.values.canon import digest_of
@@ -112,7 +113,7 @@ class Decision(Value):
 
 @dataclass(frozen=True)
 class Occasion:
-    """In what run a call is made, and what its conversation holds by then.
+    """In what run a call is made, by which rules, and what its conversation holds by then.
 
     ``refused`` are calls that did not run lately: tool and arguments, as they were written.
     """
@@ -121,6 +122,7 @@ class Occasion:
     model: str = ""
     taint: Taint | None = None
     refused: frozenset[tuple[str, str]] = frozenset()
+    rules: int = RULES
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,29 @@ that changes any. ``RunSpec.rules`` records the version.
 
 from __future__ import annotations
 
-from artificer.core.spec import RunSpec
+from typing import Protocol
 
 RULES = 2
 """The version with which runs begin now."""
 
 
-def keeps_reports(spec: RunSpec) -> bool:
+class Ruled(Protocol):
+    """What says of what kind a run is, and by which rules it goes: its spec."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the run."""
+
+    @property
+    def rules(self) -> int:
+        """The version."""
+
+
+def keeps_reports(spec: Ruled) -> bool:
     """Whether a run's report outlives what is said after it (:mod:`artificer.core.reports`)."""
     return spec.kind == "deliver" and since(spec, 2)
 
 
-def since(spec: RunSpec, version: int) -> bool:
+def since(spec: Ruled, version: int) -> bool:
     """Whether a run follows the rules of ``version``, or of a later one."""
     return spec.rules >= version

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from artificer.core import events as ev
+from artificer.core.facts import Judges
 from artificer.core.intents import CallTool, Intent
 from artificer.core.letters import cancelled, overruled
-from artificer.core.policy import Consult
 from artificer.core.record import EventLine
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
@@ -41,7 +41,7 @@ class Engine:
     performer: Performer
     post: Post
     observer: Observer = field(default_factory=Observer)
-    consult: Consult | None = None
+    judges: Judges = field(default_factory=Judges)
     snapshots: Snapshots | None = None
     owner: LocalOwner = field(default_factory=LocalOwner)
     _drives: dict[str, Drive] = field(default_factory=dict)
@@ -241,7 +241,7 @@ class Engine:
             blobs=self.performer.blobs,
             provider=self.performer.provider,
             observer=self.observer,
-            consult=self.consult,
+            judges=self.judges,
         )
         ledger.taker = self._taker(hold.run, before)
         return ledger

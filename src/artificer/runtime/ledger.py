@@ -14,10 +14,9 @@ from contextlib import suppress
 from typing import Any
 
 from artificer.core.events import Event
-from artificer.core.facts import establish
+from artificer.core.facts import Judges, establish
 from artificer.core.intents import CheckReply, Finish, Intent, JudgeCalls
 from artificer.core.outputs import outputs_of
-from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
@@ -109,7 +108,7 @@ class Ledger:
         blobs: BlobStore,
         provider: Provider,
         observer: Observer,
-        consult: Consult | None = None,
+        judges: Judges | None = None,
     ) -> None:
         self.run = hold.run
         self.state = state
@@ -121,7 +120,7 @@ class Ledger:
         self._joined = blobs if isinstance(blobs, Joined) else None  # asking costs as 20 blobs do
         self._observer = observer
         self._hold = hold
-        self._consult = consult
+        self._judges = judges
         self.taker: Taker | None = None
 
     @property
@@ -166,7 +165,7 @@ class Ledger:
             event = waiting.popleft()
             facts: list[Event] = []
             for intent in batch.reduce(event):
-                fact, blob = establish(batch.state, intent, event.at, self._consult)
+                fact, blob = establish(batch.state, intent, event.at, self._judges)
                 facts.append(fact)
                 if blob is not None:
                     batch.blobs.append(blob)

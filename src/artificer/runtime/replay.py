@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
-from artificer.core.facts import establish
+from artificer.core.facts import Judges, establish
 from artificer.core.intents import Compact, Generate, Intent
 from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
@@ -38,7 +38,8 @@ class Replay:
     The counts are of what came out identical; ``digest`` is that of the last such state.
     ``requests`` counts the model requests whose digest was recomputed; ``requests_unchecked``
     those whose provider is not known here, ``verdicts_unchecked`` the verdicts on calls for which
-    Cedar policies could not be asked here. ``drift`` names facts that this release would word or
+    Cedar policies could not be asked here, ``replies_unchecked`` the replies that a type of their
+    caller's was asked about. ``drift`` names facts that this release would word or
     judge differently; they do not change any state.
     """
 
@@ -48,6 +49,7 @@ class Replay:
     requests: int = 0
     requests_unchecked: int = 0
     verdicts_unchecked: int = 0
+    replies_unchecked: int = 0
     digest: str = ""
     divergence: Divergence | None = None
     drift: list[str] = field(default_factory=list)
@@ -177,6 +179,10 @@ class _Machine:
         ):
             self.report.verdicts_unchecked += len(event.verdicts)
             return
-        fact, _ = establish(self.state, intent, event.at, self._consult)
+        asked = self.state.given.response_format
+        if isinstance(event, ReplyChecked) and asked is not None and asked.type:
+            self.report.replies_unchecked += 1
+            return
+        fact, _ = establish(self.state, intent, event.at, Judges(self._consult))
         if fact != event:
             self.report.drift.append(f"{event.type} (intent {event.intent})")

@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.response_format import OutputCheck
 from artificer.core import events as ev
+from artificer.core.facts import WHOLE, Judges
 from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
@@ -29,6 +31,7 @@ from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
 from artificer.store.memory import MemoryStore
 from artificer.testing.cassette import answer_of
+from artificer.values.base import Problem
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
 RUN = "rerun"
@@ -151,7 +154,8 @@ async def _drive(
         blobs=ours,
         clock=tape,
     )
-    engine = Engine(journal, performer, Post(journal.mailbox), consult=consult)
+    judges = Judges(consult, _check_of(recorded))
+    engine = Engine(journal, performer, Post(journal.mailbox), judges=judges)
     tape.ended = lambda: engine.stop(RUN, "")
     try:
         state = await _begin(engine, recorded.lines, spec)
@@ -160,6 +164,26 @@ async def _drive(
         return await load(journal, ours, RUN)
     except ArtificerError as error:
         return f"it cannot be run again: {error.message}"
+
+
+def _check_of(recorded: Loaded) -> OutputCheck | None:
+    """What the caller's type said of each reply: it is not in the recording, its words are."""
+    asked = recorded.state.given.response_format
+    if asked is None or not asked.type:
+        return None
+    checked = [
+        line.event
+        for line in recorded.lines
+        if isinstance(line, EventLine) and isinstance(line.event, ev.ReplyChecked)
+    ]
+    said = {
+        event.narrative: tuple(
+            Problem(pointer="" if f.subject == WHOLE else f.subject, message=f.message)
+            for f in event.findings
+        )
+        for event in checked
+    }
+    return lambda text: said.get(text, ())
 
 
 async def _begin(engine: Engine, lines: Sequence[Line], spec: RunSpec) -> RunState:

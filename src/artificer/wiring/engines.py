@@ -6,6 +6,8 @@ from functools import lru_cache
 from importlib import resources
 
 from artificer.config import Config
+from artificer.contracts.response_format import OutputCheck
+from artificer.core.facts import Judges
 from artificer.core.policy import Policy
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.policies.engine import consult_here
@@ -39,8 +41,9 @@ def build_engine(
     approver: Approver | None = None,
     observer: Observer | None = None,
     policy: Policy | None = None,
+    check: OutputCheck | None = None,
 ) -> Engine:
-    """Put a runtime together. ``policy`` is that of the run to be driven.
+    """Put a runtime together. ``policy`` and ``check`` are those of the run to be driven.
 
     Raises:
         MissingExtraError: it has Cedar policies and there is no engine for them, telemetry is
@@ -61,13 +64,12 @@ def build_engine(
     watching = telling(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content
     )
-    consult = consult_here(policy)
     return Engine(
         storage.journal,
         performer,
         storage.post,
         watching,
-        consult,
+        Judges(consult_here(policy), check),
         storage.snapshots,
         storage.owner,
     )

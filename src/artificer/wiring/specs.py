@@ -9,7 +9,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from artificer.config import Config
-from artificer.contracts.response_format import ResponseFormat, format_of
+from artificer.contracts.response_format import (
+    OutputCheck,
+    ResponseFormat,
+    format_of,
+    output_check,
+)
 from artificer.core.price import Price
 from artificer.core.rules import RULES
 from artificer.core.spec import Limits, RunSpec
@@ -45,6 +50,29 @@ def checked_format(
             hint="Ask for JSON with kind='chat'.",
         )
     return format_of(given)
+
+
+def typed(given: ResponseFormat | Mapping[str, Any] | type[Any] | None) -> type[Any] | None:
+    """The type, where a response format is given as one."""
+    return None if given is None or isinstance(given, ResponseFormat | Mapping) else given
+
+
+def check_of(asked: ResponseFormat | None, given: type[Any] | None) -> OutputCheck | None:
+    """What holds the replies of a run against the type that its format was made of.
+
+    Raises:
+        ConfigError: the type was not given, or it is another one by now.
+    """
+    if asked is None or not asked.type:
+        return None
+    if given is None:
+        raise ConfigError(
+            f"The replies of this run are held against the type {asked.type}, which is not here.",
+            hint=f"Give it from Python: response_format={asked.type.rpartition('.')[2]}.",
+        )
+    if format_of(given) != asked:
+        raise ConfigError(f"The type {asked.type} is not the one with which the run began.")
+    return output_check(given)
 
 
 def make_spec(**facts: Any) -> RunSpec:
