@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from artificer.core import events as ev
 from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
+from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.errors import OperatorError
 from artificer.ports import BlobStore, Clock, Payload, Provider
@@ -116,7 +117,9 @@ class Asker:
         try:
             reply = await self._reply(payload, on_delta, state.time_left / 1000)
             duration = ms_since(started)
-            reply, reported = _counted(reply, payload, need)
+            reported = None
+            if since(spec, 2):
+                reply, reported = _counted(reply, payload, need)
             await self._settle(reserved, reply)
         finally:
             for allowance, _ in reserved:
