@@ -111,7 +111,11 @@ class TestWorld:
                 limits = Limits(max_tokens=99)
                 run = await world.run("Go.", model=provider, kind=kind, limits=limits)
                 assert run.state.given.limits == Limits(
-                    max_tokens=99, turns=turns, waiting_counts=False, repeats=6
+                    max_tokens=99,
+                    turns=turns,
+                    waiting_counts=False,
+                    repeats=6,
+                    continuations=8 if kind == "deliver" else 0,
                 )
                 assert len(provider.requests[0]["tools"]) == tools
                 assert provider.requests[0]["system"]

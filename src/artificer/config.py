@@ -132,6 +132,32 @@ class BrowserConfig(Section):
     live: str = Field(default="", pattern=r"^(http://(127\.0\.0\.1|localhost|\[::1\]):\d{1,5}/?)?$")
 
 
+class ReplyLimits(Section):
+    """``[limits.kinds.KIND]`` and ``[limits.models."provider/model"]``."""
+
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+class LimitsConfig(Section):
+    """``[limits]``: how many tokens a reply may have, in all runs, in those of a kind, and how many
+    a model can write.
+    """
+
+    max_tokens: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
+    kinds: Mapping[Literal["chat", "deliver", "build"], ReplyLimits] = Field(default_factory=dict)
+    models: Mapping[str, ReplyLimits] = Field(default_factory=dict)
+
+    def max_tokens_of(self, kind: str) -> int | None:
+        """What is configured for runs of a kind."""
+        own = next((limits for name, limits in self.kinds.items() if name == kind), None)
+        return self.max_tokens if own is None else own.max_tokens
+
+    def most_of(self, model: str) -> int | None:
+        """What is configured for a ``provider/model``."""
+        own = self.models.get(model)
+        return None if own is None else own.max_tokens
+
+
 class _Policies(Section):
     policy: PolicyKeys = PolicyKeys()
 
@@ -165,6 +191,7 @@ class Config(Section):
     prompt_caching: bool = True
     context_tokens: Mapping[str, Annotated[int, Field(ge=1_000)]] = Field(default_factory=dict)
     budget: BudgetConfig = BudgetConfig()
+    limits: LimitsConfig = LimitsConfig()
     mcp: McpConfig = McpConfig()
     browser: BrowserConfig = BrowserConfig()
     telemetry: TelemetryConfig = TelemetryConfig()

@@ -41,6 +41,7 @@ from artificer.wiring.specs import (
     check_of,
     checked_format,
     checked_tools,
+    limits_for,
     limits_of,
     make_spec,
     price_of,
@@ -290,7 +291,10 @@ class World(Archive):
         given = before.state.given
         provider, name = choose_model(model or f"{given.provider}/{given.model}", self.config)
         price = given.price if model is None else None
+        model_name = f"{provider.name}/{name}"
         limits = limits or given.limits
+        if model is not None and limits.max_tokens == given.limits.max_tokens:
+            limits = limits_for(model_name, limits, self.config)
         spec = given.model_copy(
             update={
                 "prompt": given.prompt if prompt is None else prompt,
@@ -299,7 +303,7 @@ class World(Archive):
                 "provider": provider.name,
                 "model": name,
                 "wire": wire_of(provider),
-                "price": price or price_of(f"{provider.name}/{name}", limits, self.config),
+                "price": price or price_of(model_name, limits, self.config),
             }
         )
         wish = Wish(at, edits, steer, from_start=prompt is not None or system is not None)

@@ -197,6 +197,34 @@ def test_other_limits_are_not_taken_for_it(message: str) -> None:
     assert classify(None, message) != "context_overflow"
 
 
+@pytest.mark.req("provider-classified-failures", "reply-limits")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "max_tokens is too large: 50000. This model supports at most 16384 completion tokens,"
+        " whereas you provided 50000.",
+        "max_tokens: 70000 > 64000, which is the maximum allowed number of output tokens for m",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "Unable to submit request because it has a maxOutputTokens value of 100000 but the"
+        " supported range is from 1 (inclusive) to 65537 (exclusive).",
+        "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is"
+        " less than the `context_window` for this model",
+    ],
+)
+def test_a_reply_that_the_model_cannot_write_is_known_in_everyones_words(message: str) -> None:
+    """Messages of OpenAI, Anthropic, DeepSeek, Gemini and Groq."""
+    assert classify(400, message) == "max_tokens"
+
+
+@pytest.mark.req("provider-classified-failures", "context-overflow")
+def test_a_reply_that_only_the_conversation_makes_too_long_is_not() -> None:
+    vllm = (
+        "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context"
+        " length is 8192 tokens and your request has 6000 input tokens"
+    )
+    assert classify(400, vllm) == "context_overflow"
+
+
 @pytest.mark.req("provider-secrets")
 def test_a_failure_holds_no_key() -> None:
     key = "very-private-key-of-mine"

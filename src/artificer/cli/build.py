@@ -13,6 +13,7 @@ from artificer.cli.build_letters import approve, iterate, reject, retry, revise
 from artificer.cli.build_plan import plan
 from artificer.cli.build_promote import promote
 from artificer.cli.console import note
+from artificer.cli.limits import MAX_TOKENS, limits_said
 from artificer.cli.outcome import Wish
 from artificer.cli.prompt import read_prompt
 from artificer.cli.settings import Settings, pass_settings
@@ -108,6 +109,7 @@ for other in (plan, approve, reject, iterate, revise, retry, promote):
 @click.option(
     "--max-cost", type=click.FloatRange(min=0.000_001), help="Dollars, all runs together."
 )
+@MAX_TOKENS
 @click.option("--yes", is_flag=True, help="Approve of the plan unseen.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
@@ -127,6 +129,7 @@ def start(
     attempts: int | None,
     runs: int,
     max_cost: float | None,
+    max_tokens: int | None,
     yes: bool,
     as_json: bool,
     local_model: Path | None,
@@ -153,7 +156,7 @@ def start(
         attempts=attempts,
         runs=runs,
     )
-    limits = None if max_cost is None else Limits(cost_micros=round(max_cost * 1_000_000))
+    said = limits_said(tokens=max_tokens, dollars=max_cost)
 
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
         from artificer.cli.build_decide import decider_here
@@ -165,7 +168,7 @@ def start(
             model=model,
             options=options,
             check=check,
-            limits=limits,
+            limits=Limits.model_validate(said) if said else None,
             decider=decider_here(progress.screen, yes=yes),
             approver=approver,
             observer=progress,

@@ -8,6 +8,7 @@ import click
 
 from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, attend
 from artificer.cli.build_decide import decider_here
+from artificer.cli.limits import MAX_TOKENS, limits_said
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.settings import Settings, pass_settings
@@ -32,6 +33,7 @@ from artificer.world import World
 )
 @click.option("--steer", metavar="TEXT", default="", help="Tell the model this before it goes on.")
 @click.option("--max-turns", type=click.IntRange(1), help="Model requests, those taken included.")
+@MAX_TOKENS
 @click.option("--tools", type=FOLDER, multiple=True, help="A folder of tools that has moved.")
 @click.option("--out", type=FOLDER, help="Write report.html, report.md and artifacts here too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
@@ -48,6 +50,7 @@ def command(
     edits: tuple[str, ...],
     steer: str,
     max_turns: int | None,
+    max_tokens: int | None,
     tools: tuple[Path, ...],
     out: Path | None,
     as_json: bool,
@@ -72,9 +75,9 @@ def command(
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
         run_id = await world.find(run)
         limits: Limits | None = None
-        if max_turns:
+        if said := limits_said(max_turns, max_tokens):
             given = (await world.get(run_id)).run.state.given.limits
-            limits = given.model_copy(update={"turns": max_turns})
+            limits = given.model_copy(update=said)
         progress.asked = at
         return await world.fork(
             run_id,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from artificer.cli.attend import COMPAT, FOLDER, MODEL_FILE, UNATTENDED, attend
+from artificer.cli.limits import MAX_TOKENS, limits_said
 from artificer.cli.outcome import Wish
 from artificer.cli.progress import Progress
 from artificer.cli.prompt import read_prompt
@@ -64,6 +65,7 @@ DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @COMPAT
 @click.option("--max-turns", type=click.IntRange(1), help="Model requests. Default: 24, chat 15.")
+@MAX_TOKENS
 @click.option("--max-cost", type=DOLLARS, help="Dollars; needs a price in artificer.toml.")
 @UNATTENDED
 @pass_settings
@@ -86,6 +88,7 @@ def command(
     local_model: Path | None,
     compat: bool,
     max_turns: int | None,
+    max_tokens: int | None,
     max_cost: float | None,
     unattended: bool,
 ) -> int:
@@ -105,6 +108,7 @@ def command(
     """
     text = read_prompt(prompt)
     asked = None if schema is None else _schema(schema)
+    said = limits_said(max_turns, max_tokens, max_cost)
 
     def begin(world: World, progress: Progress, approver: Approver | None) -> Awaitable[Run]:
         return world.run(
@@ -118,7 +122,7 @@ def command(
             system=system,
             choices=tuple(_choice(word) for word in choices),
             response_format=asked,
-            limits=_limits(max_turns, max_cost),
+            limits=Limits.model_validate(said) if said else None,
             approver=approver,
             observer=progress,
         )
@@ -144,13 +148,6 @@ def _facilities(
     if introspect:
         said["introspect"] = True
     return configured.model_copy(update=said)
-
-
-def _limits(max_turns: int | None, max_cost: float | None) -> Limits | None:
-    limits = Limits(turns=max_turns) if max_turns else Limits()
-    if max_cost:
-        limits = limits.model_copy(update={"cost_micros": round(max_cost * 1_000_000)})
-    return limits if limits.model_fields_set else None
 
 
 def _schema(path: Path) -> JsonObject:

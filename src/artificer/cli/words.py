@@ -13,6 +13,7 @@ FAILURES: dict[FailureCode, str] = {
     "context_overflow": "the conversation no longer fits into the model's context",
     "invalid_call": "the provider refused the model's tool call",
     "malformed_response": "the model's reply could not be read",
+    "max_tokens": "the model cannot write replies as long as max_tokens",
     "not_found": "the provider does not know this model",
     "out_of_time": "the run's time was over before the reply",
     "overloaded": "the provider is overloaded",

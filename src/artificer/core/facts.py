@@ -59,6 +59,9 @@ _FAILURES: dict[str, str] = {
     "bad_request": "The model's server refused the request.",
     "invalid_call": "The model's server refused its tool calls, also after all repair rounds.",
     "malformed_response": "The model's server answered with something that cannot be read.",
+    "max_tokens": "The model's server refused replies as long as max_tokens. Begin the run with"
+    " --max-tokens, or say in artificer.toml what the model can write:"
+    ' [limits.models."provider/model"] max_tokens = …',
     "stream_truncated": "The model's answers broke off, again and again.",
 }
 """What ended a run for which ``model_failed`` says too little."""

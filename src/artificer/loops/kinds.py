@@ -16,7 +16,9 @@ ASKED: tuple[RunKind, ...] = ("chat", "deliver")
 class Kind:
     """What sets one kind of run apart from another; the loop is the same.
 
-    ``owes`` is the artifact without which it cannot end well.
+    ``owes`` is the artifact without which it cannot end well. ``max_tokens`` is how long a reply
+    may have to be: the largest artifact, and reasoning. ``continuations`` is how often a text that
+    was cut off is continued.
     """
 
     name: RunKind
@@ -24,11 +26,20 @@ class Kind:
     prompt: str = ""
     makes_artifacts: bool = False
     owes: LoopArtifactKind | None = None
+    max_tokens: int = 32_000
+    continuations: int = 0
 
 
 KINDS: dict[RunKind, Kind] = {
-    "chat": Kind("chat", turns=15, prompt="chat.md"),
-    "deliver": Kind("deliver", turns=24, prompt="deliver.md", makes_artifacts=True),
+    "chat": Kind("chat", turns=15, prompt="chat.md", max_tokens=16_000),
+    "deliver": Kind(
+        "deliver",
+        turns=24,
+        prompt="deliver.md",
+        makes_artifacts=True,
+        max_tokens=48_000,
+        continuations=8,
+    ),
     "plan": Kind("plan", turns=30, owes="plan"),
     "spec": Kind("spec", turns=30, owes="spec"),
     "phase": Kind("phase", turns=30, owes="phase"),

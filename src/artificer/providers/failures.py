@@ -26,6 +26,13 @@ _INVALID_CALL = re.compile(r"\btool_use_failed\b")
 """Groq's word for a tool call of its model that it could not read, or that breaks a schema."""
 
 _TOO_MUCH_AT_ONCE = re.compile(r"rate[ _-]limit|per (min|day)|too many requests", re.IGNORECASE)
+_REPLY_TOO_LONG = re.compile(
+    r"supports at most \d+ (completion|output) tokens|maximum allowed number of output tokens"
+    r"|max_?(output_?|completion_?)?tokens\b.{0,80}?(too large|valid range|supported range"
+    r"|less than or equal to)",
+    re.IGNORECASE,
+)
+_OF_CONTEXT = re.compile(r"context length|input (length|tokens)|prompt", re.IGNORECASE)
 _BY_WORDS: tuple[tuple[re.Pattern[str], FailureCode], ...] = (
     (re.compile(r"overloaded|at capacity", re.IGNORECASE), "overloaded"),
     (re.compile(r"rate[ _]limit|too many requests|quota", re.IGNORECASE), "rate_limited"),
@@ -58,6 +65,9 @@ def classify(status: int | None, message: str) -> FailureCode:
     """
     if _INVALID_CALL.search(message):
         return "invalid_call"
+    too_long = status in (None, 400, 422) and _REPLY_TOO_LONG.search(message)
+    if too_long and not _OF_CONTEXT.search(message):
+        return "max_tokens"
     overflows = status in _OVERFLOW_STATUSES and _CONTEXT_OVERFLOW.search(message)
     if overflows and not _TOO_MUCH_AT_ONCE.search(message):
         return "context_overflow"

@@ -19,6 +19,7 @@ FailureCode = Literal[
     "context_overflow",
     "invalid_call",
     "malformed_response",
+    "max_tokens",
     "not_found",
     "out_of_time",
     "overloaded",
@@ -27,7 +28,7 @@ FailureCode = Literal[
     "timeout",
     "unavailable",
 ]
-"""Why there is no reply, after all attempts.
+"""Why there is no reply, after all attempts. ``max_tokens`` is more than the model can write.
 
 ``invalid_call`` is the model's mistake, which the server noticed: it is told, and tries again.
 ``auth``, ``budget``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and

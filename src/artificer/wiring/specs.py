@@ -21,6 +21,7 @@ from artificer.core.spec import Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError
 from artificer.loops.kinds import ASKED, KINDS, RunKind
 from artificer.tools.function import FunctionTool
+from artificer.wiring.replies import continuations_of, max_tokens_of, most_of
 from artificer.wiring.toolbox import Tool
 
 
@@ -88,10 +89,22 @@ def limits_of(kind: RunKind, given: Limits | None, config: Config, model: str) -
     """The given limits; what was not given is that of the kind of run, the model, the project."""
     given = given or Limits()
     usual = {"turns": KINDS[kind].turns, "waiting_counts": False, **config.budget.run}
+    usual["continuations"] = continuations_of(kind, model)
     if model in config.context_tokens:
         usual["context_tokens"] = config.context_tokens[model]
     missing = {name: usual[name] for name in usual.keys() - given.model_fields_set}
-    return given.model_copy(update=missing)
+    limits = given.model_copy(update=missing)
+    if "max_tokens" in given.model_fields_set:
+        return limits
+    return limits.model_copy(update={"max_tokens": max_tokens_of(kind, model, limits, config)})
+
+
+def limits_for(model: str, recorded: Limits, config: Config) -> Limits:
+    """The limits of a recorded run for another model, which may not write as much at once."""
+    most = most_of(model, config)
+    if most is None or most >= recorded.max_tokens:
+        return recorded
+    return recorded.model_copy(update={"max_tokens": most})
 
 
 def price_of(model: str, limits: Limits, config: Config) -> Price | None:

@@ -1,0 +1,52 @@
+"""How long the replies of a run may be, where nobody has said it for this run."""
+
+from __future__ import annotations
+
+from artificer.config import Config
+from artificer.core.spec import Limits
+from artificer.loops.kinds import KINDS, RunKind
+from artificer.providers.longest_reply import UNKNOWN, longest_reply
+
+SHARE = 8
+"""A reply reserves at most this part of a budget: one request must not use up what many share."""
+
+
+def max_tokens_of(kind: RunKind, model: str, given: Limits, config: Config) -> int:
+    """The longest reply in tokens: as configured, else as long as the kind needs and all allow.
+
+    What is configured is cut to what the model can write, where that is known.
+    """
+    known = most_of(model, config)
+    said = config.limits.max_tokens_of(kind)
+    if said is not None:
+        return said if known is None else min(said, known)
+    most = min(KINDS[kind].max_tokens, known or UNKNOWN)
+    return max(min(most, UNKNOWN), min([most, *_shares(kind, model, given, config)]))
+
+
+def most_of(model: str, config: Config) -> int | None:
+    """What a ``provider/model`` can write at most in a reply, or None where it is not known."""
+    return config.limits.most_of(model) or longest_reply(model)
+
+
+def continuations_of(kind: RunKind, model: str) -> int:
+    """How often a report that was cut off is continued.
+
+    A reply of the embedded model that runs to its limit is repeating itself.
+    """
+    return 0 if model.startswith("local/") else KINDS[kind].continuations
+
+
+def _shares(kind: RunKind, model: str, given: Limits, config: Config) -> list[int]:
+    """What a share of each budget buys. A run's own limits shorten its replies by themselves."""
+    day = config.budget.day
+    tokens, micros = [day.tokens], [day.micros]
+    if kind == "build":
+        tokens.append(given.total_tokens)
+        micros.append(given.cost_micros)
+    price = config.price_of(model)
+    shares = [limit // SHARE for limit in tokens if limit is not None]
+    if price is not None and price.output:
+        bought = (limit * 1_000_000 // price.output for limit in micros if limit is not None)
+        shares += [limit // SHARE for limit in bought]
+    return shares
