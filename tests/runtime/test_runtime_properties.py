@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from artificer.core import events as ev
@@ -76,6 +76,7 @@ FAILURES = st.builds(
     code=st.sampled_from(["rate_limited", "unavailable", "context_overflow", "bad_request"]),
     message=st.sampled_from(TEXTS),
 )
+STUCK = ModelReply(blocks=(ToolUseBlock(id="a", name="echo", arguments="{}"),) * 2, stop="tool_use")
 SCRIPTS = st.lists(REPLIES | REPLIES | REPLIES | FAILURES, max_size=8)
 
 
@@ -161,7 +162,9 @@ class World:
     async def drive(self, kind: str) -> RunState:
         """Start, and resume after every crash and stall until the end."""
         policy = Policy(rules=(Rule(tool="asked", decision="ask"),))
-        limits = Limits(turns=6, calls=4, repairs=2, total_tokens=20_000, result_chars=50)
+        limits = Limits(
+            turns=6, calls=4, repairs=2, total_tokens=20_000, result_chars=50, repeats=3
+        )
         provider = ScriptedProvider(self.answer)
         started = False
         for _ in range(40):
@@ -184,6 +187,7 @@ class World:
     st.sets(st.tuples(st.integers(1, 14), st.sampled_from(["before", "after"])), max_size=3),
     st.sampled_from(["chat", "deliver"]),
 )
+@example([STUCK] * 4, {(9, "after")}, "chat")
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_whatever_happens(
     script: list[ModelReply | ModelFailure], crashes: set[tuple[int, str]], kind: str
@@ -207,6 +211,10 @@ async def _whatever_happens(
     replies = [e for e in events if isinstance(e, ev.ModelResponded)]
     paid = len(world.requests) - len([e for e in events if isinstance(e, ev.ModelFailed)])
     assert paid - len(replies) <= len(crashes), "only a crash may cost a reply"
+
+    assert state.repeats.times < 3 or state.reason in ("stuck", "refused")
+    if script == [STUCK] * 4:
+        assert (state.reason, state.turn) == ("stuck", 3)
 
     once = [key for name, key in world.effects if name in ("once", "broken")]
     assert len(once) == len(set(once)), "a once tool ran twice"

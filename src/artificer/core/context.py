@@ -70,7 +70,8 @@ def _whole(state: RunState) -> Iterator[tuple[str, str]]:
     if state.said:
         yield "the last message", state.history[state.said].text
     yield "the instructions", state.given.system
-    yield "the tools", state.given.toolset
+    if state.given.tools().tools:
+        yield "the tools", state.given.toolset
 
 
 def may_compact(spec: RunSpec) -> bool:
@@ -87,12 +88,12 @@ def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | 
         found = [number for number in found if number < len(state.history)]
     if not found:
         return None
-    sizes = sizes_of(state)
-    always = sizes.scaled(_always(state, len(state.history)))
+    sizes, whole = sizes_of(state), _kept_whole(state)
+    always = sizes.scaled(sum(whole.values()))
     movable = max(0, most - always) // 2
     summary = min(LONGEST_SUMMARY, max(SHORTEST_REPLY, movable // 4))
     aim = always + movable - 2 * summary
-    upto = next((n for n in found if sizes.since(n, _always(state, n)) <= aim), found[-1])
+    upto = next((n for n in found if sizes.since(n, _before(whole, n)) <= aim), found[-1])
     told = sum(map(message_tokens, state.history[state.window.told : upto]))
     room = min(most // 2, told + summary)
     return Compact(
@@ -107,12 +108,14 @@ def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | 
     )
 
 
-def _always(state: RunState, upto: int) -> int:
-    """The tokens of what an opening that stands for so many messages holds whole (rules 2)."""
-    if not since(state.given, 2):
-        return 0
-    whole = {0, state.said}
-    return sum(tokens_of(state.history[n].text.encode()) for n in whole if n < upto)
+def _kept_whole(state: RunState) -> dict[int, int]:
+    """The messages that an opening holds whole, with their tokens (rules 2)."""
+    numbers = {0, state.said} if since(state.given, 2) else set[int]()
+    return {n: tokens_of(state.history[n].text.encode()) for n in numbers}
+
+
+def _before(whole: dict[int, int], upto: int) -> int:
+    return sum(tokens for number, tokens in whole.items() if number < upto)
 
 
 def _affordable(state: RunState, room: int, summary: int) -> int:
