@@ -30,7 +30,7 @@ from artificer.tools.workspace.audit import audit
 from artificer.tools.workspace.service import Workspaces
 from artificer.wiring.engines import build_allowance
 from artificer.wiring.providers import build_mapper
-from artificer.wiring.storage import Storage, memory_storage, open_storage
+from artificer.wiring.storage import Storage, memory_storage, open_to_read
 from artificer.wiring.toolbox import build_workspaces
 
 if TYPE_CHECKING:
@@ -51,9 +51,12 @@ class Archive:
 
     @classmethod
     async def open(cls, config: Config | None = None) -> Self:
-        """Open the world of this project, as ``artificer.toml`` and the environment say."""
+        """Open the world of this project to be read, as ``artificer.toml`` and the environment say.
+
+        Nothing is made or changed; what would write raises OperatorError.
+        """
         config = config or load_config()
-        return cls(config, await open_storage(config))
+        return cls(config, await open_to_read(config))
 
     @classmethod
     def in_memory(cls, config: Config | None = None) -> Self:

@@ -50,6 +50,13 @@ def private_file(path: Path) -> None:
             os.close(handle)
 
 
+def make_private(folder: Path, *files: Path) -> None:
+    """Take the rights of others on a folder and files away. Raises OSError."""
+    folder.chmod(FOLDER_MODE)
+    for file in files:
+        file.chmod(FILE_MODE)
+
+
 def sync_folder(path: Path) -> None:
     """Make the names in a folder survive a loss of power. Raises OSError."""
     handle = os.open(path, os.O_RDONLY)

@@ -326,6 +326,18 @@ class Journal(Leases, Protocol):
         """Return every run, oldest first."""
 
 
+@runtime_checkable
+class Anchored(Protocol):
+    """A journal that something outside of it proves to have come as far as it had."""
+
+    async def anchor(self) -> None:
+        """Make the proof of all that was appended durable: before an effect that depends on it.
+
+        Raises:
+            OperatorError: it cannot be written. The effect must not start.
+        """
+
+
 MAX_LETTERS = 10_000
 """Most letters that a run can get."""
 

@@ -11,9 +11,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from artificer.archive import Archive
+from artificer.config import Config, load_config
 from artificer.contracts.facilities import Facilities
 from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core.events import RunForked
@@ -47,6 +48,7 @@ from artificer.wiring.specs import (
     price_of,
     typed,
 )
+from artificer.wiring.storage import open_storage
 from artificer.wiring.toolbox import Tool, ToolBox, build_tools, located
 
 if TYPE_CHECKING:
@@ -56,6 +58,15 @@ if TYPE_CHECKING:
 
 class World(Archive):
     """One project's journal and blobs, and the runs in them."""
+
+    @classmethod
+    async def open(cls, config: Config | None = None) -> Self:
+        """Open the world of this project, as ``artificer.toml`` and the environment say.
+
+        It is made when it is not there.
+        """
+        config = config or load_config()
+        return cls(config, await open_storage(config))
 
     async def run(
         self,

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import cost
 from artificer.runtime.allowance import Left
-from artificer.world import World
 
 
 @click.command(name="budget")
@@ -30,7 +30,7 @@ def command(settings: Settings, as_json: bool) -> int:
       artificer budget --json
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         left = await world.budget()
         if as_json:
             out_json(asdict(left))
@@ -38,7 +38,7 @@ def command(settings: Settings, as_json: bool) -> int:
             out(_line(left))
         return Exit.OK
 
-    return in_world(settings, work)
+    return in_archive(settings, work)
 
 
 def _line(left: Left) -> str:

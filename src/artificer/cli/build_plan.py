@@ -6,14 +6,14 @@ import json
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.errors import NotFoundError
 from artificer.loops.build import artifact_digest
 from artificer.loops.scheduler import question_of
-from artificer.world import World
 
 
 @click.command(name="plan", short_help="Show the plan and its digest.")
@@ -28,7 +28,7 @@ def plan(settings: Settings, run: str, as_json: bool) -> int:
       artificer build plan last
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         from artificer.render.loop import loop_markdown
 
         run_id = await world.find(run)
@@ -46,4 +46,4 @@ def plan(settings: Settings, run: str, as_json: bool) -> int:
         note(f"{artifact_digest(found)} · {standing}")
         return Exit.OK
 
-    return in_world(settings, work)
+    return in_archive(settings, work)

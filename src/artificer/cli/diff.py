@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import one_line, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count
 from artificer.runtime.compare import Comparison, Difference
-from artificer.world import World
 
 WIDTH = 140
 """Characters of a line that is shown."""
@@ -41,7 +41,7 @@ def command(settings: Settings, run: str, other: str, as_json: bool) -> int:
       artificer diff 01m80a7sd6 last
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         found = await world.diff(await world.find(run), await world.find(other))
         if as_json:
             out_json({"same": found.same, **asdict(found)})
@@ -49,7 +49,7 @@ def command(settings: Settings, run: str, other: str, as_json: bool) -> int:
             _print(found)
         return Exit.OK if found.same else Exit.WRONG
 
-    return in_world(settings, work)
+    return in_archive(settings, work)
 
 
 def _print(found: Comparison) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
+from artificer.archive import Archive
 from artificer.cli.exits import Interrupted
 from artificer.cli.settings import Settings
 from artificer.config import Config, load_config
@@ -42,6 +43,21 @@ def in_world(
     async def go() -> T:
         async with await World.open(config) as world:
             return await work(world)
+
+    return drive(go)
+
+
+def in_archive(settings: Settings, work: Callable[[Archive], Awaitable[T]]) -> T:
+    """Do work that only reads this project's world: nothing is made or changed there.
+
+    Raises:
+        Interrupted: by a signal.
+    """
+    config = configuration(settings)
+
+    async def go() -> T:
+        async with await Archive.open(config) as archive:
+            return await work(archive)
 
     return drive(go)
 

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import one_line, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import cost, count, joined, tokens
 from artificer.runtime.explain import MOST, Explanation, Refusal
-from artificer.world import World
 
 WIDTH = 160
 """Characters of one line."""
@@ -30,7 +30,7 @@ def command(settings: Settings, run: str, as_json: bool) -> int:
       artificer explain last
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         told = await world.explain(await world.find(run))
         if as_json:
             origin = told.origin and told.origin.model_dump(mode="json")
@@ -41,7 +41,7 @@ def command(settings: Settings, run: str, as_json: bool) -> int:
             out(f"{label:<8} {text}".rstrip())
         return Exit.OK
 
-    return in_world(settings, work)
+    return in_archive(settings, work)
 
 
 def _lines(told: Explanation) -> list[tuple[str, str]]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, out
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
-from artificer.world import World
 
 SUFFIX = ".run.gz"
 
@@ -32,11 +32,11 @@ def command(settings: Settings, run: str, output: str | None) -> int:
       artificer import bug.run.gz
     """
 
-    async def work(world: World) -> tuple[str, bytes]:
+    async def work(world: Archive) -> tuple[str, bytes]:
         run_id = await world.find(run)
         return run_id, await world.export_run(run_id)
 
-    run_id, data = in_world(settings, work)
+    run_id, data = in_archive(settings, work)
     if output == "-":
         sys.stdout.buffer.write(data)
         return Exit.OK

@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive, in_world
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count
-from artificer.world import World
 
 
 @click.command(name="fsck")
@@ -32,7 +32,7 @@ def command(settings: Settings, repair: bool, as_json: bool) -> int:
       artificer fsck --repair
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         check = await world.fsck(repair=repair)
         if as_json:
             out_json({"sound": check.sound, **asdict(check)})
@@ -56,4 +56,4 @@ def command(settings: Settings, repair: bool, as_json: bool) -> int:
             )
         return Exit.OK if check.sound else Exit.WRONG
 
-    return in_world(settings, work)
+    return in_world(settings, work) if repair else in_archive(settings, work)

@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive, in_world
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count
-from artificer.world import World
 
 
 @click.command(name="gc")
@@ -36,7 +36,7 @@ def command(settings: Settings, dry_run: bool, older_than: float, as_json: bool)
       artificer gc --dry-run
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         sweep = await world.gc(older_than_s=60 * older_than, dry_run=dry_run)
         if as_json:
             out_json({"dry_run": dry_run, **asdict(sweep)})
@@ -46,4 +46,4 @@ def command(settings: Settings, dry_run: bool, older_than: float, as_json: bool)
             note(f"{word} {gone}, {sweep.bytes:,} bytes; {count(sweep.kept, 'blob')} in use")
         return Exit.OK
 
-    return in_world(settings, work)
+    return in_archive(settings, work) if dry_run else in_world(settings, work)

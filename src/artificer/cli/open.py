@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, out
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.outcome import views_folder
 from artificer.cli.settings import Settings, pass_settings
-from artificer.world import World
 
 
 @click.command(name="open")
@@ -31,14 +31,14 @@ def command(settings: Settings, run: str, only_print: bool) -> int:
       artificer open last
     """
 
-    async def work(world: World) -> Path:
+    async def work(world: Archive) -> Path:
         run_id = await world.find(run)
         page = views_folder(world, run_id) / "report.html"
         if page.exists():
             return page
         return (await world.get(run_id)).run.save(page.parent).html
 
-    page = in_world(settings, work)
+    page = in_archive(settings, work)
     out(str(page))
     if not only_print and not (_has_display() and webbrowser.open(page.as_uri())):
         note("There is no display here to open it on.")

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from artificer.archive import Archive
 from artificer.artifacts.deliverable import Deliverable
 from artificer.cli.console import complain, note, one_line, out, out_json
 from artificer.cli.exits import Exit
@@ -27,7 +28,7 @@ class Wish:
     as_json: bool = False
 
 
-def views_folder(world: World, run_id: str) -> Path:
+def views_folder(world: Archive, run_id: str) -> Path:
     """Where the views of a run are written."""
     return world.config.project_folder / "runs" / run_id
 

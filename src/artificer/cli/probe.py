@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from artificer.archive import Archive
 from artificer.cli.console import one_line
 from artificer.cli.progress import Progress
 from artificer.cli.screen import Screen
@@ -27,14 +28,14 @@ class _Silent(Screen):
 
 async def journal_finding(config: Config) -> tuple[bool | None, str]:
     """Open the project's journal, if there is one, and count its runs. Makes nothing."""
-    path = config.project_folder / "journal.db"
-    if not path.exists():
-        return None, "none yet: the first run makes it"
     try:
-        async with await World.open(config) as world:
-            return True, f"{count(len(await world.runs()), 'run')}, durability {config.durability}"
+        async with await Archive.open(config) as world:
+            runs = await world.runs()
     except ArtificerError as error:
         return False, error.message
+    if not runs:
+        return None, "none yet: the first run makes it"
+    return True, f"{count(len(runs), 'run')}, durability {config.durability}"
 
 
 async def ask_model(config: Config, model: str) -> tuple[bool, str]:

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count
 from artificer.runtime.replay import Replay
-from artificer.world import World
 
 
 @click.command(name="replay")
@@ -30,7 +30,7 @@ def command(settings: Settings, run: str, as_json: bool) -> int:
       artificer replay last
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         result = await world.replay(await world.find(run))
         if as_json:
             out_json({"identical": result.identical, **asdict(result)})
@@ -38,7 +38,7 @@ def command(settings: Settings, run: str, as_json: bool) -> int:
             _tell(result)
         return Exit.OK if result.identical else Exit.WRONG
 
-    return in_world(settings, work)
+    return in_archive(settings, work)
 
 
 def _tell(result: Replay) -> None:

@@ -6,14 +6,13 @@ from dataclasses import asdict
 
 import click
 
-from artificer.archive import is_of_build
+from artificer.archive import Archive, is_of_build
 from artificer.cli.console import note, one_line, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count, moment
 from artificer.runtime.summary import Summary
-from artificer.world import World
 
 COLUMNS = ("RUN", "BEGUN (UTC)", "KIND", "STATUS", "RECORDS", "MODEL", "PROMPT")
 PROMPT = 48
@@ -36,7 +35,7 @@ def command(settings: Settings, limit: int, everything: bool, as_json: bool) -> 
       artificer runs --limit 5
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         summaries = await world.summaries(limit, builds=everything)
         if as_json:
             out_json([asdict(summary) for summary in summaries])
@@ -52,7 +51,7 @@ def command(settings: Settings, limit: int, everything: bool, as_json: bool) -> 
             note(f"{count(hidden, 'older run')}: --limit shows more.")
         return Exit.OK
 
-    return in_world(settings, work)
+    return in_archive(settings, work)
 
 
 def print_table(rows: list[tuple[str, ...]]) -> None:

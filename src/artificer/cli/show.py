@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import one_line, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.show_tree import print_tree, tree_as_json
@@ -14,7 +15,6 @@ from artificer.cli.words import cost, count, duration, joined, moment, tokens
 from artificer.core.events import PromptReceived
 from artificer.core.record import EventLine, IntentLine
 from artificer.runs import History, Run
-from artificer.world import World
 
 NAME_WIDTH = 18
 """As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""
@@ -41,7 +41,7 @@ def command(settings: Settings, run: str, as_json: bool, raw: bool, as_tree: boo
     if raw and (as_json or as_tree):
         raise click.UsageError("--raw and the other forms exclude each other.")
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         run_id = await world.find(run)
         history = await world.get(run_id)
         if as_tree:
@@ -60,7 +60,7 @@ def command(settings: Settings, run: str, as_json: bool, raw: bool, as_tree: boo
             _print(history)
         return Exit.OK
 
-    return in_world(settings, work)
+    return in_archive(settings, work)
 
 
 def _as_json(history: History) -> dict[str, object]:

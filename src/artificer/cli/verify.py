@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive
 from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count
-from artificer.world import World
 
 
 @click.command(name="verify")
@@ -28,7 +28,7 @@ def command(settings: Settings, as_json: bool) -> int:
       artificer verify > heads.txt
     """
 
-    async def work(world: World) -> Exit:
+    async def work(world: Archive) -> Exit:
         result = await world.verify()
         if as_json:
             out_json({"sound": result.sound, **asdict(result)})
@@ -47,4 +47,4 @@ def command(settings: Settings, as_json: bool) -> int:
         note(f"{count(len(result.problems), 'problem')} in {counts}", "bad")
         return Exit.WRONG
 
-    return in_world(settings, work)
+    return in_archive(settings, work)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from artificer.archive import Archive
 from artificer.cli.console import note, one_line, out, out_json
-from artificer.cli.drive import in_world
+from artificer.cli.drive import in_archive, in_world
 from artificer.cli.exits import Exit
 from artificer.cli.runs import print_table
 from artificer.cli.settings import Settings, pass_settings
@@ -40,10 +41,10 @@ def command() -> None:
 
 
 def _look(settings: Settings, work: Callable[[Workspaces], Exit]) -> Exit:
-    async def go(world: World) -> Exit:
-        return work(world.workspaces)
+    async def go(archive: Archive) -> Exit:
+        return work(archive.workspaces)
 
-    return in_world(settings, go)
+    return in_archive(settings, go)
 
 
 @command.command(name="list")
@@ -196,7 +197,10 @@ def commit(
             note("Nothing has changed.")
         return _conflicts(name, done.conflict)
 
-    return _look(settings, work)
+    async def go(world: World) -> Exit:
+        return work(world.workspaces)
+
+    return in_world(settings, go)
 
 
 def _conflicts(name: str, conflict: Conflict | None) -> Exit:

@@ -100,9 +100,9 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
         if _is_empty(db):
             _create(db)
             _sync_folder(path.parent)
-        _check_format(db, path)
+        check_format(db, path)
         _use_wal(db, path, busy_seconds)
-        _add_tables(db)
+        add_tables(db)
     except FAULTS as error:
         if db:
             db.close()
@@ -139,6 +139,7 @@ def _create(db: sqlite3.Connection) -> None:
     db.execute("BEGIN EXCLUSIVE")
     if _is_empty(db):
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute("PRAGMA user_version = 1")  # it has an anchor: one that is gone is told
         for table in TABLES.values():
             db.execute(table)
         db.executemany(
@@ -148,16 +149,25 @@ def _create(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
 
 
-def _add_tables(db: sqlite3.Connection) -> None:
+def add_tables(db: sqlite3.Connection) -> None:
     """Make the tables that a file of an older release of the same format does not have."""
-    known = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
-    missing = TABLES.keys() - known
+    missing = _missing_tables(db)
     if missing:
         db.execute("BEGIN IMMEDIATE")
         for name in sorted(missing):
             what, _, rest = TABLES[name].partition(f" {name} ")
             db.execute(f"{what} IF NOT EXISTS {name} {rest}")
         db.execute("COMMIT")
+
+
+def is_older(db: sqlite3.Connection) -> bool:
+    """Whether a file is one that an older release made, and is not yet as this one makes them."""
+    (found,) = db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    return int(found) < FORMAT or bool(_missing_tables(db))
+
+
+def _missing_tables(db: sqlite3.Connection) -> set[str]:
+    return TABLES.keys() - {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
 
 
 def _sync_folder(folder: Path) -> None:
@@ -171,7 +181,13 @@ def _sync_folder(folder: Path) -> None:
         ) from error
 
 
-def _check_format(db: sqlite3.Connection, path: Path) -> None:
+def check_format(db: sqlite3.Connection, path: Path) -> None:
+    """Check that a file is a journal that this release can read.
+
+    Raises:
+        ConfigError: it is not a journal, or one of a newer format.
+        TamperedError: it does not say its format.
+    """
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise not_a_journal(path)
     meta = dict(db.execute("SELECT key, value FROM meta"))
@@ -211,6 +227,14 @@ def not_a_journal(path: Path) -> ConfigError:
     return ConfigError(
         f"{path} is not an Artificer journal.",
         hint="Check the path. If it was a journal once, its header is damaged: use a backup.",
+    )
+
+
+def only_read(path: Path) -> OperatorError:
+    """Return the error for writing to a journal that was opened to be read."""
+    return OperatorError(
+        f"The journal {path} is open for reading only; nothing was written.",
+        hint="Open it as a World to write it.",
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from artificer.errors import AuthorError, TamperedError
 from artificer.journal.chain import pruned
@@ -20,11 +20,36 @@ from artificer.values.canon import digest_of
 T = TypeVar("T")
 
 
+class Source(Protocol):
+    """What answers queries."""
+
+    def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the query's result."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class Connected:
+    """One connection that stays open, used by one thread at a time."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the query's result."""
+        return query(self._db)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+
 class Reader:
     """Runs queries one at a time, so that a long one never holds up the event loop."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
-        self._db = db
+    def __init__(self, source: Source, path: Path) -> None:
+        self._source = source
         self._path = path
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"read {path.name}")
         self._closed = False
@@ -39,7 +64,9 @@ class Reader:
         if self._closed:
             raise AuthorError(f"The journal {self._path} is closed.")
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, query, self._db)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._source.ask, query
+            )
         except FAULTS as error:
             raise designed(error, self._path) from error
 
@@ -47,7 +74,7 @@ class Reader:
         """Finish the queries that wait, then close the connection. May be called more than once."""
         self._closed = True
         await asyncio.to_thread(self._thread.shutdown)
-        self._db.close()
+        self._source.close()
 
 
 def read_records(
@@ -102,3 +129,11 @@ def read_runs(db: sqlite3.Connection) -> list[RunHead]:
             "SELECT run, epoch, seq, hash FROM runs ORDER BY number"
         )
     ]
+
+
+def read_position(db: sqlite3.Connection) -> int:
+    """Return how many records the world has. Raises TamperedError."""
+    row = db.execute("SELECT position FROM tip").fetchone()
+    if row is None:
+        raise TamperedError("The journal does not say where its world chain ends.")
+    return int(row[0])

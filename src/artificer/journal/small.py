@@ -6,14 +6,14 @@ own and could be there without its record; here they share the record's commit.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from artificer.journal.database import FAULTS, designed
+from artificer.journal.reader import Source
+from artificer.readonly import ReadOnlyDatabase
 from artificer.values.canon import digest_of
 
 
@@ -44,8 +44,8 @@ class MemorySmall:
 class SqliteSmall:
     """The small blobs of a journal's file, read on a connection of their own, by any thread."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
-        self._db = db
+    def __init__(self, source: Source, path: Path) -> None:
+        self._source = source
         self._path = path
         self._lock = threading.Lock()
         self._closed = False
@@ -67,15 +67,17 @@ class SqliteSmall:
     def close(self) -> None:
         """Close the connection. What is asked for later opens the file for as long as it takes."""
         with self._lock:
-            self._db.close()
+            self._source.close()
+            if not isinstance(self._source, ReadOnlyDatabase):
+                self._source = ReadOnlyDatabase(self._path)
             self._closed = True
 
     def _ask(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
+                found = self._source.ask(lambda db: db.execute(query, values).fetchall())
                 if self._closed:  # a run outlives its world, and can still be read
-                    with closing(sqlite3.connect(self._path)) as db:
-                        return db.execute(query, values).fetchall()
-                return self._db.execute(query, values).fetchall()
+                    self._source.close()
+                return found
         except FAULTS as error:
             raise designed(error, self._path) from error

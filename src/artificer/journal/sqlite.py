@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from artificer.errors import ArtificerError, AuthorError
+from artificer.errors import AuthorError
+from artificer.journal.anchor import newest_mark
 from artificer.journal.chain import check_name, verify_link
 from artificer.journal.checking import audit
-from artificer.journal.database import connect
+from artificer.journal.damage import damage_problems
 from artificer.journal.mailbox import SqliteMailbox
+from artificer.journal.opening import anchor_problems, open_for_reading, open_for_writing
 from artificer.journal.purse import SqlitePurse
-from artificer.journal.reader import Reader, read_records, read_runs
+from artificer.journal.reader import Connected, Reader, read_position, read_records, read_runs
 from artificer.journal.small import SqliteSmall
-from artificer.journal.upgrade import upgrade
 from artificer.journal.versions import SqliteVersions
-from artificer.journal.writer import Writer
+from artificer.journal.writer import NoWriter, Writer
 from artificer.ports import UNCLAIMED, Claim, Durability, Head, Lease, Record, RunHead
 
 T = TypeVar("T")
@@ -33,12 +33,21 @@ class SqliteJournal:
     ``durability`` says what an append survives once it has returned: ``power`` (an fsync per
     commit) or only the death of the ``process``. While another process writes the same file this
     one waits, for ``busy_seconds``. A crash leaves a prefix of what was committed.
+
+    With ``read_only`` nothing is made or changed, and what would write raises OperatorError. The
+    folder may then be one that cannot be written.
     """
 
     def __init__(
-        self, path: str | Path, durability: Durability = "power", *, busy_seconds: float = 10.0
+        self,
+        path: str | Path,
+        durability: Durability = "power",
+        *,
+        busy_seconds: float = 10.0,
+        read_only: bool = False,
     ) -> None:
         self._path = Path(path).absolute()
+        self._read_only = read_only
         self._durability = durability
         self._busy_seconds = busy_seconds
         self._writer: Writer | None = None
@@ -52,16 +61,26 @@ class SqliteJournal:
 
         Raises:
             ConfigError: the file is not a journal, or one of a newer format.
-            TamperedError: the file is damaged.
+            TamperedError: the file is damaged, or ends before its anchor; nothing was changed.
             OperatorError: the file cannot be opened, or stays locked.
             AuthorError: this journal was opened before.
         """
         if self._writer is not None:
             raise AuthorError(f"The journal {self._path} was opened before: make another one.")
-        writing, reading, blobs = await asyncio.to_thread(self._connect, 3)
-        self._writer = Writer(writing, self._path, self._busy_seconds)
-        self._reader = Reader(reading, self._path)
-        self._small = SqliteSmall(blobs, self._path)
+        if self._read_only:
+            database = await asyncio.to_thread(open_for_reading, self._path, self._busy_seconds)
+            self._writer = NoWriter(self._path)
+            self._reader = Reader(database, self._path)
+            self._small = SqliteSmall(database, self._path)
+            self.versions.read_only = database
+            return
+        opened = await asyncio.to_thread(
+            open_for_writing, self._path, self._durability, self._busy_seconds
+        )
+        self._writer = Writer(opened.writing, self._path, self._busy_seconds, opened.anchor)
+        self._reader = Reader(Connected(opened.reading), self._path)
+        self._small = SqliteSmall(Connected(opened.blobs), self._path)
+        self.versions.anchor = opened.anchor
 
     @property
     def small(self) -> SqliteSmall:
@@ -77,20 +96,6 @@ class SqliteJournal:
     def purse(self) -> SqlitePurse:
         """What the runs of this journal spend, day by day."""
         return SqlitePurse(self._opened(self._writer), self._opened(self._reader))
-
-    def _connect(self, count: int) -> list[sqlite3.Connection]:
-        """Open several connections, or none."""
-        opened: list[sqlite3.Connection] = []
-        try:
-            opened.extend(
-                connect(self._path, self._durability, self._busy_seconds) for _ in range(count)
-            )
-            upgrade(opened[0], self._path)
-        except ArtificerError:
-            for db in opened:
-                db.close()
-            raise
-        return opened
 
     async def aclose(self) -> None:
         """Finish the appends that wait, then close the file. May be called more than once."""
@@ -163,7 +168,7 @@ class SqliteJournal:
 
     async def position(self) -> int:
         """How many records and notes the world has: what comes later has a higher position."""
-        return await self._opened(self._writer).perform(lambda work: work.position)
+        return await self._opened(self._reader).ask(read_position)
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
         """Remove what a run's first records and its letters say; their hashes stay in the chains.
@@ -184,7 +189,21 @@ class SqliteJournal:
 
     async def audit(self) -> list[str]:
         """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""
-        return await self._opened(self._reader).ask(audit)
+        reader = self._opened(self._reader)
+        mark = await asyncio.to_thread(newest_mark, self._path)  # before the journal: see there
+        return [
+            *await reader.ask(lambda db: anchor_problems(db, self._path, mark)),
+            *await asyncio.to_thread(damage_problems, self._path),
+            *await reader.ask(audit),
+        ]
+
+    async def anchor(self) -> None:
+        """Make durable, outside of the file, that the journal has come this far: see `Anchored`.
+
+        Raises:
+            OperatorError: the anchor cannot be written.
+        """
+        await self._opened(self._writer).anchor()
 
     def _opened(self, part: T | None) -> T:
         if part is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.errors import ArtificerError, TamperedError
+from artificer.journal.anchor import Anchor, Mark
 from artificer.journal.audit import Tip
 from artificer.journal.chain import check_claim, fenced, mailbox_full, next_world, run_seal
 from artificer.journal.database import FAULTS, designed
@@ -34,6 +35,7 @@ class Transaction:
         if row is None:
             raise TamperedError("The journal does not say where its world chain ends.")
         self._tip = self._start = Tip(*row)
+        self._newest = ("", 0)
 
     def acquire(self, run: str, claim: Claim) -> Lease:
         """Give the run a new epoch and owner, and make the run when it is unknown.
@@ -99,6 +101,7 @@ class Transaction:
                 "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
                 (tip.position, run, record.seq, record.hash, record.body, tip.world),
             )
+            self._newest = (run, record.seq)
         self._db.executemany(
             "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest_of(blob), blob) for blob in blobs]
         )
@@ -153,6 +156,15 @@ class Transaction:
         return True
 
     @property
+    def mark(self) -> Mark | None:
+        """Where the world ends with this transaction; None when it has added nothing."""
+        return (
+            None
+            if self._tip == self._start
+            else Mark(self._tip.position, self._tip.world, *self._newest)
+        )
+
+    @property
     def position(self) -> int:
         """How many records and notes the world has."""
         return self._tip.position
@@ -183,8 +195,12 @@ class Transaction:
 Work = Callable[[Transaction], Any]
 
 
-def commit(db: sqlite3.Connection, path: Path, works: Sequence[Work]) -> list[Any]:
+def commit(
+    db: sqlite3.Connection, path: Path, works: Sequence[Work], anchor: Anchor | None
+) -> list[Any]:
     """Do units of work in one transaction; return each one's result or error once it is durable.
+
+    The anchor then knows of it. Only a file that is a copy has none.
 
     An ArtificerError that a unit raises before it writes anything is its own alone. When the
     transaction itself fails, nothing was written.
@@ -204,7 +220,9 @@ def commit(db: sqlite3.Connection, path: Path, works: Sequence[Work]) -> list[An
         if len(works) == 1:
             return [designed(error, path)]
         # One that cannot be written costs the others their shared commit, not their work.
-        return [outcome for work in works for outcome in commit(db, path, [work])]
+        return [outcome for work in works for outcome in commit(db, path, [work], anchor)]
+    if anchor is not None and transaction.mark is not None:
+        anchor.note(transaction.mark)
     return outcomes
 
 

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from artificer.errors import ArtificerError, TamperedError
+from artificer.journal.anchor import Anchor
 from artificer.journal.chain import FORMAT
 from artificer.journal.notes import BudgetReserved, BudgetSettled, ChainingBegan, SignalPosted
 from artificer.journal.purse import MOST
@@ -22,8 +23,10 @@ OLDER_VERSIONS = "workspaces.db"
 """Where the versions were. The file is left as it is, and no longer read."""
 
 
-def upgrade(db: sqlite3.Connection, path: Path) -> None:
+def upgrade(db: sqlite3.Connection, path: Path, anchor: Anchor | None) -> None:
     """Bring a journal to this format, if it is of an older one.
+
+    ``db`` may be a copy of the one at ``path``, where the versions of workspaces are looked for.
 
     Raises:
         TamperedError: it, or the file of versions next to it, is damaged.
@@ -31,7 +34,7 @@ def upgrade(db: sqlite3.Connection, path: Path) -> None:
     """
     if _format(db) == FORMAT:
         return
-    (outcome,) = commit(db, path, [lambda work: _upgrade(work, path)])
+    (outcome,) = commit(db, path, [lambda work: _upgrade(work, path)], anchor)
     if isinstance(outcome, ArtificerError):
         raise outcome
 
@@ -81,7 +84,7 @@ def _older_versions(path: Path) -> list[tuple[str, str, int, str]]:
     if not path.exists():
         return []
     try:
-        with closing(sqlite3.connect(path)) as db:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
             if not db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
                 return []  # its maker died before it wrote
             rows = db.execute(

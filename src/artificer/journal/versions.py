@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from artificer.errors import ArtificerError, TamperedError
-from artificer.journal.database import FAULTS, connect, designed
+from artificer.journal.anchor import Anchor
+from artificer.journal.database import FAULTS, connect, designed, only_read
 from artificer.journal.notes import VersionAdded, read_note, versions_of
 from artificer.journal.reader import last_note, snapshot
 from artificer.journal.transaction import commit
 from artificer.ports import Durability
+from artificer.readonly import ReadOnlyDatabase
 
 T = TypeVar("T")
 
@@ -78,6 +80,10 @@ class SqliteVersions:
         self._busy_seconds = busy_seconds
         self._db: sqlite3.Connection | None = None
         self._lock = threading.Lock()
+        self.anchor: Anchor | None = None
+        """Set when the journal is open for writing."""
+        self.read_only: ReadOnlyDatabase | None = None
+        """Set when it is only read."""
 
     def close(self) -> None:
         """Close the file. What is asked for later opens it again. May be called more than once."""
@@ -96,9 +102,14 @@ class SqliteVersions:
 
     def add(self, name: str, number: int, digest: str, run: str = "") -> bool:
         """Make a blob the version after the head; False unless its number is the next."""
+        if self.read_only is not None:
+            raise only_read(self._path)
         (added,) = self._ask(
             lambda db: commit(
-                db, self._path, [lambda work: work.add_version(name, number, digest, run)]
+                db,
+                self._path,
+                [lambda work: work.add_version(name, number, digest, run)],
+                self.anchor,
             )
         )
         if isinstance(added, ArtificerError):
@@ -113,6 +124,8 @@ class SqliteVersions:
     def _ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
         with self._lock:
             try:
+                if self.read_only is not None:
+                    return self.read_only.ask(query)
                 if self._db is None:
                     self._db = connect(self._path, self._durability, self._busy_seconds)
                 return query(self._db)

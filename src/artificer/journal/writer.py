@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
-from artificer.journal.database import Locked
+from artificer.journal.anchor import Anchor
+from artificer.journal.database import Locked, only_read
 from artificer.journal.transaction import Transaction, commit
 
 T = TypeVar("T")
@@ -32,8 +33,11 @@ class _Job:
 class Writer:
     """Performs units of work in the event loop. At most one job of each waiting task is kept."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, path: Path, busy_seconds: float, anchor: Anchor
+    ) -> None:
         self._db = db
+        self._anchor = anchor
         self._path = path
         self._busy_seconds = busy_seconds
         self._loop = asyncio.get_running_loop()
@@ -63,7 +67,7 @@ class Writer:
         """Commit all that waits; while another process holds the file, try again later."""
         if not self._waiting:
             return  # closing has done it
-        outcomes = commit(self._db, self._path, [job.work for job in self._waiting])
+        outcomes = commit(self._db, self._path, [job.work for job in self._waiting], self._anchor)
         locked = all(isinstance(outcome, Locked) for outcome in outcomes)
         if locked and self._loop.time() < deadline and not self._closed:
             self._loop.call_later(pause, self._flush, deadline, min(2 * pause, LONGEST_PAUSE))
@@ -83,3 +87,26 @@ class Writer:
             self._closed = True
             self._flush(self._loop.time(), FIRST_PAUSE)
             self._db.close()
+            self._anchor.close()
+
+    async def anchor(self) -> None:
+        """Make durable that the journal has come this far: before an effect.
+
+        Raises:
+            OperatorError: the anchor cannot be written.
+        """
+        await asyncio.to_thread(self._anchor.sync)
+
+
+class NoWriter(Writer):
+    """In the place of the writer of a journal that is only read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def perform(self, work: Callable[[Transaction], T]) -> T:
+        """Refuse. Raises OperatorError."""
+        raise only_read(self._path)
+
+    async def aclose(self) -> None:
+        """Nothing was opened."""

@@ -116,11 +116,14 @@ class Drive:
                 return await self._compact(intent)
             case CallTool():
                 async with self._slots:
+                    if intent.effect != "pure":
+                        await self._ledger.anchor()
                     limits = state.given.limits
                     return await self._performer.call_tool(self.run, intent, limits.result_chars)
             case AskApproval():
                 return await self._performer.ask(self.run, intent)
             case AdvanceBuild(wish=wish) if self._performer.builder is not None:
+                await self._ledger.anchor()
                 return await self._performer.builder.serve(self.run, state, wish)
             case _:
                 raise InvariantError(f"{intent.type} is not performed in the world.")

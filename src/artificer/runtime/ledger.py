@@ -22,7 +22,7 @@ from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError
 from artificer.ownership.local import Found, Hold
-from artificer.ports import BlobStore, Head, Joined, Journal, Lease, Provider, Record
+from artificer.ports import Anchored, BlobStore, Head, Joined, Journal, Lease, Provider, Record
 from artificer.runtime.observe import Observer
 from artificer.runtime.requests import Requests, asks
 from artificer.runtime.snapshot import Taker
@@ -186,6 +186,15 @@ class Ledger:
             tell(self.run, line)
         if self.taker is not None:
             self.taker.offer(self._head, self.state)
+
+    async def anchor(self) -> None:
+        """Make it provable that what was recorded here was recorded: before an effect.
+
+        Raises:
+            OperatorError: it cannot be. The effect must not start.
+        """
+        if isinstance(self._journal, Anchored):
+            await self._journal.anchor()
 
     async def finish(self) -> None:
         """Wait for what is written besides the journal, and let go of the run."""

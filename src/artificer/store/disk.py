@@ -18,6 +18,7 @@ from pathlib import Path
 from artificer.errors import ConfigError, OperatorError, TamperedError
 from artificer.files import private_folder, sync_folder
 from artificer.ports import Durability
+from artificer.readonly import not_readable
 from artificer.store.names import hex_of, not_found
 from artificer.values.canon import digest_of
 
@@ -36,19 +37,25 @@ class DiskStore:
 
     With durability ``power`` a blob is on the disk once ``put`` has returned; with ``process`` it
     may be lost, and only then, when power is. Files and directories can be read by their owner
-    alone. Making the store makes its directories and sweeps stale temporary files.
+    alone. Making the store makes its directories and sweeps stale temporary files; one that is
+    ``read_only`` makes and changes nothing.
 
     Raises:
         ConfigError: the directories cannot be made.
     """
 
-    def __init__(self, root: str | Path, durability: Durability = "power") -> None:
+    def __init__(
+        self, root: str | Path, durability: Durability = "power", *, read_only: bool = False
+    ) -> None:
         self._root = Path(root).absolute()
         self._blobs = self._root / "sha256"
         self._tmp = self._root / "tmp"
         self._sync = durability == "power"
+        self._read_only = read_only
         self._sure: set[str] = set()
         self._sure_directories: set[Path] = set()
+        if read_only:
+            return
         try:
             private_folder(self._root)
             self._blobs.mkdir(mode=0o700, exist_ok=True)
@@ -66,6 +73,7 @@ class DiskStore:
         Raises:
             OperatorError: the disk is full or fails; nothing was stored.
         """
+        self._must_write()
         digest = digest_of(data)
         path = self._path(digest)
         if digest in self._sure and _touched(path):
@@ -113,15 +121,18 @@ class DiskStore:
 
     def has(self, digest: str) -> bool:
         """Whether the blob is there (its bytes are not verified)."""
-        return hex_of(digest) is not None and self._path(digest).is_file()
+        if hex_of(digest) is None:
+            return False
+        with self._designed_errors():
+            return self._path(digest).is_file()
 
     def digests(self) -> Iterator[str]:
         """Every stored digest, in no particular order; other files are passed over."""
-        for directory in self._blobs.iterdir():
-            if re.fullmatch("[0-9a-f]{2}", directory.name) and directory.is_dir():
-                for file in directory.iterdir():
-                    if re.fullmatch("[0-9a-f]{62}", file.name):
-                        yield f"sha256:{directory.name}{file.name}"
+        for directory in self._names(self._blobs):
+            if re.fullmatch("[0-9a-f]{2}", directory) and (self._blobs / directory).is_dir():
+                for file in self._names(self._blobs / directory):
+                    if re.fullmatch("[0-9a-f]{62}", file):
+                        yield f"sha256:{directory}{file}"
 
     def put_before(self, moment: float) -> Iterator[str]:
         """The blobs that were put before a moment (seconds since 1970), and not again since."""
@@ -136,6 +147,7 @@ class DiskStore:
         A writer that puts it meanwhile either finds its file gone, and writes it anew, or has
         touched it, and it is moved back.
         """
+        self._must_write()
         path = self._path(digest)
         aside = self._root / "quarantine" / digest.removeprefix("sha256:")
         with self._designed_errors():
@@ -171,6 +183,17 @@ class DiskStore:
     def _temporary(self) -> Iterator[Path]:
         return (file for file in self._tmp.iterdir() if _TEMPORARY.fullmatch(file.name))
 
+    def _names(self, folder: Path) -> list[str]:
+        with self._designed_errors():
+            try:
+                return [path.name for path in folder.iterdir()]
+            except FileNotFoundError:  # a store that is only read may not be there
+                return []
+
+    def _must_write(self) -> None:
+        if self._read_only:
+            raise OperatorError(f"The blob store {self._root} is open for reading only.")
+
     def _path(self, digest: str) -> Path:
         name = digest.removeprefix("sha256:")
         return self._blobs / name[:2] / name[2:]
@@ -199,6 +222,8 @@ class DiskStore:
     def _designed_errors(self) -> Iterator[None]:
         try:
             yield
+        except PermissionError as error:
+            raise not_readable(Path(error.filename or self._root)) from error
         except OSError as error:
             raise OperatorError(
                 f"The blob store {self._root} cannot be read or written: {error}.",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from artificer.config import Config
+from artificer.errors import TamperedError
+from artificer.files import make_private
+from artificer.journal.anchor import anchor_path
+from artificer.journal.damage import require_database
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.purse import MemoryPurse
 from artificer.journal.sqlite import SqliteJournal
@@ -21,11 +28,17 @@ from artificer.ports import (
     Snapshots,
     Versions,
 )
+from artificer.readonly import not_readable
 from artificer.runtime.post import Post
 from artificer.store.disk import DiskStore
 from artificer.store.joined import JoinedStore
 from artificer.store.memory import MemoryStore
 from artificer.store.snapshots import MemorySnapshots, SqliteSnapshots
+
+JOURNAL = "journal.db"
+
+OTHERS = ("workspaces.db", "snapshots.db")
+"""Files that only a world that has a journal gets."""
 
 
 @dataclass
@@ -48,9 +61,14 @@ class Storage:
 
 
 async def open_storage(config: Config) -> Storage:
-    """Open the project's journal and blobs on disk, making them when they are not there."""
+    """Open the project's journal and blobs on disk, making them when they are not there.
+
+    Raises:
+        TamperedError: the journal is gone, and other things of a world are there.
+    """
     folder = config.project_folder
-    journal = SqliteJournal(folder / "journal.db", config.durability)
+    await asyncio.to_thread(_before_writing, folder)
+    journal = SqliteJournal(folder / JOURNAL, config.durability)
     await journal.open()
     files = DiskStore(folder / "blobs", config.durability)
     blobs = JoinedStore(journal.small, files)
@@ -74,6 +92,68 @@ async def open_storage(config: Config) -> Storage:
         journal.purse,
         owner,
     )
+
+
+async def open_to_read(config: Config) -> Storage:
+    """Open the project's journal and blobs to be read only. Nothing is made or changed.
+
+    Where there is no world yet, it is an empty one.
+
+    Raises:
+        TamperedError: the journal is gone, and other things of a world are there.
+    """
+    folder = config.project_folder
+    if not await asyncio.to_thread(_holds_world, folder):
+        return memory_storage()
+    journal = SqliteJournal(folder / JOURNAL, read_only=True)
+    await journal.open()
+    files = DiskStore(folder / "blobs", read_only=True)
+    blobs = JoinedStore(journal.small, files)
+    return Storage(
+        journal,
+        blobs,
+        Post(journal.mailbox),
+        journal.aclose,
+        versions=journal.versions,
+        files=files,
+        purse=journal.purse,
+    )
+
+
+def _before_writing(folder: Path) -> None:
+    """Look after a folder that is about to be written.
+
+    A world of a release that made files as the umask said is made private, once: what its owner
+    opens to others afterwards stays open.
+    """
+    if _holds_world(folder) and not anchor_path(folder / JOURNAL).exists():
+        with suppress(OSError):  # of another user; opening the journal says more
+            make_private(folder, *folder.glob("*.db*"))
+
+
+def _holds_world(folder: Path) -> bool:
+    """Whether a folder holds a world.
+
+    Raises:
+        TamperedError: its journal is gone, and it was not an empty one.
+        OperatorError: the folder cannot be read.
+    """
+    path = folder / JOURNAL
+    try:
+        require_database(path)
+        if path.exists() and path.stat().st_size:
+            return True
+        blobs = (folder / "blobs" / "sha256").glob("??/*")
+        found = [*islice(blobs, 1), *(p for p in map(folder.joinpath, OTHERS) if p.exists())]
+    except PermissionError as error:
+        raise not_readable(Path(error.filename or path)) from error
+    if found:
+        raise TamperedError(
+            f"The journal {path} is gone or empty, and {found[0]} is there.",
+            hint=f"Nothing was changed. Restore {JOURNAL} from a backup; or move {folder} away to "
+            "begin with nothing.",
+        )
+    return False
 
 
 def memory_storage() -> Storage:

@@ -1,0 +1,184 @@
+"""SQLite databases that are only read: no file is made in their folder, none changes there.
+
+SQLite itself would: opened by a reader, a database with a write-ahead log gets a ``-wal`` and a
+``-shm`` file that stay, owned by whoever read it; an empty one loses its log. Where the folder
+cannot be written it would not open at all. So there are three ways to read, the first that fits:
+
+* Nothing is in a log. Then the file is all there is, and it is read without locks (``immutable``).
+  A writer may come at any time: it begins by changing what ``stat`` says of the file or its log.
+  A result counts only when that is the same before and after; else the question is asked again.
+* Its writers share memory (``-shm``). Then it is read as they do, with their locks. Where they are
+  dead, SQLite puts the index of the log that lies there in order.
+* A log lies there alone, as after a crash, in a backup, or where this user may not use the shared
+  memory. Then file and log are copied to a private temporary folder, and read there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from artificer.errors import OperatorError
+
+T = TypeVar("T")
+
+ATTEMPTS = 8
+"""How often a question is asked again because a writer came between."""
+
+_LOGS = ("-wal", "-journal")
+
+_Stamp = tuple[tuple[int, int, int] | None, ...]
+
+
+class ReadOnlyDatabase:
+    """The database in the file ``path``, for any number of threads.
+
+    ``prepare`` is called with each connection before it is used: it may be a new one at any time.
+    With ``copied`` each one is to a private copy, which ``prepare`` may change.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        prepare: Callable[[sqlite3.Connection], None] = lambda db: None,
+        *,
+        busy_seconds: float = 10.0,
+        copied: bool = False,
+    ) -> None:
+        self._path = path
+        self._prepare = prepare
+        self._busy_seconds = busy_seconds
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+        self._way: Literal["still", "shared", "copied"] = "still"
+        self._stamp: _Stamp = ()
+        self._cannot_share = False
+        self._always_copied = copied
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the query's result. It may be called again, on another connection.
+
+        Raises:
+            OperatorError: the file cannot be read by this user, or is written all the time.
+            sqlite3.Error, and what the query raises.
+        """
+        with self._lock:
+            for _ in range(ATTEMPTS):
+                stamp = self._stamp_now()
+                try:
+                    result = query(self._connection(stamp))
+                except Exception as error:
+                    if not self._asks_again(error, stamp):
+                        raise
+                else:
+                    if self._way == "shared" or self._stamp_now() == stamp:
+                        return result
+                self._forget()
+        raise OperatorError(
+            f"{self._path} is being written all the time: it could not be read.",
+            hint="Try again when its writer has paused.",
+        )
+
+    def close(self) -> None:
+        """Close the file. What is asked later opens it again."""
+        with self._lock:
+            self._forget()
+
+    def _asks_again(self, error: Exception, stamp: _Stamp) -> bool:
+        if self._way != "shared":
+            return self._stamp_now() != stamp
+        # The shared memory may be of another user, or on a file system that cannot be written.
+        refused = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+        self._cannot_share = getattr(error, "sqlite_errorcode", 0) & 0xFF in refused
+        return self._cannot_share
+
+    def _connection(self, stamp: _Stamp) -> sqlite3.Connection:
+        if self._db is not None and self._way != "shared" and self._stamp != stamp:
+            self._forget()
+        if self._db is None:
+            self._stamp = stamp
+            self._db = self._open()
+            try:
+                for pragma in ("cell_size_check = ON", "trusted_schema = OFF"):
+                    self._db.execute(f"PRAGMA {pragma}")
+                self._prepare(self._db)
+            except BaseException:
+                self._forget()
+                raise
+        return self._db
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path.exists() and not os.access(self._path, os.R_OK):
+            raise not_readable(self._path)
+        _, *logs = self._stamp
+        used = any(log is not None and log[1] for log in logs)
+        if not used and not self._always_copied:
+            self._way = "still"
+            return self._connect(self._path, "mode=ro&immutable=1")
+        shared = logs[0] is not None and Path(f"{self._path}-shm").exists()
+        if shared and not (self._cannot_share or self._always_copied):
+            self._way = "shared"
+            return self._connect(self._path, "mode=ro")
+        self._way = "copied"
+        return self._connect(self._copy(), "mode=rw")
+
+    def _connect(self, path: Path, how: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{path.as_uri()}?{how}",
+            uri=True,
+            timeout=self._busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def _copy(self) -> Path:
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="artificer-")
+            copy = Path(self._folder.name) / self._path.name
+            for end in ("", *_LOGS):
+                if Path(f"{self._path}{end}").exists():
+                    shutil.copyfile(f"{self._path}{end}", f"{copy}{end}")
+        except PermissionError as error:
+            raise not_readable(Path(error.filename or self._path)) from error
+        except OSError as error:
+            raise OperatorError(
+                f"{self._path} has a log, and cannot be copied to be read with it: {error}.",
+                hint="Free some space in the folder for temporary files, or set TMPDIR.",
+            ) from error
+        return copy
+
+    def _stamp_now(self) -> _Stamp:
+        return tuple(_stamp(Path(f"{self._path}{end}")) for end in ("", *_LOGS))
+
+    def _forget(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def not_readable(path: Path) -> OperatorError:
+    """Return the error for a file of another user."""
+    return OperatorError(
+        f"{path} cannot be read by this user.",
+        hint="What lies in a home is private to its owner: run this command as that user.",
+    )
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        raise not_readable(path) from error
+    return found.st_mtime_ns, found.st_size, found.st_ino

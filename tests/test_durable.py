@@ -1,0 +1,273 @@
+"""What was recorded stays, whatever becomes of the files: no command destroys it or denies it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import charging
+from artificer import World
+from artificer.archive import Archive
+from artificer.errors import OperatorError, TamperedError
+from artificer.journal.anchor import newest_mark
+
+HERE = Path(__file__).parent
+
+
+def killed(folder: Path, kill: str) -> tuple[Path, Path]:
+    """A home and a ledger as a process leaves them that is killed with SIGKILL."""
+    home, ledger = folder / "home", folder / "ledger"
+    done = subprocess.run(
+        [sys.executable, str(HERE / "charging.py"), str(home), str(ledger), kill], check=False
+    )
+    assert done.returncode == -9
+    assert (home / "p" / "journal.db-wal").stat().st_size > 50_000
+    return home, ledger
+
+
+@pytest.fixture(scope="module", params=["in", "after"])
+def crashed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path]:
+    return killed(tmp_path_factory.mktemp("crashed"), request.param)
+
+
+@pytest.fixture
+def world(crashed: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
+    """A copy of it that a test may spoil."""
+    return fresh(crashed, tmp_path)
+
+
+def fresh(crashed: tuple[Path, Path], folder: Path) -> tuple[Path, Path]:
+    home, ledger = folder / "home", folder / "ledger"
+    shutil.rmtree(home, ignore_errors=True)
+    shutil.copytree(crashed[0], home)
+    shutil.copy(crashed[1], ledger)
+    return home, ledger
+
+
+def contents(home: Path) -> dict[str, bytes]:
+    """Every file and what it holds; the shared memory of SQLite is an index of the log."""
+    return {
+        str(path.relative_to(home)): b"" if path.name.endswith("-shm") else path.read_bytes()
+        for path in sorted(home.rglob("*"))
+        if path.is_file()
+    }
+
+
+def charged(ledger: Path) -> list[str]:
+    return ledger.read_text().split()
+
+
+async def refused(home: Path, ledger: Path) -> TamperedError:
+    """Neither read nor resumed: nothing is charged, and no file is another one."""
+    before, ran = contents(home), charged(ledger)
+    for attempt in (Archive.open(charging.config(home)), charging.resume(home, ledger)):
+        with pytest.raises(TamperedError) as caught:
+            await attempt
+    assert contents(home) == before
+    assert charged(ledger) == ran
+    return caught.value
+
+
+async def problems(home: Path) -> list[str]:
+    async with await Archive.open(charging.config(home)) as archive:
+        return (await archive.verify()).problems
+
+
+@pytest.mark.req("anchor")
+class TestTheLog:
+    async def test_a_crash_alone_is_no_damage(self, world: tuple[Path, Path]) -> None:
+        home, ledger = world
+        assert await problems(home) == []
+        run = await charging.resume(home, ledger)
+        assert run.status == "completed"
+        assert charged(ledger) == [str(n) for n in range(charging.CHARGES)]
+        assert await problems(home) == []
+
+    async def test_a_flipped_bit_anywhere_is_refused_and_nothing_acts_again(
+        self, crashed: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        size = (crashed[0] / "p" / "journal.db-wal").stat().st_size
+        places = [*range(32), *range(32, 56), *range(60, size, size // 60), size - 1]
+        for number, at in enumerate(places):
+            home, ledger = fresh(crashed, tmp_path)
+            flip(home / "p" / "journal.db-wal", at, 1 << number % 8)
+            error = await refused(home, ledger)
+            assert "has lost records" in error.message, at
+            assert "Restore journal.db" in (error.hint or "")
+
+    @pytest.mark.parametrize("length", [0, 32, 20_000])
+    async def test_a_log_that_was_cut(self, world: tuple[Path, Path], length: int) -> None:
+        home, ledger = world
+        log = home / "p" / "journal.db-wal"
+        log.write_bytes(log.read_bytes()[:length])
+        assert "has lost records" in (await refused(home, ledger)).message
+
+    async def test_a_log_that_is_gone(self, world: tuple[Path, Path]) -> None:
+        home, ledger = world
+        (home / "p" / "journal.db-wal").unlink()
+        assert "has lost records" in (await refused(home, ledger)).message
+
+    async def test_an_older_copy_of_the_journal(self, tmp_path: Path) -> None:
+        home, ledger = tmp_path / "home", tmp_path / "ledger"
+        await charging.begin(home, ledger)
+        shutil.copy(home / "p" / "journal.db", tmp_path / "older.db")
+        await charging.begin(home, ledger)
+        shutil.copy(tmp_path / "older.db", home / "p" / "journal.db")
+        assert "has lost records" in (await refused(home, ledger)).message
+
+    async def test_the_journal_of_another_world(self, tmp_path: Path) -> None:
+        home, ledger = tmp_path / "home", tmp_path / "ledger"
+        await charging.begin(home, ledger)
+        await charging.begin(tmp_path / "other", ledger)
+        shutil.copy(tmp_path / "other" / "p" / "journal.db", home / "p" / "journal.db")
+        assert "is not the one that its anchor knows" in (await refused(home, ledger)).message
+
+    async def test_what_is_lost_can_be_given_up(self, world: tuple[Path, Path]) -> None:
+        home, ledger = world
+        flip(home / "p" / "journal.db-wal", 60_000, 1)
+        await refused(home, ledger)
+        (home / "p" / "journal.db-anchor").rename(home / "lost-anchor")
+        assert "is missing or cannot be read" in (await problems(home))[0]
+        async with await World.open(charging.config(home)) as opened:
+            assert (await opened.verify()).problems != []  # the log that was kept says more
+
+
+@pytest.mark.req("anchor")
+class TestTheAnchor:
+    async def test_a_missing_one_is_a_problem_until_it_is_made_again(
+        self, world: tuple[Path, Path], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        home, ledger = world
+        (home / "p" / "journal.db-anchor").unlink()
+        (problem,) = await problems(home)
+        assert "is missing or cannot be read" in problem
+        assert (await charging.resume(home, ledger)).status == "completed"
+        assert "is gone, and is made again" in caplog.text
+        assert await problems(home) == []
+
+    async def test_one_that_holds_nothing_readable(self, world: tuple[Path, Path]) -> None:
+        home, _ = world
+        anchor = home / "p" / "journal.db-anchor"
+        anchor.write_bytes(b"x" * len(anchor.read_bytes()))
+        assert "is missing or cannot be read" in (await problems(home))[0]
+
+    async def test_a_torn_slot_costs_one_position(self, world: tuple[Path, Path]) -> None:
+        home, _ = world
+        path = home / "p" / "journal.db"
+        mark = newest_mark(path)
+        assert mark is not None
+        flip(Path(f"{path}-anchor"), mark.position % 64 * 512 + 40, 1)
+        before = newest_mark(path)
+        assert before is not None and 0 < mark.position - before.position < 8
+        assert await problems(home) == []
+
+
+def flip(path: Path, at: int, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= bit
+    path.write_bytes(data)
+
+
+@pytest.mark.req("log-kept")
+class TestWithoutAnAnchor:
+    """As a world of an earlier release: nothing says how far it had come."""
+
+    async def test_what_sqlite_would_drop_is_kept_and_told(
+        self, world: tuple[Path, Path], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        home, _ = world
+        (home / "p" / "journal.db-anchor").unlink()
+        log = home / "p" / "journal.db-wal"
+        flip(log, 30_000, 4)
+        damaged = log.read_bytes()
+        caplog.set_level(logging.WARNING, "artificer.journal")
+        async with await World.open(charging.config(home)):
+            pass
+        copy = home / "p" / "journal.db-wal-kept-1"
+        assert copy.read_bytes() == damaged
+        assert copy.stat().st_mode & 0o777 == 0o600
+        assert "a copy is kept in" in caplog.text
+        (problem,) = await problems(home)
+        assert str(copy) in problem and "later commits cannot be read" in problem
+        async with await World.open(charging.config(home)):
+            pass  # the log is whole by now
+        assert len(list((home / "p").glob("*-kept-*"))) == 1
+
+    async def test_no_more_copies_than_there_may_be(self, world: tuple[Path, Path]) -> None:
+        home, _ = world
+        (home / "p" / "journal.db-anchor").unlink()
+        for number in range(1, 9):
+            (home / "p" / f"journal.db-wal-kept-{number}").write_text("kept")
+        flip(home / "p" / "journal.db-wal", 30_000, 4)
+        before = contents(home)
+        with pytest.raises(TamperedError, match="8 copies"):
+            await World.open(charging.config(home))
+        assert contents(home) == before
+
+
+@pytest.mark.req("journal-lost")
+class TestAJournalThatIsGone:
+    @pytest.fixture(params=["missing", "empty"])
+    def lost(self, request: pytest.FixtureRequest, world: tuple[Path, Path]) -> Iterator[Path]:
+        home, _ = world
+        path = home / "p" / "journal.db"
+        path.unlink()
+        if request.param == "empty":
+            path.touch()
+        yield home
+
+    async def test_beside_its_log(self, lost: Path) -> None:
+        await self.refused(lost, "its log journal.db-wal holds")
+
+    async def test_beside_its_anchor(self, lost: Path) -> None:
+        (lost / "p" / "journal.db-wal").unlink()
+        await self.refused(lost, "its anchor says that it held")
+
+    async def test_beside_blobs(self, lost: Path) -> None:
+        for name in ("journal.db-wal", "journal.db-anchor"):
+            (lost / "p" / name).unlink()
+        (lost / "p" / "blobs" / "sha256" / "ab").mkdir(parents=True)
+        (lost / "p" / "blobs" / "sha256" / "ab" / ("c" * 62)).write_bytes(b"somebody's")
+        await self.refused(lost, "is gone or empty, and")
+
+    async def test_with_nothing_beside_it(self, lost: Path) -> None:
+        for path in (lost / "p").glob("journal.db-*"):
+            path.unlink()
+        (lost / "p" / "snapshots.db").unlink(missing_ok=True)
+        async with await Archive.open(charging.config(lost)) as archive:
+            assert await archive.runs() == []
+        async with await World.open(charging.config(lost)) as opened:
+            assert await opened.runs() == []
+
+    async def refused(self, home: Path, what: str) -> None:
+        before = contents(home)
+        for opening in (Archive.open, World.open):
+            with pytest.raises(TamperedError, match=what):
+                await opening(charging.config(home))
+        assert contents(home) == before
+
+
+@pytest.mark.req("read-only")
+async def test_what_is_open_for_reading_writes_nothing(world: tuple[Path, Path]) -> None:
+    home, _ = world
+    before = contents(home)
+    async with await Archive.open(charging.config(home)) as archive:
+        run = await archive.find("last")
+        assert await archive.export_run(run)
+        with pytest.raises(OperatorError, match="open for reading only"):
+            await archive._storage.journal.acquire(run)
+        with pytest.raises(OperatorError, match="open for reading only"):
+            await archive._storage.post.post(run, b"{}")
+        with pytest.raises(OperatorError):
+            archive._storage.blobs.put(b"x" * 40_000)
+        with pytest.raises(OperatorError):
+            archive._storage.versions.add("notes", 1, "sha256:" + "0" * 64)
+    assert contents(home) == before
