@@ -1,5 +1,5 @@
 """A process that charges six times, by a tool that must not act twice, and dies: python charging.py
-HOME LEDGER KILL
+HOME LEDGER KILL [EFFECT DURABILITY]
 
 Every call adds a line to LEDGER. With KILL ``in`` the process kills itself inside of the last call,
 after its effect; with ``after`` when the reply after it is asked for; with ``no`` it ends.
@@ -14,7 +14,8 @@ from typing import Any
 
 from artificer import World
 from artificer.config import Config
-from artificer.ports import Provider
+from artificer.contracts.definition import EffectClass
+from artificer.ports import Durability, Provider
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runs import Run
 from artificer.tools.function import FunctionTool, tool
@@ -43,10 +44,10 @@ def model(kill: str = "no") -> Provider:
     return ScriptedProvider(answer)
 
 
-def charging(ledger: Path, kill: str = "no") -> FunctionTool:
+def charging(ledger: Path, kill: str = "no", effect: EffectClass = "once") -> FunctionTool:
     """The tool that must not act twice."""
 
-    @tool(effect="once")
+    @tool(effect=effect)
     async def charge(n: int) -> str:
         """Charge somebody."""
         with ledger.open("a", encoding="utf-8") as lines:
@@ -58,13 +59,20 @@ def charging(ledger: Path, kill: str = "no") -> FunctionTool:
     return charge
 
 
-def config(home: Path) -> Config:
-    return Config(home=home, project="p", durability="process")
+def config(home: Path, durability: Durability = "process") -> Config:
+    return Config(home=home, project="p", durability=durability)
 
 
-async def begin(home: Path, ledger: Path, kill: str = "no") -> Run:
-    async with await World.open(config(home)) as world:
-        return await world.run("Charge.", model=model(kill), tools=[charging(ledger, kill)])
+async def begin(
+    home: Path,
+    ledger: Path,
+    kill: str = "no",
+    effect: EffectClass = "once",
+    durability: Durability = "process",
+) -> Run:
+    async with await World.open(config(home, durability)) as world:
+        tools = [charging(ledger, kill, effect)]
+        return await world.run("Charge.", model=model(kill), tools=tools)
 
 
 async def resume(home: Path, ledger: Path) -> Run:
@@ -74,4 +82,4 @@ async def resume(home: Path, ledger: Path) -> Run:
 
 
 if __name__ == "__main__":
-    asyncio.run(begin(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))
+    asyncio.run(begin(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]))

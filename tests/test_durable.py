@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import subprocess
 import sys
@@ -168,6 +169,35 @@ class TestTheAnchor:
         before = newest_mark(path)
         assert before is not None and 0 < mark.position - before.position < 8
         assert await problems(home) == []
+
+
+@pytest.mark.req("anchor-first")
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@pytest.mark.parametrize(
+    ("effect", "durability", "synced"),
+    [("once", "power", True), ("pure", "power", False), ("once", "process", False)],
+)
+def test_the_anchor_is_durable_before_an_effect_and_costs_a_pure_one_nothing(
+    tmp_path: Path, effect: str, durability: str, synced: bool
+) -> None:
+    trace = tmp_path / "trace"
+    strace = ["strace", "-f", "-y", "-e", "trace=fsync,fdatasync,write", "-o", str(trace)]
+    command = [sys.executable, str(HERE / "charging.py"), str(tmp_path / "home")]
+    command += [str(tmp_path / "ledger"), "no", effect, durability]
+    done = subprocess.run([*strace, *command], capture_output=True, text=True, check=False)
+    if "ptrace" in done.stderr:
+        pytest.skip("this machine allows no tracing")
+    assert done.returncode == 0, done.stderr
+    steps = re.findall(
+        r"(\w+)\(\d+<[^>]*/(journal\.db-wal|journal\.db-anchor|ledger)>", trace.read_text()
+    )
+    before = " ".join(f"{name}:{call}" for call, name in steps).split("ledger:write")
+    assert len(before) == charging.CHARGES + 1
+    for gap in before[1:-1]:
+        if synced:
+            assert gap.rstrip().endswith("journal.db-wal:fdatasync journal.db-anchor:fsync")
+        else:
+            assert "journal.db-anchor:fsync" not in gap
 
 
 def flip(path: Path, at: int, bit: int) -> None:
