@@ -18,7 +18,7 @@ from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.journal.memory import MemoryJournal
-from artificer.ports import Answer, Call, Head, Question, Record
+from artificer.ports import Answer, Call, Head, Question, Receipt, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.explain import explain
 from artificer.runtime.load import load
@@ -319,6 +319,27 @@ class TestSaidLast:
         assert len(model.bodies) > 6
         sent_back = [m for m in messages_of(model.bodies[0]) if "do not exist" in m.text]
         assert sent_back, "the first answer was sent back"
+        for body in model.bodies:
+            assert any(SAID in message.text for message in messages_of(body))
+
+    async def test_a_doubt_that_is_resolved_does_not_take_its_place(self, rig: Rig) -> None:
+        """It is a note about a call, not what the run is asked to do."""
+        taken = letters_taken(rig)
+
+        async def read(call: Call) -> Receipt:
+            if call.arguments["n"] == 2:
+                doubt = (await load(rig.journal, rig.blobs, "run")).state.doubts[0]
+                letter = {"type": "resolve", "call_id": doubt.call_id, "happened": True}
+                taken.clear()
+                await rig.mailbox.post("run", json.dumps(letter).encode())
+                await taken.wait()
+            status = "ambiguous" if call.arguments["n"] == 1 else "ok"
+            return Receipt(status=status, content="x" * 4_000)
+
+        rig.tools.add("read", read)
+        model = await self.follow(rig)
+        texts = [message.text for message in messages_of(model.bodies[2])]
+        assert any("a person found out" in text for text in texts)
         for body in model.bodies:
             assert any(SAID in message.text for message in messages_of(body))
 

@@ -241,7 +241,7 @@ def _note(state: RunState, reason: FinishReason) -> str:
     if reason == "context_limit" and since(state.given, 2):
         return f"{note} {what_stays(state)}"
     if reason == "stuck":
-        return f"{note} The last: {repeated_calls(state.history)}"
+        return f"{note} The last turn called {repeated_calls(state.history)}."
     return note
 
 

@@ -6,7 +6,7 @@ from artificer.core import builds, reports
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
 from artificer.core.repeats import Repeats
-from artificer.core.rules import keeps_reports
+from artificer.core.rules import keeps_reports, since
 from artificer.core.state import Phase, RunState, with_message, with_words
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
@@ -85,7 +85,8 @@ def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
 
 def steered(state: RunState, event: ev.Steered) -> Step:
     """What was said is said to the model before its next reply."""
-    return _noted(state, event, event.text), ()
+    state = _noted(state, event, event.text)
+    return state.model_copy(update={"steered": since(state.given, 2)}), ()
 
 
 def pause_requested(state: RunState, event: ev.PauseRequested) -> Step:

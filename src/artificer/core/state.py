@@ -108,8 +108,9 @@ class RunState(Value):
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
     ambiguous calls of which nobody has said yet whether they happened. ``window`` is the part of
     ``history`` that is sent. ``tool_ms`` and ``output_chars`` count what is limited, and only then.
-    ``said`` is the number of the message that holds what a person said last (rules 2), and
-    ``repeats`` how far the last turns repeat each other, where the run limits that.
+    ``said`` is the number of the message that holds what a person said last (rules 2); ``steered``
+    says that ``notes`` hold more of that. ``repeats`` is how far the last turns repeat each other,
+    where the run limits that.
 
     ``candidates`` are texts since the narrative was kept that may be the report, ``withdrawn`` the
     artifacts that it need not cite. ``unfinished`` is the text so far of a reply that is being
@@ -157,6 +158,7 @@ class RunState(Value):
     tool_ms: int = 0
     output_chars: int = 0
     said: int = 0
+    steered: bool = False
     repeats: Repeats = Repeats()
     candidates: tuple[Candidate, ...] = ()
     withdrawn: tuple[Withdrawal, ...] = ()

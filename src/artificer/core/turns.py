@@ -76,8 +76,9 @@ def _with_notes(state: RunState) -> RunState:
         state = with_message(state, user(state.repeats.note), repeats=repeats)
     if not state.notes:
         return state
-    state = with_words(state, "\n\n".join(state.notes))
-    return state.model_copy(update={"notes": (), "mending": False})
+    words = "\n\n".join(state.notes)
+    state = with_words(state, words) if state.steered else with_message(state, user(words))
+    return state.model_copy(update={"notes": (), "steered": False, "mending": False})
 
 
 def finish(state: RunState, reason: FinishReason) -> Step:

@@ -75,7 +75,7 @@ _REASONS: dict[FinishReason, str] = {
     "refused": "The model declined to answer.",
     "rejected": "Its plan was rejected.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
-    "stuck": "The model made the same calls, with the same results, again and again. The last:",
+    "stuck": "The model made the same calls, with the same results, again and again.",
     "token_limit": "The next reply could have exceeded the token limit.",
     "tool_output_limit": "Its tools have brought as much text as they may.",
     "tool_time_limit": "Its tools have taken as much time as they may.",
@@ -138,7 +138,7 @@ def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]
     if reason == "context_limit":
         said = what_stays(state)
     elif reason == "stuck":
-        said = repeated_calls(state.history)
+        said = f"The last turn called {repeated_calls(state.history)}."
     for event in events:
         match event:
             case ev.BuildAdvanced(fact=Decided(reason=words)) if reason == "rejected":
