@@ -88,7 +88,7 @@ def test_a_rebuilt_drawing_looks_the_same_to_the_last_pixel(case: dict[str, Any]
 def test_everything_wrong_is_reported_at_once_with_its_line() -> None:
     found = messages(
         '<svg onload="a">\n<script>x</script>\n<rect fill="url(//x)"\n onclick="b"/>\n'
-        '<a href="javascript:c"/>\n<style/></svg>'
+        '<a href="javascript:c"/>\n<style>@import "x";</style></svg>'
     )
     assert [message.split(":")[0] for message in found] == [
         "line 1",
@@ -104,8 +104,8 @@ def test_everything_wrong_is_reported_at_once_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("markup", "hint"),
     [
-        ("<svg><style/></svg>", "write attributes"),
-        ('<svg style="background:#fff"/>', "draw a <rect>"),
+        ("<svg><style>a[b]{}</style></svg>", "use elements, classes and ids"),
+        ('<svg style="background:url(#a)"/>', "draw a <rect>"),
         ("<svg><lineargradient/></svg>", "write linearGradient"),
         ('<svg viewbox="0 0 1 1"/>', "write viewBox"),
         ("<svg><text>R&D</text></svg>", "&amp;"),
@@ -189,6 +189,53 @@ def uses(levels: int, each: int) -> str:
             '<svg><polygon points="' + "1,1 " * 10_000 + '"/></svg>', "points", id="points"
         ),
         pytest.param("<svg>" + "é" * svg_parse.MAX_BYTES + "</svg>", "bytes", id="bytes"),
+        pytest.param(
+            '<svg><filter id="f"><feGaussianBlur stdDeviation="9"/><feOffset/></filter>'
+            + '<rect filter="url(#f)"/>' * 200
+            + "</svg>",
+            "draws too many",
+            id="filter bomb",
+        ),
+        pytest.param(
+            '<svg><filter id="f"><feGaussianBlur stdDeviation="9"/></filter>'
+            '<g id="a"><rect filter="url(#f)"/></g>' + '<use href="#a"/>' * 200 + "</svg>",
+            "draws too many",
+            id="filter bomb by use",
+        ),
+        pytest.param(
+            '<svg viewBox="0 0 9 9">'
+            + '<g style="filter:drop-shadow(1px 1px 1px)"/>' * 300
+            + "</svg>",
+            "draws too many",
+            id="shadow bomb",
+        ),
+        pytest.param(
+            "<svg><style>" + ".a{x:y}" * 201 + "</style></svg>", "selectors", id="selectors"
+        ),
+        pytest.param(
+            "<svg><style>"
+            + ",".join(["g g g g"] * 199)
+            + "{fill:red}</style>"
+            + "<g/>" * 3_900
+            + "</svg>",
+            "too many rules",
+            id="selector bomb",
+        ),
+        pytest.param(
+            "<svg><style>*{" + "fill:red;" * 1_700 + "}</style>" + "<g/>" * 3_900 + "</svg>",
+            "too many rules",
+            id="declaration bomb",
+        ),
+        pytest.param(
+            "<svg><style>" + "a" * 16_001 + "</style></svg>", "characters", id="style sheet"
+        ),
+        pytest.param("<svg>" + "<![CDATA[" * 7_000, "well-formed", id="open sections"),
+        pytest.param("<svg>" + "<!--" * 15_000, "well-formed", id="open comments"),
+        pytest.param(
+            "<svg>" + "<svg>" * svg_parse.MAX_DEPTH + "</svg>" * svg_parse.MAX_DEPTH + "</svg>",
+            "deeper",
+            id="nested drawings",
+        ),
         pytest.param("<svg>\ud800</svg>", "surrogate", id="lone surrogate"),
     ],
 )
@@ -294,6 +341,86 @@ def test_any_text_is_a_drawing_or_a_report(text: str) -> None:
         assert_harmless(result)
     else:
         assert result and all(isinstance(problem, Problem) for problem in result)
+
+
+SHEETS = st.lists(
+    st.sampled_from(
+        [
+            "rect",
+            ".a",
+            "#a",
+            "*",
+            ":root",
+            ":hover",
+            " > ",
+            " ",
+            ",",
+            "{",
+            "}",
+            "fill:red",
+            "stroke:url(#a)",
+            "fill:url(//x)",
+            "--v:red",
+            "fill:var(--v)",
+            "fill:var(--v, blue)",
+            "font:12px x",
+            "filter:none",
+            "filter:drop-shadow(1px 1px red)",
+            "transform:rotate(9deg)",
+            "transform-origin:center",
+            "white-space:pre",
+            "background:red",
+            "background:url(#a)",
+            "!important",
+            ";",
+            "@import 'x';",
+            "@media x{}",
+            "\\75 rl(//x)",
+            "/*",
+            "*/",
+            "expression(x)",
+            "]]>",
+            "&nbsp;",
+            "&lt;/style>",
+        ]
+    ),
+    max_size=12,
+).map("".join)
+FILTERED = '<filter id="a"><feOffset dx="1"/></filter><g class="a" id="b">{}</g>'
+
+
+@pytest.mark.req("svg-allow-list", "svg-fixed-point")
+@settings(max_examples=300, deadline=None)
+@given(SHEETS, SHEETS, st.lists(TREES, max_size=2))
+def test_no_style_sheet_makes_anything_but_a_harmless_drawing(
+    sheet: str, style: str, parts: list[str]
+) -> None:
+    declared = style.replace('"', "").replace("&nbsp;", "").replace("<", "")
+    markup = (
+        f'<svg viewBox="0 0 9 9"><style>{sheet}</style><rect class="a" style="{declared}"/>'
+        f"{FILTERED.format(''.join(parts))}</svg>"
+    )
+    result = rebuild(markup, "x-")
+    if isinstance(result, str):
+        assert_harmless(result)
+        assert "style" not in result and "var(" not in result
+        assert rebuild(result, "") == result
+
+
+@pytest.mark.req("svg-ids")
+def test_ids_that_would_meet_are_refused() -> None:
+    markup = '<svg><g id="\u00e9"/><g id="_xe9_"/><use href="#\u00e9"/></svg>'
+    assert "twice" in messages(markup)[0]
+
+
+@pytest.mark.req("svg-all-problems")
+def test_a_rule_of_a_style_sheet_is_reported_once_however_many_elements_it_is_for() -> None:
+    sheet = "<style>rect { border-radius: 3px; fill: url(//x) }</style>"
+    found = messages(f"<svg>{sheet}{'<rect/>' * 9}</svg>")
+    assert [message.split(" in ")[0] for message in found] == [
+        "line 1: border-radius",
+        "line 1: fill",
+    ]
 
 
 KEPT = {

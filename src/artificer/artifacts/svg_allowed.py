@@ -10,6 +10,7 @@ or hide an attack.
 from __future__ import annotations
 
 from artificer.artifacts import svg_grammar as g
+from artificer.artifacts.svg_filters import CHANNELS, FILTERS, FLOOD, STEPS
 from artificer.artifacts.svg_grammar import Grammar
 from artificer.artifacts.svg_parse import SVG
 
@@ -99,6 +100,16 @@ ELEMENTS: dict[str, dict[str, Grammar]] = {
         "href": g.href,
     },
     "use": {**_BOX, "href": g.href},
+    "textPath": {
+        "href": g.href,
+        "startOffset": g.length,
+        "method": g.words,
+        "spacing": g.words,
+        "side": g.words,
+        "textLength": g.length,
+        "lengthAdjust": g.words,
+    },
+    **FILTERS,
 }
 """The elements that are kept, with the attributes that only they have."""
 
@@ -123,6 +134,7 @@ PRESENTATION: dict[str, Grammar] = {
     "fill": g.paint,
     "fill-opacity": g.length_or_words,
     "fill-rule": g.words,
+    "filter": g.reference,
     "font-family": g.fonts,
     "font-size": g.length_or_words,
     "font-size-adjust": g.length_or_words,
@@ -165,6 +177,7 @@ PRESENTATION: dict[str, Grammar] = {
 REFERENCES = (
     "clip-path",
     "fill",
+    "filter",
     "href",
     "marker-end",
     "marker-mid",
@@ -174,11 +187,18 @@ REFERENCES = (
 )
 """The attributes whose value may refer to an id."""
 
+_NESTING = ("feMerge", "feComponentTransfer")
+
 CHILDREN: dict[str, frozenset[str]] = {
     "title": frozenset(),
     "desc": frozenset(),
-    "text": frozenset({"tspan", "title", "desc"}),
+    "text": frozenset({"tspan", "textPath", "title", "desc"}),
     "tspan": frozenset({"tspan", "title", "desc"}),
+    "textPath": frozenset({"tspan", "title", "desc"}),
+    "filter": STEPS,
+    "feMerge": frozenset({"feMergeNode"}),
+    "feComponentTransfer": CHANNELS,
+    **dict.fromkeys({*STEPS, *CHANNELS, "feMergeNode"} - set(_NESTING), frozenset[str]()),
     "linearGradient": frozenset({"stop", "title", "desc"}),
     "radialGradient": frozenset({"stop", "title", "desc"}),
     **dict.fromkeys(
@@ -186,10 +206,10 @@ CHILDREN: dict[str, frozenset[str]] = {
         frozenset({"title", "desc"}),
     ),
 }
-"""What an element may contain, where that is not everything but ``svg``, ``tspan`` and ``stop``."""
+"""What an element may contain, where that is not everything in CONTAINED."""
 
-CONTAINED = frozenset(ELEMENTS) - {"svg", "tspan", "stop"}
-WITH_TEXT = frozenset({"text", "tspan", "title", "desc"})
+CONTAINED = frozenset(ELEMENTS) - {"tspan", "textPath", "stop", *FILTERS} | {"filter"}
+WITH_TEXT = frozenset({"text", "tspan", "textPath", "title", "desc"})
 
 DROPPED_ATTRIBUTES = frozenset(
     {
@@ -210,22 +230,33 @@ DROPPED_PROPERTIES = frozenset(
         "max-height",
         "max-width",
         "pointer-events",
+        "line-height",
+        "text-align",
+        "transition",
         "user-select",
-        "white-space",
         "will-change",
+        "-moz-osx-font-smoothing",
+        "-moz-user-select",
+        "-ms-user-select",
+        "-webkit-font-smoothing",
+        "-webkit-tap-highlight-color",
+        "-webkit-text-size-adjust",
+        "-webkit-user-select",
     }
 )
 GEOMETRY = frozenset({"cx", "cy", "height", "r", "rx", "ry", "width", "x", "y"})
 """Attributes of shapes that ``style`` may set (SVG 2 section 7.2)."""
 
-NOT_ON_ROOT = frozenset({"overflow", "transform"})
+NOT_ON_ROOT = frozenset({"filter", "overflow", "transform"})
 """With these a drawing that is part of a page could lie over the rest of the page."""
 
 HINTS = {
     "background": "draw a <rect> behind everything instead",
     "background-color": "draw a <rect> behind everything instead",
-    "filter": "leave such effects out",
+    "filter": "write <filter> with feDropShadow or feGaussianBlur instead, or leave the effect out",
     "font": "write font-size, font-family and font-weight instead",
+    "transform": "write the attribute transform instead, with plain numbers",
+    "transform-origin": "write rotate(angle x y) in the attribute transform instead",
     "style": "write attributes such as fill instead",
 }
 """What to do instead, for the elements, attributes and properties that models often write."""
@@ -263,7 +294,7 @@ def is_dropped_element(namespace: str, name: str) -> bool:
 def is_dropped_attribute(namespace: str, name: str) -> bool:
     """Whether the attribute means nothing in a still picture."""
     if namespace == XML:
-        return name in ("lang", "space")
+        return name == "lang"
     if namespace:
         return namespace in EDITORS or (namespace == XLINK and name != "href")
     if name == "aria-label":
@@ -271,16 +302,18 @@ def is_dropped_attribute(namespace: str, name: str) -> bool:
     return name in DROPPED_ATTRIBUTES or name.startswith(("data-", "aria-"))
 
 
-def grammar_of(element: str, attribute: str) -> Grammar | None:
+def grammar_of(element: str, attribute: str, *, outermost: bool = False) -> Grammar | None:
     """The grammar for an attribute's value, or None where the attribute is not accepted."""
-    if element == "svg" and attribute in NOT_ON_ROOT:
+    if outermost and attribute in NOT_ON_ROOT:
         return None
     return ELEMENTS[element].get(attribute) or COMMON.get(attribute) or PRESENTATION.get(attribute)
 
 
-def grammar_in_style(element: str, property_name: str) -> Grammar | None:
+def grammar_in_style(
+    element: str, property_name: str, *, outermost: bool = False
+) -> Grammar | None:
     """The grammar for a property's value in ``style``, or None where it is not accepted."""
     geometry = property_name in GEOMETRY and element not in WITH_TEXT
-    if geometry or property_name in PRESENTATION:
-        return grammar_of(element, property_name)
+    if geometry or property_name in PRESENTATION or property_name in FLOOD:
+        return grammar_of(element, property_name, outermost=outermost)
     return None

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import unquote
+
+from artificer.artifacts.svg_colour import converted
 
 Grammar = Callable[[str], str | None]
 
@@ -19,6 +22,9 @@ MAX_DATA = 32_000
 """Longest path data, list of points or transform, in characters."""
 
 MAX_TEXT = 512
+
+MAX_BLUR = 100
+MAX_AREA = 10_000
 
 _NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3}+)?"
 _NUMBER_RE = re.compile(_NUMBER)
@@ -31,10 +37,10 @@ _HEX_RE = re.compile(r"#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})")
 _COLOUR_FUNCTION_RE = re.compile(
     rf"(?:rgb|hsl)a?\(\s*{_NUMBER}(?:%|deg)?(?:(?:\s*+[,/]\s*+|\s++){_NUMBER}%?){{2,3}}\s*\)"
 )
-_ID = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,159}"
-_ID_RE = re.compile(_ID)
-_HREF_RE = re.compile(rf"#{_ID}")
-_URL_RE = re.compile(rf"""url\(\s*(["']?)#({_ID})\1\s*\)""")
+_PLAIN_ID_RE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,159}")
+_ID_RE = re.compile(r"[\w.:-]{1,60}")
+_HREF_RE = re.compile(r"#([\w.:%-]{1,240})")
+_URL_RE = re.compile(r"""url\(\s*(["']?)#([\w.:%-]{1,240})\1\s*\)""")
 _TRANSFORM_RE = re.compile(r"\s*(matrix|translate|scale|rotate|skewX|skewY)\s*\(([^()]*)\)\s*,?")
 _TRANSFORM_COUNTS = {
     "matrix": {6},
@@ -96,10 +102,10 @@ def lengths(value: str) -> str | None:
 
 
 def colour(value: str) -> str | None:
-    """A colour: a keyword, hexadecimal, ``rgb()`` or ``hsl()``."""
+    """A colour: a keyword, hexadecimal, ``rgb()`` or ``hsl()``; newer functions as ``rgb()``."""
     if _HEX_RE.fullmatch(value) or _COLOUR_FUNCTION_RE.fullmatch(value):
         return value
-    return words(value)
+    return words(value) or converted(value)
 
 
 def paint(value: str) -> str | None:
@@ -107,22 +113,28 @@ def paint(value: str) -> str | None:
     match = _URL_RE.match(value)
     if not match:
         return colour(value)
+    name = _referred(match[2])
     rest = value[match.end() :].strip()
     fallback = colour(rest) if rest else ""
-    if fallback is None:
+    if fallback is None or name is None:
         return None
-    return f"url(#{match.group(2)}) {fallback}".rstrip()
+    return f"url(#{name}) {fallback}".rstrip()
 
 
 def reference(value: str) -> str | None:
     """``url(#id)``, or a keyword such as ``none``."""
     match = _URL_RE.fullmatch(value)
-    return f"url(#{match.group(2)})" if match else words(value)
+    if not match:
+        return words(value)
+    name = _referred(match[2])
+    return f"url(#{name})" if name else None
 
 
 def href(value: str) -> str | None:
     """``#id``: something in the same drawing."""
-    return value if _HREF_RE.fullmatch(value) else None
+    match = _HREF_RE.fullmatch(value)
+    name = _referred(match[1]) if match else None
+    return f"#{name}" if name else None
 
 
 def target(attribute: str, value: str) -> str | None:
@@ -134,13 +146,43 @@ def target(attribute: str, value: str) -> str | None:
 
 
 def identifier(value: str) -> str | None:
-    """An id."""
-    return value if _ID_RE.fullmatch(value) else None
+    """An id. Letters beyond ASCII and colons are written as their code points."""
+    if _PLAIN_ID_RE.fullmatch(value):
+        return value
+    if not _ID_RE.fullmatch(value):
+        return None
+    spelled = re.sub(r"[^A-Za-z0-9_.-]|^[.-]", lambda m: f"_x{ord(m[0]):x}_", value)
+    return spelled if _PLAIN_ID_RE.fullmatch(spelled) else None
+
+
+def _referred(name: str) -> str | None:
+    """The id that a reference means: in a URL a character may be written as its bytes."""
+    return identifier(unquote(name) if "%" in name else name)
 
 
 def fonts(value: str) -> str | None:
     """A list of font families."""
     return " ".join(value.split()) if _FONTS_RE.fullmatch(value) else None
+
+
+def numbers(value: str) -> str | None:
+    """Up to twenty numbers, such as a matrix of colours."""
+    found = _numbers(value)
+    return " ".join(found) if found and len(found) <= 20 else None
+
+
+def blur(value: str) -> str | None:
+    """One or two standard deviations, none of which costs much."""
+    found = _numbers(value)
+    if not found or len(found) > 2 or any(not 0 <= float(n) <= MAX_BLUR for n in found):
+        return None
+    return " ".join(found)
+
+
+def area(value: str) -> str | None:
+    """A place or size of a filter's area, which is paid for by the pixel."""
+    match = _LENGTH_RE.fullmatch(value)
+    return value if match and abs(float(match[1])) <= MAX_AREA else None
 
 
 def text(value: str) -> str | None:

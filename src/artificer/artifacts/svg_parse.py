@@ -1,13 +1,18 @@
 """Reading SVG: hostile markup becomes a small tree, or a problem with its line.
 
-The parser is expat with every door closed: a document type, an entity declaration or a processing
-instruction ends the reading before anything is expanded. Names are expanded names, so that no
-prefix can disguise one. Budgets are held while reading.
+The parser is expat with every door closed: a document type with declarations, an entity declaration
+or a processing instruction ends the reading before anything is expanded. A document type that only
+refers to a definition means nothing, because nothing is fetched. HTML's entities are written as
+characters before. Names are expanded names, so that no prefix can disguise one. Budgets are held
+while reading.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import cached_property
+from html.entities import html5
 from xml.parsers import expat
 
 from artificer.values.base import Problem
@@ -22,6 +27,12 @@ MAX_DEPTH = 32
 MAX_ATTRIBUTES = 48
 """Attributes of one element."""
 
+_ENTITY = re.compile(
+    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([A-Za-z][A-Za-z0-9]{1,31};)", re.DOTALL
+)
+_OWN = frozenset({"amp;", "lt;", "gt;", "quot;", "apos;"})
+"""The entities that XML has itself."""
+
 _SEPARATOR = " "
 """Between namespace and local name; neither can hold a space."""
 
@@ -35,6 +46,11 @@ class Element:
     attributes: dict[tuple[str, str], str]
     line: int
     children: list[Element | str] = field(default_factory=list)
+
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """The element's classes."""
+        return frozenset(self.attributes.get(("", "class"), "").split())
 
 
 class _Refused(Exception):
@@ -54,7 +70,7 @@ def problem(message: str, line: int) -> Problem:
 def parse(markup: str) -> Element | Problem:
     """Return the root element, or why the markup is not read."""
     try:
-        data = markup.encode()
+        data = (_ENTITY.sub(_characters, markup) if "&" in markup else markup).encode()
     except UnicodeEncodeError:
         return Problem(pointer="/svg/content", message="holds a lone surrogate")
     if len(data) > MAX_BYTES:
@@ -79,6 +95,14 @@ def parse(markup: str) -> Element | Problem:
     return reader.root
 
 
+def _characters(match: re.Match[str]) -> str:
+    """HTML's entity as character references; anything else as it is."""
+    name = match[1]
+    if name is None or name in _OWN or name not in html5:
+        return match[0]
+    return "".join(f"&#{ord(character)};" for character in html5[name])
+
+
 class _Reader:
     def __init__(self) -> None:
         # The encoding given here overrides whatever the document declares.
@@ -88,6 +112,7 @@ class _Reader:
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.EntityDeclHandler = self._entity
         self.parser.ExternalEntityRefHandler = self._external
+        self.parser.SkippedEntityHandler = self._skipped
         self.parser.ProcessingInstructionHandler = self._instruction
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
@@ -104,13 +129,17 @@ class _Reader:
             raise self._refuse(f"the encoding {encoding[:20]} is not accepted: send UTF-8")
 
     def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
-        raise self._refuse("a <!DOCTYPE> is not accepted: leave it out")
+        if internal:
+            raise self._refuse("a <!DOCTYPE> with declarations is not accepted: leave it out")
 
     def _entity(self, *declaration: object) -> None:
         raise self._refuse("an entity declaration is not accepted")
 
     def _external(self, *reference: object) -> int:
         raise self._refuse("a reference to an external entity is not accepted")
+
+    def _skipped(self, name: str, is_parameter: bool) -> None:
+        raise self._refuse(f"the entity &{name[:40]}; is not known")
 
     def _instruction(self, target: str, data: str) -> None:
         raise self._refuse("a processing instruction is not accepted")

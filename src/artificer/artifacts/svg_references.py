@@ -17,6 +17,9 @@ from artificer.values.base import Problem
 MAX_DRAWN = 20_000
 """Elements drawn when every reference is followed."""
 
+_COSTLY = {"filter": 50}
+"""What a step of a filter costs, in elements: it works on pixels."""
+
 MAX_CHAIN = 8
 """Longest chain of references."""
 
@@ -37,15 +40,22 @@ class Shape:
 
 
 def collect(root: Shape) -> dict[str, Shape] | tuple[Problem, ...]:
-    """All elements with an id, or problems for ids that are used twice."""
+    """All elements with an id, or problems for ids that are used twice and referred to.
+
+    One that nothing refers to is taken from the later element: nobody can tell.
+    """
     found: dict[str, Shape] = {}
     problems: list[Problem] = []
-    for shape in walk(root):
+    shapes = walk(root)
+    wanted = {_target(shape, name) for shape in shapes for name in REFERENCES}
+    for shape in shapes:
         name = shape.attributes.get("id")
         if name is None:
             continue
-        if name in found:
+        if name in found and name in wanted:
             problems.append(problem(f"the id {name!r} is used twice", shape.line))
+        elif name in found:
+            del shape.attributes["id"]
         found.setdefault(name, shape)
     return tuple(problems) or found
 
@@ -153,7 +163,7 @@ class _Counter:
             if level >= MAX_CHAIN:
                 raise _Endless(f"a chain of more than {MAX_CHAIN} references", shape.line)
             drawn, below = self.drawn(self._known[wanted], level + 1)
-            times = _vertices(shape) if name == "marker-mid" else 1
+            times = _vertices(shape) if name == "marker-mid" else _COSTLY.get(name, 1)
             total, chain = total + drawn * times, max(chain, below + 1)
         return total, chain
 
