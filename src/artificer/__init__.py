@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from artificer.core.letters import (
         AnswerCall,
         Cancel,
+        Consent,
         Decide,
         FollowUp,
         Interrupt,
@@ -83,6 +84,7 @@ _HOMES = {
     "Clock": "ports",
     "Condition": "core.conditions",
     "Config": "config",
+    "Consent": "core.letters",
     "Decide": "core.letters",
     "Decider": "build.builder",
     "Deliverable": "artifacts.deliverable",
@@ -151,6 +153,7 @@ __all__ = [
     "Interrupt",
     "Cancel",
     "Resolve",
+    "Consent",
     "Decide",
     "Revise",
     "Retry",

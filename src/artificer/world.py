@@ -182,6 +182,7 @@ class World(Archive):
         """
         from artificer.wiring.builds import (
             BuildPlace,
+            bounded,
             must_be_possible,
             project_folder,
             requested,
@@ -193,6 +194,7 @@ class World(Archive):
         provider, name = choose_model(model, self.config)
         model_name = f"{provider.name}/{name}"
         limits = limits_of("build", limits, self.config, model_name)
+        options, limits = bounded(options, limits)
         run_id = run_id or SystemClock().new_run_id()
         if isinstance(provider, Requiring):  # before anything is made
             provider.require()
@@ -227,15 +229,24 @@ class World(Archive):
         approver: Approver | None = None,
         observer: Observer | None = None,
         decider: Decider | None = None,
+<<<<<<< HEAD
         take_over: bool = False,
         response_format: type[Any] | None = None,
+=======
+        build_tokens: int | None = None,
+>>>>>>> 3d0171b (Let no build be green without the work)
     ) -> Run:
         """Go on with a run where its journal ends, and do as the letters to it say.
 
         Folders of manifests are found again. Without an ``approver`` the run waits at what policy
+<<<<<<< HEAD
         asks about. With ``take_over`` a run is taken away from a process that still drives it:
         that one can record nothing more, and its unfinished calls are ambiguous, but for pure ones.
         A run whose ``response_format`` was a type needs that type again.
+=======
+        asks about. ``build_tokens`` is what all runs of a build may take together from now on,
+        with what they have taken, in the place of what its limits say.
+>>>>>>> 3d0171b (Let no build be green without the work)
 
         Raises:
             NotFoundError: no such run.
@@ -264,7 +275,11 @@ class World(Archive):
             observer,
             run_id=run_id,
             decider=decider,
+<<<<<<< HEAD
             check=check_of(spec.response_format, response_format),
+=======
+            build_tokens=build_tokens,
+>>>>>>> 3d0171b (Let no build be green without the work)
         ) as engine:
             return self._run(run_id, await engine.resume(run_id, take_over=take_over))
 
@@ -366,7 +381,11 @@ class World(Archive):
         *,
         run_id: str = "",
         decider: Decider | None = None,
+<<<<<<< HEAD
         check: OutputCheck | None = None,
+=======
+        build_tokens: int | None = None,
+>>>>>>> 3d0171b (Let no build be green without the work)
     ) -> AsyncIterator[Engine]:
         """An engine with the tools of a recorded run. Raises ConfigError when one has changed.
 
@@ -404,7 +423,7 @@ class World(Archive):
                 from artificer.wiring.builds import building
 
                 async with building(
-                    engine, run_id, spec, self._storage, self.config, decider
+                    engine, run_id, spec, self._storage, self.config, decider, build_tokens
                 ) as engine:
                     yield engine
             finally:
@@ -450,6 +469,14 @@ class World(Archive):
         storage = self._storage
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
         return await promote_build(self.config, run_id, before.state, branch, into)
+
+    async def diff_of(self, run_id: str, base: str, commit: str) -> str:
+        """What differs between two commits of a build. Raises NotFoundError, GitError."""
+        from artificer.wiring.builds import diff_of
+
+        storage = self._storage
+        found = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
+        return await diff_of(self.config, run_id, Path(found.state.given.project), base, commit)
 
     async def unpromoted(self, run_id: str) -> str:
         """What of a completed build is in no branch of its project, in a sentence; else ''."""

@@ -152,7 +152,20 @@ TODO = Job(
                 ),
                 "readme": Work(
                     check=UNITTEST,
-                    writes={"README.md": "# todo\n\n`python -m todo buy milk`\n"},
+                    writes={
+                        "README.md": "# todo\n\n`python -m todo buy milk`\n",
+                        "tests/test_readme.py": """
+                            import unittest
+                            from pathlib import Path
+
+                            README = Path(__file__).parent.parent / "README.md"
+
+
+                            class ReadmeTest(unittest.TestCase):
+                                def test_it_says_how_to_add(self):
+                                    self.assertIn("python -m todo buy milk", README.read_text())
+                            """,
+                    },
                 ),
             },
         ),

@@ -13,17 +13,20 @@ from engineer import Engineer, Inspect, Job
 from artificer.artifacts.plan import Plan
 from artificer.config import Config
 from artificer.loops.facts import BuildOptions, Decided
-from artificer.loops.wishes import AskDecision
+from artificer.loops.wishes import AskConsent, AskDecision
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
 from artificer.world import World
 
 
 class Approving:
-    """A person who approves of every plan (build.builder.Decider)."""
+    """Approves of every plan, and leaves changes to letters (build.builder.Decider)."""
 
     def __init__(self) -> None:
         self.plans: list[Plan] = []
+
+    async def consent(self, run: str, wish: AskConsent, diff: str) -> None:
+        return None
 
     async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
         self.plans.append(plan)
@@ -54,9 +57,9 @@ class Site:
 
 @asynccontextmanager
 async def site(
-    folder: Path, project: Path, job: Job, inspect: Inspect | None = None
+    folder: Path, project: Path, job: Job, inspect: Inspect | None = None, **settings: Any
 ) -> AsyncIterator[Site]:
     """A world in a folder; opened again, it is the same."""
-    config = Config(home=folder / "home", project="p", durability="process")
+    config = Config(home=folder / "home", project="p", durability="process", **settings)
     async with await World.open(config) as world:
         yield Site(world, project, ScriptedProvider(Engineer(job, inspect)))

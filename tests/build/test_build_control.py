@@ -160,6 +160,25 @@ async def test_what_is_said_while_nobody_drives_it_is_heard_too(tmp_path: Path) 
         assert sum(words in json.dumps(body) for body in place.model.requests) >= 2
 
 
+async def test_what_is_said_between_two_runs_reaches_the_next_ones(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    words = "Use the metric system."
+    async with site(tmp_path, home, PAIR) as place:
+        run = await place.build(decider=None)
+        assert run.status == "waiting", "only a person is asked: no run is under way"
+        before = len(place.model.requests)
+        await place.world.send("b", Steer(text=words, by="ada"))
+        run = await place.resume()
+        assert run.status == "completed", run.text
+        first = [b for b in place.model.requests[before:] if _turn(b) == 0]
+        assert first and all(words in json.dumps(body) for body in first)
+        await is_whole(place)
+
+
+def _turn(body: Any) -> int:
+    return sum(message["role"] == "assistant" for message in body["messages"])
+
+
 async def events(place: Site, run: str) -> list[Any]:
     lines = (await place.world.get(run)).lines
     return [line.event for line in lines if isinstance(line, EventLine)]

@@ -15,7 +15,8 @@ from artificer.config import Config, PriceConfig
 from artificer.core.letters import Retry
 from artificer.core.spec import Limits
 from artificer.loops.facts import BuildOptions
-from artificer.providers.scripted import ScriptedProvider
+from artificer.loops.table import BUILD_TOKENS, RUN_TOKENS
+from artificer.providers.scripted import ScriptedProvider, call, reply
 from artificer.runs import Run
 from artificer.values.model import ModelReply, Usage
 from artificer.world import World
@@ -101,3 +102,55 @@ async def test_it_starts_as_many_runs_as_it_may_and_says_so(tmp_path: Path) -> N
             run = await place.resume()
             assert len(await place.children()) == number
         assert run.status == "completed", run.text
+
+
+@pytest.mark.req("build-ceilings")
+async def test_a_build_has_ceilings_though_nobody_named_any(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    async with site(tmp_path, home, PAIR) as place:
+        run = await place.build()
+        spec = run.state.given
+        assert spec.limits.total_tokens == BUILD_TOKENS["small"]
+        assert spec.build is not None and spec.build.options.run_tokens == RUN_TOKENS
+        children = [(await place.world.get(child)).run.state for child in await place.children()]
+        assert {child.given.limits.total_tokens for child in children} == {RUN_TOKENS}
+        turns = {child.given.kind: child.given.limits.turns for child in children}
+        assert turns["code"] == 80
+
+
+@pytest.mark.req("build-ceilings")
+@pytest.mark.parametrize("limit", ["turns", "run_tokens"])
+async def test_a_code_run_that_goes_in_circles_meets_its_ceiling(
+    tmp_path: Path, limit: str
+) -> None:
+    home = project(tmp_path / "p", PROJECT)
+
+    def inspect(kind: str, body: Any) -> Any:
+        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        return reply(call("host.list", path="." * (turn % 2 + 1))) if kind == "code" else None
+
+    most = {"turns": 6, "run_tokens": 60_000}[limit]
+    options = BuildOptions.model_validate({"size": "small", "attempts": 1, limit: most})
+    async with site(tmp_path, home, PAIR) as place:
+        place.model = Dear(Engineer(PAIR, inspect))
+        run = await place.build(options=options)
+        reason = {"turns": "turn_limit", "run_tokens": "token_limit"}[limit]
+        assert run.status == "stalled" and run.state.build is not None
+        reports = [p.coding.reports for s in run.state.build.specs for p in s.phases]
+        assert any(f"The run stopped ({reason})" in report for some in reports for report in some)
+        for child in await place.children():
+            state = (await place.world.get(child)).run.state
+            assert state.usage.input_tokens + state.usage.output_tokens <= 80_000
+
+
+@pytest.mark.req("build-ceilings")
+async def test_a_ceiling_that_was_met_is_raised_when_the_build_is_resumed(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    limits = Limits(max_tokens=300, total_tokens=40_000)
+    async with site(tmp_path, home, PAIR) as place:
+        place.model = Dear(Engineer(PAIR))
+        run = await place.build(limits=limits)
+        assert run.status == "stalled" and "The budget is used up" in run.text
+        run = await place.resume(build_tokens=1_000_000)
+        assert run.status == "completed", run.text
+        assert failures(run) == 0

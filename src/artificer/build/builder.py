@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from artificer.artifacts.completion import Completion
 from artificer.artifacts.plan import Plan
 from artificer.build.children import Children, Place, place_of
 from artificer.build.detect import Project
-from artificer.build.outcome import artifact_of, child_id, judgement_of, returned
+from artificer.build.outcome import artifact_of, child_id, judgement_of, returned, short
 from artificer.build.perform import TreePerformer, keep_for, worktree_name
 from artificer.build.views import write_artifact
 from artificer.core.events import BuildAdvanced
@@ -23,11 +24,12 @@ from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError
 from artificer.loops.build import BuildState
-from artificer.loops.facts import Decided, Fact
+from artificer.loops.facts import ConsentGiven, Decided, Fact
 from artificer.loops.judge import judged
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.loops.prompt import Instructions, instruct, instruct_judge
 from artificer.loops.wishes import (
+    AskConsent,
     AskDecision,
     CancelRun,
     Check,
@@ -45,10 +47,13 @@ USUAL_CONTEXT = 64_000
 
 
 class Decider(Protocol):
-    """Whoever is here to decide about a plan."""
+    """Decides for a person who is here, or has decided in advance."""
 
     async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
         """Ask about the plan with the wish's digest, and return the decision."""
+
+    async def consent(self, run: str, wish: AskConsent, diff: str) -> ConsentGiven | None:
+        """Ask about a change with concerns; None leaves it to a letter."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +80,12 @@ class TreeBuilder:
             case Check() if wish.for_judge:
                 return await self._judge(run, state, build, wish)
             case Check():
-                at = self._now()
-                return self._told(await self.tree.check(build, wish, at // 1000))
+                said = await self._summary(run, wish)
+                return self._told(await self.tree.check(build, wish, self._now() // 1000, said))
             case PrepareBase() | MergeSpec() | RebuildIntegration():
                 return self._told(await self.tree.perform(wish))
-            case AskDecision():
-                return await self._decide(run, build, wish)
+            case AskDecision() | AskConsent():
+                return await self._ask(run, build, wish)
             case CancelRun():
                 await self.children.end(child_id(run, wish), wish.reason)
         return None
@@ -123,6 +128,7 @@ class TreeBuilder:
             self.prompts,
             room=_room(state.given.limits),
             commands=place.project.allowed,
+            before=await self._before(build, wish),
         )
         ended = await self._drive(run, state, wish, told, place)
         if ended is None:
@@ -130,6 +136,14 @@ class TreeBuilder:
         if wish.step.kind != "code":  # the commit of a code run is still to be made of its tree
             await self.tree.repository.discard(worktree.name)
         return self._told(returned(wish, ended, self.children.blobs), ended)
+
+    async def _before(self, build: BuildState, wish: StartRun) -> str:
+        """What a phase's check says before a code run begins, if it fails."""
+        phase = build.phase(wish.step)
+        if wish.step.kind != "code" or phase is None or phase.phase is None:
+            return ""
+        found = await self.tree.before(wish.commit, phase.phase.validation_command)
+        return "" if found.passed else found.report
 
     async def _judge(
         self, run: str, state: RunState, build: BuildState, wish: Check
@@ -169,12 +183,26 @@ class TreeBuilder:
         if artifact is not None:
             write_artifact(self.views / child, child, owes, artifact, ended.now)
 
+    async def _summary(self, run: str, wish: Check) -> str:
+        """What the run of a Check said that it did."""
+        state = await self.children.state(f"{run}.{wish.step.kind}-{short(wish.run)}")
+        made = artifact_of(state, "completion", self.children.blobs)
+        return made.summary if isinstance(made, Completion) else ""
+
     # --- people, and what is told ----------------------------------------------------------------
 
-    async def _decide(self, run: str, build: BuildState, wish: AskDecision) -> BuildAdvanced | None:
-        if self.decider is None or build.proposal is None:
+    async def _ask(
+        self, run: str, build: BuildState, wish: AskDecision | AskConsent
+    ) -> BuildAdvanced | None:
+        if self.decider is None:
             return None
-        return self._told(await self.decider.decide(run, build.proposal, wish))
+        fact: Fact | None = None
+        if isinstance(wish, AskConsent):
+            diff = await self.tree.repository.diff(wish.check.commit, wish.checked.commit)
+            fact = await self.decider.consent(run, wish, diff)
+        elif build.proposal is not None:
+            fact = await self.decider.decide(run, build.proposal, wish)
+        return None if fact is None else self._told(fact)
 
     def _told(self, fact: Fact, ended: RunState | None = None) -> BuildAdvanced:
         """The event of a fact, with what the run behind it has cost."""

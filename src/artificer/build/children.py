@@ -15,7 +15,7 @@ from artificer.contracts.facilities import Host
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.loops.build import BuildState
-from artificer.loops.facts import RunRested, Standing
+from artificer.loops.facts import BuildOptions, RunRested, Standing
 from artificer.loops.kinds import KINDS, RunKind
 from artificer.loops.prompt import Instructions
 from artificer.loops.table import LOOPS, Means
@@ -95,7 +95,7 @@ class Children:
                     "prompt": told.prompt,
                     "system": told.system,
                     "toolset": tools.to_text(),
-                    "limits": limits.model_copy(update={"turns": KINDS[kind].turns}),
+                    "limits": limits.model_copy(update=_ceilings(kind, spec)),
                     "build": None,
                     "project": "",
                     "parent": build,
@@ -149,6 +149,13 @@ class Children:
         """An engine for one run: the build's, with that run's tools."""
         performer = replace(self.engine.performer, executors=executors, builder=None)
         return replace(self.engine, performer=performer, _drives={})
+
+
+def _ceilings(kind: RunKind, build: RunSpec) -> dict[str, int | None]:
+    """How many turns and tokens a run of a build may take."""
+    options = build.build.options if build.build else BuildOptions()
+    turns = options.turns if kind == "code" else None
+    return {"turns": turns or KINDS[kind].turns, "total_tokens": options.run_tokens}
 
 
 def place_of(

@@ -18,6 +18,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from artificer.build.toolchains import variables as toolchain_variables
 from artificer.contracts.manifest.model import parse_manifest
 from artificer.errors import ManifestError, TamperedError
 from artificer.tools.command import CommandTool
@@ -115,14 +116,20 @@ class Project(Value):
         write in, and what the project has installed to read."""
         installed = [Path(folder).parent for folder in self.bins]
         installed += [Path(target) for _, target in self.links]
+        above = worktree.parent.parent  # where programs look for what is linked
+        installed += [above / name for name, _ in self.links]
         writable, readable = (*grants.writable, worktree), (*grants.readable, *installed)
         return replace(grants, writable=writable, readable=readable)
 
     def environment(self, given: dict[str, str], worktree: Path) -> dict[str, str]:
         """The environment of a command in a worktree, made of what programs are given anyway."""
-        here = {name: value.replace("{worktree}", str(worktree)) for name, value in self.variables}
         path = os.pathsep.join([*self.bins, given.get("PATH", os.defpath)])
-        return {**given, **here, "PATH": path}
+        return {**given, **self.variables_in(worktree), "PATH": path}
+
+    def variables_in(self, worktree: Path) -> dict[str, str]:
+        """The variables of a command in a worktree."""
+        here = {name: value.replace("{worktree}", str(worktree)) for name, value in self.variables}
+        return {**toolchain_variables(os.environ, Path.home()), **here}
 
     def tools(self, worktree: Path) -> tuple[CommandTool, ...]:
         """The commands as tools that run in a worktree, by manifests."""
@@ -300,9 +307,7 @@ def _tools(project: Project, worktree: Path) -> Iterator[CommandTool]:
 def _tool(command: ProjectCommand, project: Project, worktree: Path) -> CommandTool:
     """The command by ``env``, which sets what a manifest cannot: variables of this worktree."""
     path = os.pathsep.join(project.bins)
-    variables = {
-        name: value.replace("{worktree}", str(worktree)) for name, value in project.variables
-    }
+    variables = project.variables_in(worktree)
     if path:
         variables["PATH"] = os.pathsep.join([path, os.environ.get("PATH", os.defpath)])
     words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command.argv]

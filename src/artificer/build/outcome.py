@@ -16,6 +16,7 @@ from artificer.loops.facts import RunReturned
 from artificer.loops.table import LOOPS
 from artificer.loops.wishes import CancelRun, Check, StartRun
 from artificer.ports import BlobStore
+from artificer.values.base import Digest
 
 
 def child_id(build: str, wish: StartRun | Check | CancelRun) -> str:
@@ -24,7 +25,12 @@ def child_id(build: str, wish: StartRun | Check | CancelRun) -> str:
     That of a Check is the judge's run.
     """
     kind = "judge" if isinstance(wish, Check) else wish.step.kind
-    return f"{build}.{kind}-{wish.key.removeprefix('sha256:')[:16]}"
+    return f"{build}.{kind}-{short(wish.key)}"
+
+
+def short(key: Digest) -> str:
+    """A wish's key, as it stands in the id of its run."""
+    return key.removeprefix("sha256:")[:16]
 
 
 def artifact_of(state: RunState, kind: LoopArtifactKind, blobs: BlobStore) -> LoopArtifact | None:

@@ -5,14 +5,20 @@ Each can be performed again after a crash and comes to the same. No model has a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from artificer.build.changes import base_reader, changes_of
+from artificer.build.evidence.weigh import Validation, Weighed, only_old_failures, weigh
 from artificer.build.merging import Conflict, fold
 from artificer.build.repository import BuildRepository, Committed, Worktree
 from artificer.build.validate import Validator
 from artificer.loops import facts as f
 from artificer.loops.build import BuildState
+from artificer.loops.handlers import UNSAID
 from artificer.loops.prompt import scope_of
 from artificer.loops.wishes import (
     Check,
@@ -23,6 +29,7 @@ from artificer.loops.wishes import (
     StepId,
 )
 from artificer.values.base import Digest
+from artificer.values.canon import digest_of
 from artificer.values.text import clip, well_formed
 
 MAX_TOLD = 20
@@ -35,6 +42,9 @@ class TreePerformer:
 
     repository: BuildRepository
     validator: Validator
+    baselines: dict[tuple[str, str], Validation] = field(default_factory=dict)
+    """What checks came to on trees that changes begin from, by commit and command."""
+    _running: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
     async def worktree(self, run: StartRun) -> Worktree:
         """The worktree of a run: a fresh one for each attempt, as it was left for the same one."""
@@ -58,27 +68,64 @@ class TreePerformer:
             return f.BaseRefused(key=wish.key, report=_conflict(made))
         return f.BasePrepared(key=wish.key, commit=made)
 
-    async def check(self, state: BuildState, wish: Check, at: int) -> f.Checked:
+    async def before(self, commit: str, line: str) -> Validation:
+        """What a check comes to on the tree that a change begins from. It is run there once."""
+        async with self._running.setdefault((commit, line), asyncio.Lock()):
+            if (commit, line) not in self.baselines:
+                name = f"before-{digest_of(f'{commit} {line}'.encode())[-12:]}"
+                self.baselines[commit, line] = await self._validated(name, commit, line)
+        return self.baselines[commit, line]
+
+    async def check(self, state: BuildState, wish: Check, at: int, summary: str = "") -> f.Checked:
         """Commit what a code run changed in its scope, and validate that commit in a clean tree.
 
-        ``at`` is the time, in seconds. The run's own worktree is not validated: what was left out
-        of the commit must not be what makes it pass.
+        ``at`` is the time, in seconds; ``summary`` what the run said that it did. The run's own
+        worktree is not validated: what was left out of the commit must not be what makes it pass.
         """
         name = worktree_name(wish.step, wish.attempt, wish.run)
         worktree = await self.repository.worktree(name, wish.commit)
         scope = scope_of(state, wish.step)
-        committed = await self.repository.commit(worktree, scope, _title(state, wish.step), at)
-        passed, report = await self._validated(
-            f"check-{name}", committed.commit, _commands(state, wish.step)
-        )
-        outside = tuple(well_formed(path) for path in committed.files.outside)
-        return f.Checked(
+        message = message_for(state, wish.step, summary)
+        committed = await self.repository.commit(worktree, scope, message, at)
+        told = f.Checked(
             key=wish.key,
-            passed=passed,
-            report="" if passed else f"{report}{_left_out(committed)}",
+            passed=False,
             commit=committed.commit,
-            outside=outside[:MAX_TOLD],
+            outside=tuple(map(well_formed, committed.files.outside))[:MAX_TOLD],
             unchanged=committed.unchanged,
+            refused=tuple(_refused(committed))[:MAX_TOLD],
+        )
+        if committed.unchanged and not wish.nothing:
+            return told.model_copy(update={"report": f"{UNSAID}{_left_out(committed)}"})
+        return await self._weighed(state, wish, committed, told)
+
+    async def _weighed(
+        self, state: BuildState, wish: Check, committed: Committed, told: f.Checked
+    ) -> f.Checked:
+        """Validate the commit, and weigh that against the same check before it."""
+        (line,) = _commands(state, wish.step) or ("",)
+        if committed.unchanged:  # what it was before is what it is
+            before = after = await self.before(wish.commit, line)
+            weighed = Weighed(after.passed, "" if after.passed else after.report)
+        else:
+            before = await self.before(wish.commit, line)
+            name = f"check-{worktree_name(wish.step, wish.attempt, wish.run)}"
+            after = await self._validated(name, committed.commit, line)
+            changes = await changes_of(self.repository, wish.commit, committed.commit, line)
+            reader = await base_reader(self.repository, wish.commit)
+            weighed = weigh(line, before, after, changes, reader)
+        counts = (after.counted, before.counted)
+        return told.model_copy(
+            update={
+                "passed": weighed.passed,
+                "report": "" if weighed.passed else f"{weighed.report}{_left_out(committed)}",
+                "concerns": weighed.concerns,
+                "notes": weighed.notes,
+                "tests": counts[0].executed if counts[0] else None,
+                "tests_before": counts[1].executed if counts[1] else None,
+                "passed_before": before.passed,
+                "sandbox": after.sandbox,
+            }
         )
 
     async def merge(self, wish: MergeSpec) -> f.SpecMerged | f.MergeRefused:
@@ -92,8 +139,8 @@ class TreePerformer:
             if isinstance(merged, Conflict):
                 return f.MergeRefused(key=wish.key, cause="conflict", report=_conflict(merged))
             name = f"merge-{wish.tip.spec}-{wish.key[-8:]}"
-            passed, report = await self._validated(name, merged, wish.commands)
-            if not passed:
+            report = await self.faults(name, merged, wish.commands, wish.onto)
+            if report:
                 return f.MergeRefused(key=wish.key, cause="validation", report=report)
             await self.repository.move_integration(merged)  # the record says where it stood
         return f.SpecMerged(key=wish.key, integration=merged)
@@ -108,15 +155,31 @@ class TreePerformer:
             await self.repository.move_integration(made)
         return f.IntegrationRebuilt(key=wish.key, integration=made)
 
-    async def _validated(self, name: str, commit: str, commands: Sequence[str]) -> tuple[bool, str]:
-        """Run commands in a clean worktree of a commit, which is removed afterwards."""
+    async def faults(self, name: str, commit: str, commands: Sequence[str], onto: str) -> str:
+        """What fails in a merged tree, but for tests that fail without the merge as well.
+
+        ``onto`` is the commit that was merged onto.
+        """
+        async with self._clean(name, commit) as folder:
+            for line in commands:
+                after = await self.validator.one(line, folder)
+                if not after.passed and not only_old_failures(await self.before(onto, line), after):
+                    return after.report
+        return ""
+
+    async def _validated(self, name: str, commit: str, line: str) -> Validation:
+        async with self._clean(name, commit) as folder:
+            return await self.validator.one(line, folder)
+
+    @asynccontextmanager
+    async def _clean(self, name: str, commit: str) -> AsyncIterator[Path]:
+        """A clean worktree of a commit, which is removed afterwards."""
         await self.repository.discard(name)
         worktree = await self.repository.worktree(name, commit)
         try:
-            validation = await self.validator.all(commands, worktree.path)
+            yield worktree.path
         finally:
             await self.repository.discard(name)
-        return validation.passed, validation.report
 
 
 def worktree_name(step: StepId, attempt: int, run: Digest) -> str:
@@ -135,10 +198,12 @@ def keep_for(state: BuildState) -> set[str]:
     return names
 
 
-def _title(state: BuildState, step: StepId) -> str:
+def message_for(state: BuildState, step: StepId, summary: str) -> str:
+    """The message of a commit: what was to be done, what the run says it did, whose work it is."""
     phase = state.phase(step)
     title = phase.phase.title if phase and phase.phase else step.phase
-    return f"{clip(title, 80)}\n\n{step.path}"
+    said = f"{summary.strip()}\n\n" if summary.strip() else ""
+    return f"{clip(title, 80)}\n\n{said}Build: {state.build}\nStep: {step.path}"
 
 
 def _commands(state: BuildState, step: StepId) -> tuple[str, ...]:
@@ -152,17 +217,17 @@ def _conflict(conflict: Conflict) -> str:
     return f"Merging{which} conflicts in {paths}.\n{conflict.report}".strip()
 
 
+def _refused(committed: Committed) -> Iterator[str]:
+    for path, reason in committed.files.refused:
+        yield f"{well_formed(path)} {reason}"
+
+
 def _left_out(committed: Committed) -> str:
-    """What was changed and is not in the commit: whoever tries again must know."""
+    """What was changed and is not in the commit: the next attempt must know."""
     lines = []
     if committed.files.outside:
         some = ", ".join(map(well_formed, committed.files.outside[:MAX_TOLD]))
         count = len(committed.files.outside)
         lines.append(f"Left out, for the phase's scope does not name them ({count}): {some}.")
-    lines += [
-        f"Not committed: {well_formed(path)} {reason}."
-        for path, reason in committed.files.refused[:MAX_TOLD]
-    ]
-    if committed.unchanged:
-        lines.append("Nothing in the phase's scope was changed.")
+    lines += [f"Not committed: {text}." for text in list(_refused(committed))[:MAX_TOLD]]
     return "".join(f"\n\n{line}" for line in lines)

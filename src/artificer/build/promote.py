@@ -13,6 +13,7 @@ from typing import Literal
 
 from artificer.build.git import Git
 from artificer.build.merging import Conflict, merge
+from artificer.build.perform import TreePerformer
 from artificer.build.repository import BuildRepository
 from artificer.build.validate import Validator
 from artificer.errors import ConfigError, GitError
@@ -91,7 +92,9 @@ async def _promote(
         said = f"Conflicts in {', '.join(merged.paths)}.\n{merged.report}"
         return Promotion("conflict", branch, built, said)
     if merged != built and validator is not None:
-        report = await _faults(repository, merged, validator, commands)
+        name = f"promote-{merged[:12]}"
+        tree = TreePerformer(repository, validator)
+        report = await tree.faults(name, merged, commands, before)
         if report:
             return Promotion("invalid", branch, built, report)
     if merged != built:
@@ -193,19 +196,6 @@ async def _give(repository: BuildRepository, theirs: Git, built: str, branch: st
 
 async def _checked_out(theirs: Git) -> list[str]:
     return (await theirs.run("worktree", "list", "--porcelain")).splitlines()
-
-
-async def _faults(
-    repository: BuildRepository, commit: str, validator: Validator, commands: Sequence[str]
-) -> str:
-    name = f"promote-{commit[:12]}"
-    await repository.discard(name)
-    worktree = await repository.worktree(name, commit)
-    try:
-        validation = await validator.all(commands, worktree.path)
-    finally:
-        await repository.discard(name)
-    return "" if validation.passed else validation.report
 
 
 async def _advance(theirs: Git, branch: str, before: str, after: str) -> str:

@@ -25,6 +25,7 @@ from artificer.build.litter import without_litter
 from artificer.build.merging import message_of
 from artificer.build.scope import Sorted, present, sort_changes
 from artificer.errors import ConfigError, GitError, NotFoundError
+from artificer.values.text import well_formed
 
 INTEGRATION = "refs/build/integration"
 ATTEMPTS = "refs/build/attempts"
@@ -274,6 +275,35 @@ class BuildRepository:
         )
         await self.git.run("update-ref", f"{ATTEMPTS}/{worktree.name}", commit)
         return Committed(commit, files, unchanged=False)
+
+    # --- reading commits --------------------------------------------------------------------------
+
+    async def changed(self, base: str, commit: str) -> list[tuple[str, str, str]]:
+        """What differs between two commits: a letter, the old path, the new path.
+
+        ``A`` was added, ``D`` deleted, ``R`` renamed, and everything else is ``M``.
+        """
+        said = await self.git.paths("diff-tree", "-r", "-z", "-M", "--name-status", base, commit)
+        found: list[tuple[str, str, str]] = []
+        fields = iter(said)
+        for letter in fields:
+            old = next(fields)
+            new = next(fields) if letter[0] in "RC" else old
+            found.append((letter[0] if letter[0] in "ADR" else "M", old, new))
+        return found
+
+    async def text(self, commit: str, path: str) -> str | None:
+        """A file of a commit, or None where there is none. What is no text is replaced."""
+        answer = await self.git.ask("cat-file", "blob", f"{commit}:{path}")
+        return well_formed(answer.out) if answer.exit_code == 0 else None
+
+    async def diff(self, base: str, commit: str) -> str:
+        """What differs between two commits, for people to read."""
+        return well_formed(
+            await self.git.run(
+                "diff", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "-M", base, commit
+            )
+        )
 
     # --- the integration branch ------------------------------------------------------------------
 

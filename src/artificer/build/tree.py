@@ -11,6 +11,8 @@ from artificer.core.intents import AdvanceBuild
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 from artificer.loops.facts import Checked, RunReturned
+from artificer.loops.gist import gist
+from artificer.loops.summary import came_to
 from artificer.loops.wishes import Check, StartRun
 from artificer.values.base import Digest
 from artificer.values.model import Usage
@@ -21,7 +23,8 @@ class Node:
     """One run of a build. ``step`` is what it worked at, such as ``code/store/load``.
 
     ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` what
-    the build was told of it, ``checked`` what validators said of its work, if they did.
+    the build was told of it, ``checked`` what validation came to, if there was one, ``passed``
+    whether that was good, ``detail`` the gist of what was said.
     """
 
     run: str
@@ -31,6 +34,7 @@ class Node:
     status: str = "open"
     came_to: str = ""
     checked: str = ""
+    passed: bool | None = None
     detail: str = ""
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -50,7 +54,7 @@ def nodes(
     ``states`` are those of its runs, by id; one that is missing never began.
     """
     found: dict[Digest, Node] = {}
-    of_run: dict[Digest, Digest] = {}
+    of_run: dict[Digest, Check] = {}
     for line in lines:
         if isinstance(line, IntentLine):
             if isinstance(line.intent, AdvanceBuild):
@@ -62,30 +66,35 @@ def nodes(
 
 
 def _begun(
-    build: str, intent: AdvanceBuild, found: dict[Digest, Node], of_run: dict[Digest, Digest]
+    build: str, intent: AdvanceBuild, found: dict[Digest, Node], of_run: dict[Digest, Check]
 ) -> None:
     match intent.wish:
         case StartRun() as run:
             node = Node(child_id(build, run), run.step.path, run.review, run.attempt)
             found[run.key] = node
         case Check() as check:
-            of_run[check.key] = check.run
+            of_run[check.key] = check
             if check.for_judge:
                 node = Node(child_id(build, check), check.step.path, "judge", check.attempt)
                 found[check.key] = node
 
 
-def _told(event: BuildAdvanced, found: dict[Digest, Node], of_run: dict[Digest, Digest]) -> None:
+def _told(event: BuildAdvanced, found: dict[Digest, Node], of_run: dict[Digest, Check]) -> None:
     match event.fact:
         case RunReturned(key=key, outcome=outcome, detail=detail) if key in found:
             found[key] = replace(found[key], came_to=outcome, detail=detail)
-        case Checked(key=key, passed=passed, report=report):
-            came = "passed" if passed else "failed"
+        case Checked(key=key, passed=passed, report=report) as checked:
             if key in found:
                 found[key] = replace(found[key], came_to="accepted" if passed else "rejected")
-            owner = of_run.get(key)
-            if owner in found:
-                found[owner] = replace(found[owner], checked=came, detail=report)
+            check = of_run.get(key)
+            if check is not None and check.run in found:
+                said = "" if check.for_judge and passed else gist(report)
+                word = "passed" if passed else "failed"
+                came = word if check.for_judge else came_to(check, checked)
+                concerns = "; ".join(concern.text for concern in checked.concerns)
+                found[check.run] = replace(
+                    found[check.run], checked=came, passed=passed, detail=concerns or said
+                )
         case _:
             pass
 

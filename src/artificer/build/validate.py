@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.artifacts.command_line import is_allowed, split_command
 from artificer.build.detect import Project
+from artificer.build.evidence.counts import counted
+from artificer.build.evidence.weigh import Validation
+from artificer.build.toolchains import hidden
 from artificer.contracts.keys.manifest import ToolKeys
+from artificer.errors import ConfigError
 from artificer.tools.environment import child_environment
 from artificer.tools.process import Finished, run_process
 from artificer.tools.sandbox.confinement import Confinement
+from artificer.tools.sandbox.rules import paths, system_folders
 from artificer.tools.sandbox.sandbox import Grants, Sandbox
 from artificer.values.text import head_and_tail
 
 _KEYS = ToolKeys(name="validation", version="1", description="A validation command.")
 """What a sandbox is told of a validation command: as much as of any command of the project."""
 
+NO_SANDBOX = "none"
+"""What is recorded of a validation that no sandbox held."""
+
 MAX_OUTPUT = 2_500
 """Characters of a stream that a report shows."""
-
-
-@dataclass(frozen=True)
-class Validation:
-    """What a validation came to."""
-
-    passed: bool
-    report: str
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,6 @@ class Validator:
     grants: Grants = field(default_factory=Grants)
     clean: Callable[[str], str] = str
     """Takes secrets out of what commands say."""
-
-    async def all(self, lines: Sequence[str], worktree: Path) -> Validation:
-        """Run commands in turn, up to the first that fails."""
-        for line in lines:
-            validation = await self.one(line, worktree)
-            if not validation.passed:
-                return validation
-        return Validation(True, "")
 
     async def one(self, line: str, worktree: Path) -> Validation:
         """Run one command in a worktree."""
@@ -66,7 +58,31 @@ class Validator:
         except OSError as error:
             said = error.strerror or str(error)
             return Validation(False, f"$ {line}\n{argv[0]} could not be started: {said}.")
-        return Validation(done.exit_code == 0, self.clean(_report(line, done, self.seconds)))
+        if done.exit_code != 0 and confinement.name:
+            self._must_be_seen(line, f"{done.stdout.text}\n{done.stderr.text}", env, worktree)
+        return Validation(
+            done.exit_code == 0,
+            self.clean(_report(line, done, self.seconds)),
+            counted(f"{done.stdout.text}\n{done.stderr.text}"),
+            confinement.name or NO_SANDBOX,
+        )
+
+    def _must_be_seen(self, line: str, said: str, env: dict[str, str], worktree: Path) -> None:
+        """Raise ConfigError for a program that is missing only because the sandbox hides it.
+
+        That is nothing an attempt could mend, so it is not one that failed.
+        """
+        grants = self.project.granted(self.grants, worktree)
+        visible = (
+            *system_folders(network=grants.network),
+            *paths((*grants.readable, *grants.writable), worktree),
+        )
+        for program, place in hidden(said, env, visible):
+            raise ConfigError(
+                f"`{line}` needs {program}, and {place} is not visible in the sandbox.",
+                hint="In artificer.toml, name the folder that its installation lies in:"
+                f' [sandbox] readable = ["{place.parent}"]; or mode = "off".',
+            )
 
     def _confinement(self, program: str, env: dict[str, str], worktree: Path) -> Confinement:
         sandbox = Sandbox(self.project.granted(self.grants, worktree), worktree)

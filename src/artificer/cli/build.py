@@ -12,6 +12,7 @@ from artificer.cli.attend import MODEL_FILE, UNATTENDED, attend
 from artificer.cli.build_letters import approve, iterate, reject, retry, revise
 from artificer.cli.build_plan import plan
 from artificer.cli.build_promote import promote
+from artificer.cli.build_review import review
 from artificer.cli.console import note
 from artificer.cli.limits import MAX_TOKENS, limits_said
 from artificer.cli.outcome import Wish
@@ -19,8 +20,16 @@ from artificer.cli.prompt import read_prompt
 from artificer.cli.settings import Settings, pass_settings
 from artificer.cli.words import count
 from artificer.core.spec import Limits
-from artificer.loops.facts import BuildOptions
-from artificer.loops.table import LOOPS, REVIEWS, LoopKind, Pass, Size
+from artificer.loops.facts import AGREED, BuildOptions
+from artificer.loops.table import (
+    BUILD_TOKENS,
+    LOOPS,
+    REVIEWS,
+    RUN_TOKENS,
+    LoopKind,
+    Pass,
+    Size,
+)
 from artificer.ports import Approver
 from artificer.runs import Run
 
@@ -73,7 +82,7 @@ def command() -> None:
     """
 
 
-for other in (plan, approve, reject, iterate, revise, retry, promote):
+for other in (plan, approve, reject, iterate, review, revise, retry, promote):
     command.add_command(other)
 
 
@@ -107,10 +116,37 @@ for other in (plan, approve, reject, iterate, revise, retry, promote):
 @click.option("--attempts", type=click.IntRange(1, 50), metavar="N", help="At one artifact.")
 @click.option("--runs", type=click.IntRange(1), default=200, show_default=True, metavar="N")
 @click.option(
+    "--max-turns", type=click.IntRange(1), metavar="N", help="Turns of a code run. Default: 80."
+)
+@click.option(
+    "--max-run-tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help=f"Tokens of each run. Default: {RUN_TOKENS:,}.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    metavar="N",
+    help=f"Tokens of all runs together. Default: {BUILD_TOKENS['medium']:,}; brief"
+    f" {BUILD_TOKENS['brief']:,}.",
+)
+@click.option(
     "--max-cost", type=click.FloatRange(min=0.000_001), help="Dollars, all runs together."
 )
+<<<<<<< HEAD
 @MAX_TOKENS
 @click.option("--yes", is_flag=True, help="Approve of the plan unseen.")
+=======
+@click.option("--yes", is_flag=True, help="Approve of the plan unseen, and of nothing else.")
+@click.option(
+    "--agree",
+    type=click.Choice([kind.replace("_", "-") for kind in AGREED]),
+    multiple=True,
+    help="Let changes count though the check passed before (regression), or fails as before"
+    " (old-failure); repeatable.",
+)
+>>>>>>> 3d0171b (Let no build be green without the work)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @UNATTENDED
@@ -128,9 +164,13 @@ def start(
     parallel: int,
     attempts: int | None,
     runs: int,
+    max_turns: int | None,
+    max_run_tokens: int | None,
+    max_tokens: int | None,
     max_cost: float | None,
     max_tokens: int | None,
     yes: bool,
+    agree: tuple[str, ...],
     as_json: bool,
     local_model: Path | None,
     unattended: bool,
@@ -155,13 +195,26 @@ def start(
         parallel=parallel,
         attempts=attempts,
         runs=runs,
+        turns=max_turns,
+        run_tokens=max_run_tokens,
+        agreed=tuple(kind for kind in AGREED if kind.replace("_", "-") in agree),
     )
+<<<<<<< HEAD
     said = limits_said(tokens=max_tokens, dollars=max_cost)
+=======
+    given = {
+        "total_tokens": max_tokens,
+        "cost_micros": None if max_cost is None else round(max_cost * 1_000_000),
+    }
+    limits = Limits.model_validate({name: n for name, n in given.items() if n is not None})
+>>>>>>> 3d0171b (Let no build be green without the work)
 
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
         from artificer.cli.build_decide import decider_here
+        from artificer.wiring.folders import held_by
 
         await _tell_uncommitted(repo)
+        note(held_by(world.config))
         return await world.build(
             text,
             project=repo,

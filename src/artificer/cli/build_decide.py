@@ -1,16 +1,18 @@
-"""Deciding about a plan: at the terminal, in advance, or by a letter."""
+"""Deciding about a plan or a change: at the terminal, in advance, or by a letter."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from artificer.artifacts.plan import Plan
 from artificer.cli.ask_here import read_line, who
 from artificer.cli.console import clean, styled
 from artificer.cli.screen import Screen
-from artificer.loops.facts import Decided
-from artificer.loops.wishes import AskDecision
+from artificer.loops.facts import ConsentGiven, Decided
+from artificer.loops.gist import gist
+from artificer.loops.wishes import AskConsent, AskDecision
 
 if TYPE_CHECKING:
     from artificer.build.builder import Decider
@@ -19,11 +21,17 @@ Decision = Literal["approve", "reject", "iterate"]
 
 
 class Yes:
-    """Approves of every plan, because somebody said so in advance (build.builder.Decider)."""
+    """Approves of every plan, because somebody said so in advance (build.builder.Decider).
+
+    It agrees to no change with concerns: nobody has seen that, so the build waits.
+    """
 
     async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
         """Approve."""
         return Decided(key=wish.key, digest=wish.digest, decision="approve", by=f"{who()} --yes")
+
+    async def consent(self, run: str, wish: AskConsent, diff: str) -> None:
+        """Leave it to a person."""
 
 
 class TerminalDecider:
@@ -43,6 +51,41 @@ class TerminalDecider:
                 words = (await read_line()).strip()
         decision, reason = read_decision(words)
         return Decided(key=wish.key, digest=wish.digest, decision=decision, by=who(), reason=reason)
+
+    async def consent(self, run: str, wish: AskConsent, diff: str) -> ConsentGiven:
+        """Show the concerns and the change, and wait for yes or no."""
+        with self._screen.paused():
+            sys.stderr.write("\n" + "\n".join(clean(line) for line in lines_of(wish, diff)) + "\n")
+            words = ""
+            while words.lower() not in _ANSWERS:
+                sys.stderr.write("  Agree to this change? [yes / no] ")
+                sys.stderr.flush()
+                words = (await read_line()).strip()
+        granted = _ANSWERS[words.lower()]
+        reason = "" if granted else "Rejected at the terminal."
+        return ConsentGiven(
+            key=wish.key, digest=wish.digest, granted=granted, by=who(), reason=reason
+        )
+
+
+_ANSWERS = {"y": True, "yes": True, "approve": True, "n": False, "no": False, "reject": False}
+
+MOST_LINES = 400
+"""Lines of a diff that are shown to somebody who is asked."""
+
+
+def lines_of(wish: AskConsent, diff: str, most: int = MOST_LINES) -> Iterator[str]:
+    """A change that somebody is to agree to: what is wrong with it, and all of it."""
+    yield f"{wish.step.path} needs your consent:"
+    yield from (f"  - {concern.text}" for concern in wish.checked.concerns)
+    if wish.checked.report:
+        yield from ("", gist(wish.checked.report))
+    yield ""
+    lines = diff.splitlines()
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"… {len(lines) - most} more lines"
+    yield f"change {wish.digest}"
 
 
 def read_decision(words: str) -> tuple[Decision, str]:

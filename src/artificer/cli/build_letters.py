@@ -10,27 +10,33 @@ from artificer.cli.drive import in_world
 from artificer.cli.exits import Exit
 from artificer.cli.letters import leave
 from artificer.cli.settings import Settings, pass_settings
-from artificer.core.letters import Decide, Letter, Retry, Revise
+from artificer.core.letters import Consent, Decide, Letter, Retry, Revise
 from artificer.errors import NotFoundError, OperatorError
-from artificer.loops.build import BuildState
+from artificer.loops.build import BuildState, consents_of
 from artificer.loops.scheduler import question_of
-from artificer.loops.wishes import AskDecision
+from artificer.loops.wishes import AskConsent, AskDecision
 from artificer.runs import Run
 from artificer.world import World
 
 PLAN = click.option(
-    "--plan", "digest", metavar="DIGEST", default="", help="The plan that is meant, or its start."
+    "--plan",
+    "--change",
+    "digest",
+    metavar="DIGEST",
+    default="",
+    help="The plan, or the change, that is meant, or its start.",
 )
 
 
-@click.command(name="approve", short_help="Approve of a plan.")
+@click.command(name="approve", short_help="Approve of a plan, or of a change.")
 @click.argument("run")
 @PLAN
 @pass_settings
 def approve(settings: Settings, run: str, digest: str) -> int:
-    """Approve of the plan that RUN asks about; work begins when the build is resumed.
+    """Approve of the plan, or of the change, that RUN asks about; then resume the build.
 
-    The approval is for exactly this plan: `artificer build plan RUN` shows it with its digest.
+    The approval is for exactly this plan, which `artificer build plan RUN` shows with its digest,
+    or this change, which `artificer build review RUN` shows.
 
     \b
     Example:
@@ -39,13 +45,15 @@ def approve(settings: Settings, run: str, digest: str) -> int:
     return _decide(settings, run, digest, Decide(by=who(), plan=_UNKNOWN, decision="approve"))
 
 
-@click.command(name="reject", short_help="Reject a plan.")
+@click.command(name="reject", short_help="Reject a plan, or a change.")
 @click.argument("run")
 @click.option("--reason", default="", help="Why; it is recorded.")
 @PLAN
 @pass_settings
 def reject(settings: Settings, run: str, reason: str, digest: str) -> int:
     """Reject the plan that RUN asks about: the build ends, but for a revision, which is dropped.
+
+    A change that is rejected is a failed attempt; the next one is told the reason.
 
     \b
     Example:
@@ -109,9 +117,14 @@ _UNKNOWN = "sha256:" + "0" * 64
 def _decide(settings: Settings, run: str, digest: str, letter: Decide) -> Exit:
     async def work(world: World) -> Exit:
         run_id = await world.find(run)
-        asked = _meant((await world.get(run_id)).run, digest)
-        note(f"{letter.decision} plan {asked.digest}")
-        return await leave(world, run_id, letter.model_copy(update={"plan": asked.digest}))
+        asked = _meant((await world.get(run_id)).run, digest, letter)
+        if isinstance(asked, AskDecision):
+            note(f"{letter.decision} plan {asked.digest}")
+            return await leave(world, run_id, letter.model_copy(update={"plan": asked.digest}))
+        note(f"{letter.decision} change {asked.digest} of {asked.step.path}")
+        granted = letter.decision == "approve"
+        said = Consent(by=letter.by, change=asked.digest, granted=granted, reason=letter.reason)
+        return await leave(world, run_id, said)
 
     return in_world(settings, work)
 
@@ -122,17 +135,34 @@ def _build(run: Run) -> BuildState:
     return run.state.build
 
 
-def _meant(run: Run, digest: str) -> AskDecision:
+def _meant(run: Run, digest: str, letter: Decide) -> AskDecision | AskConsent:
     """The question that is open, if it is the one that is meant."""
-    asked = question_of(_build(run))
-    if asked is None:
-        raise NotFoundError("No plan waits for a decision.", hint=f"artificer explain {run.id}")
-    if not asked.digest.startswith(digest) and not asked.digest.startswith(f"sha256:{digest}"):
-        raise OperatorError(
-            f"Another plan waits for a decision: {asked.digest}.",
-            hint=f"Read it first: artificer build plan {run.id}",
+    build = _build(run)
+    plan = question_of(build)
+    asked: list[AskDecision | AskConsent] = [plan] if plan is not None else []
+    if letter.decision != "iterate":
+        asked += consents_of(build)
+    if not asked:
+        raise NotFoundError(
+            "No plan and no change waits for a decision.", hint=f"artificer explain {run.id}"
         )
-    return asked
+    starts = (digest, f"sha256:{digest}")
+    found = [question for question in asked if question.digest.startswith(starts)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(f"{question.digest} ({_what(question)})" for question in asked)
+    if found:
+        raise OperatorError(
+            f"{len(found)} decisions are asked for: {known}.", hint="Say which: --change DIGEST."
+        )
+    raise OperatorError(
+        f"Another plan or change waits for a decision: {known}.",
+        hint=f"Read it first: artificer build plan {run.id}, artificer build review {run.id}",
+    )
+
+
+def _what(question: AskDecision | AskConsent) -> str:
+    return "the plan" if isinstance(question, AskDecision) else question.step.path
 
 
 def _post(settings: Settings, run: str, letter: Letter) -> Exit:

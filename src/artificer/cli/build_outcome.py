@@ -9,6 +9,7 @@ from artificer.cli.exits import Exit
 from artificer.cli.outcome import Wish, as_json
 from artificer.cli.words import cost, joined, tokens
 from artificer.core.events import CompactionFailed, ModelFailed
+from artificer.loops.build import BuildState, consents_of
 from artificer.loops.scheduler import question_of
 from artificer.runs import Run
 
@@ -42,6 +43,7 @@ def _as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
         "specs": {spec.name: spec.status for spec in build.specs},
         "integration": build.integration,
         "plan": question.digest if question else None,
+        "changes": [wish.digest for wish in consents_of(build)],
         "stalled": build.stalled,
         "runs": len(nodes),
     }
@@ -57,6 +59,12 @@ def exit_of_build(run: Run, nodes: list[Node]) -> Exit:
     return Exit.STALLED
 
 
+def _failed(build: BuildState) -> str:
+    """The first spec that failed, as an argument; nothing where it is the plan."""
+    names = [spec.name for spec in build.specs if spec.status == "failed"]
+    return f" {names[0]}" if names else ""
+
+
 def _waits(run: Run, nodes: list[Node]) -> Exit:
     build = run.state.build
     question = question_of(build) if build else None
@@ -65,6 +73,15 @@ def _waits(run: Run, nodes: list[Node]) -> Exit:
         note(f"  read it      artificer build plan {run.id}")
         note(f"  then         artificer build approve {run.id} && artificer resume {run.id}")
         note(f"  or           artificer build iterate {run.id} 'what to change'")
+    consents = consents_of(build) if build else []
+    for wish in consents:
+        complain(f"{wish.step.path} needs your consent.")
+        for concern in wish.checked.concerns:
+            note(f"  - {concern.text}")
+    if consents:
+        note(f"  read it      artificer build review {run.id}")
+        note(f"  then         artificer build approve {run.id} && artificer resume {run.id}")
+        note(f"  or           artificer build reject {run.id} --reason 'why'")
     for node in nodes:
         if node.status == "waiting":
             note(f"{node.step} waits for your answer: artificer approve {node.run}")
@@ -73,8 +90,9 @@ def _waits(run: Run, nodes: list[Node]) -> Exit:
     if build is not None and build.stalled:
         complain(
             f"The build is stalled: {one_line(build.stalled, 400)}.",
-            f"artificer build retry {run.id} SPEC --hint '…', then artificer resume {run.id}",
+            f"artificer build retry {run.id}{_failed(build)} --hint '…',"
+            f" then artificer resume {run.id}",
         )
-    elif question is None:
+    elif question is None and not consents:
         note(f"go on with: artificer resume {run.id}")
     return exit_of_build(run, nodes)

@@ -13,6 +13,8 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.loops import facts as f
 from artificer.loops import wishes as w
+from artificer.loops.gist import gist
+from artificer.loops.summary import came_to, left_out
 from artificer.values.base import Digest
 
 SAID = 160
@@ -100,15 +102,18 @@ class BuildProgress:
                 why = f": {one_line(detail, SAID)}" if detail else ""
                 style = None if outcome == "made" else "bad"
                 self._screen.line(f"  {_name(wish)}  {outcome}{why}", style)
-            case f.Checked(passed=passed, report=report) if isinstance(wish, w.Check):
-                self._checked(wish, report, passed=passed)
+            case f.Checked() if isinstance(wish, w.Check):
+                self._checked(wish, fact)
             case f.SpecMerged() if isinstance(wish, w.MergeSpec):
                 self._screen.line(f"  {wish.tip.spec}  merged", "good")
             case f.MergeRefused(cause=cause, report=report) if isinstance(wish, w.MergeSpec):
-                told = one_line(report, SAID)
-                self._screen.line(f"  {wish.tip.spec}  not merged, {cause}: {told}", "bad")
+                self._screen.line(f"  {wish.tip.spec}  not merged, {cause}", "bad")
+                self._said(report)
             case f.BaseRefused(report=report) | f.RebuildRefused(report=report):
-                self._screen.line(f"  {one_line(report, SAID)}", "bad")
+                self._said(report)
+            case f.ConsentGiven(granted=granted, by=by) if isinstance(wish, w.AskConsent):
+                word = "agreed to" if granted else "rejected"
+                self._screen.line(f"  {wish.step.path}  {word} by {by}", "strong")
             case f.Decided(decision=decision, by=by, reason=reason):
                 words = {"approve": "approved", "reject": "rejected", "iterate": "sent back"}
                 told = f": {one_line(reason, SAID)}" if reason else ""
@@ -116,11 +121,20 @@ class BuildProgress:
             case _:
                 pass
 
-    def _checked(self, wish: w.Check, report: str, *, passed: bool) -> None:
-        word = {(True, True): "accepted", (True, False): "rejected", (False, True): "passed"}
-        came = word.get((wish.for_judge, passed), "failed")
-        told = f": {one_line(report, SAID)}" if report and not passed else ""
-        self._screen.line(f"  {wish.step.path}  {came}{told}", "good" if passed else "bad")
+    def _checked(self, wish: w.Check, fact: f.Checked) -> None:
+        good = fact.passed and not fact.concerns
+        style = "good" if good else "strong" if fact.concerns else "bad"
+        self._screen.line(f"  {wish.step.path}  {came_to(wish, fact)}", style)
+        if not fact.passed:
+            self._said(fact.report)
+        for concern in fact.concerns:
+            self._screen.line(f"      needs consent: {one_line(concern.text, SAID)}", "bad")
+        for text in left_out(fact):
+            self._screen.line(f"      {one_line(text, SAID)}", "dim")
+
+    def _said(self, report: str) -> None:
+        for line in gist(report).splitlines():
+            self._screen.line(f"      {one_line(line, SAID)}", "bad")
 
 
 def _name(wish: w.StartRun) -> str:

@@ -113,10 +113,12 @@ def _heading(
         release = f"release {first.event.release}"
     rules = count(len(spec.policy.rules), "rule")
     usage = joined(count(state.turn, "turn"), tokens(state.usage), cost(state.cost_micros))
+    sandboxes = _sandboxes(run)
     return [
         ("run", run.id),
         ("status", joined(run.status, state.reason or "")),
         ("kind", spec.kind),
+        *([("sandbox", ", ".join(sandboxes))] if sandboxes else []),
         ("model", f"{spec.provider}/{spec.model}"),
         ("begun", joined(f"{moment(begun)} UTC", f"took {duration(ended - begun)}", release)),
         ("used", usage),
@@ -124,3 +126,9 @@ def _heading(
         ("tools", one_line(", ".join(spec.tools().names) or "none", 3 * DETAIL)),
         ("prompt", one_line(spec.prompt, DETAIL)),
     ]
+
+
+def _sandboxes(run: Run) -> list[str]:
+    """What held the validations of a build."""
+    specs = run.state.build.specs if run.state.build else ()
+    return sorted({phase.sandbox for spec in specs for phase in spec.phases if phase.sandbox})

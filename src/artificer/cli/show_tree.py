@@ -9,9 +9,9 @@ from artificer.cli.console import one_line, out
 from artificer.cli.words import cost, count, joined, tokens
 from artificer.runs import Run
 
-COLUMNS = ("STEP", "ATTEMPT", "RUN", "STATUS", "CAME TO", "TURNS", "TOKENS", "")
-SAID = 60
-"""Characters of what validators said."""
+COLUMNS = ("STEP", "ATTEMPT", "RUN", "STATUS", "CAME TO", "TURNS", "TOKENS")
+SAID = 160
+"""Characters of a line of what validators said."""
 
 
 def tree_as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
@@ -33,9 +33,12 @@ def print_tree(run: Run, nodes: list[Node]) -> None:
         return
     rows = [COLUMNS, *(_row(run.id, node) for node in nodes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+    said = ["", *(node.detail if _is_told(node) else "" for node in nodes)]
+    for row, detail in zip(rows, said, strict=True):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         out("  ".join(cells).rstrip())
+        for line in detail.splitlines():
+            out(f"      {one_line(line, SAID)}")
 
 
 def _row(build: str, node: Node) -> tuple[str, ...]:
@@ -50,5 +53,8 @@ def _row(build: str, node: Node) -> tuple[str, ...]:
         came,
         str(node.turns),
         used,
-        one_line(node.detail, SAID) if node.came_to != "made" or node.checked == "failed" else "",
     )
+
+
+def _is_told(node: Node) -> bool:
+    return node.came_to != "made" or node.passed is False or "consent" in node.checked

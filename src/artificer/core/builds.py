@@ -12,7 +12,7 @@ from artificer.errors import InvariantError
 from artificer.loops.build import BuildState, Ending
 from artificer.loops.facts import CancelRequested, Fact
 from artificer.loops.scheduler import schedule
-from artificer.loops.wishes import FinishBuild
+from artificer.loops.wishes import FinishBuild, is_run
 
 _REASONS: dict[Ending, FinishReason] = {
     "completed": "done",
@@ -50,8 +50,14 @@ def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptReq
 
 
 def build_steered(state: RunState, event: ev.Steered) -> Step:
-    """The runs that are under way are told; the build itself asks no model anything."""
-    return state.model_copy(update={"letters": event.letter}), ()
+    """The runs that are under way are told; the build itself asks no model anything.
+
+    Where none is, it is kept for those that begin later.
+    """
+    build = state.build
+    if build is not None and not any(is_run(wish) for wish in build.open):
+        build = build.model_copy(update={"steered": (*build.steered, event.text)})
+    return state.model_copy(update={"letters": event.letter, "build": build}), ()
 
 
 def build_paused(state: RunState, event: ev.PauseRequested) -> Step:

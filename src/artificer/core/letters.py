@@ -12,10 +12,11 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from artificer.core import events as ev
+from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.core.transitions import TABLE
-from artificer.loops.build import BuildState
-from artificer.loops.facts import Decided, RetryRequested, RevisionRequested
+from artificer.loops.build import consents_of
+from artificer.loops.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
 from artificer.loops.scheduler import asked_about
 from artificer.loops.wishes import is_run
 from artificer.values.base import Digest, Text, Value
@@ -93,6 +94,15 @@ class Decide(_Letter):
     reason: Said = ""
 
 
+class Consent(_Letter):
+    """Agree to the change of this digest, which a build cannot let count by itself, or do not."""
+
+    type: Literal["consent"] = "consent"
+    change: Digest
+    granted: bool
+    reason: Said = ""
+
+
 class Revise(_Letter):
     """Ask for another plan after work on a build began."""
 
@@ -109,7 +119,17 @@ class Retry(_Letter):
 
 
 Letter = (
-    Steer | FollowUp | Pause | Interrupt | Cancel | AnswerCall | Resolve | Decide | Revise | Retry
+    Steer
+    | FollowUp
+    | Pause
+    | Interrupt
+    | Cancel
+    | AnswerCall
+    | Resolve
+    | Decide
+    | Consent
+    | Revise
+    | Retry
 )
 
 _letters: TypeAdapter[Letter] = TypeAdapter(Annotated[Letter, Field(discriminator="type")])
@@ -126,15 +146,16 @@ def read_letter(body: bytes) -> Letter | None:
 def overruled(letters: Iterable[tuple[int, bytes]]) -> set[int]:
     """The decisions among letters that lie there together which a later one takes back.
 
-    Nothing has come of them yet, so the last word about a plan counts.
+    Nothing has come of them yet, so the last word about a plan or a change counts.
     """
     latest: dict[Digest, int] = {}
     gone: set[int] = set()
     for number, body in letters:
         letter = read_letter(body)
-        if isinstance(letter, Decide):
-            gone |= {latest[letter.plan]} if letter.plan in latest else set()
-            latest[letter.plan] = number
+        if isinstance(letter, Decide | Consent):
+            about = letter.plan if isinstance(letter, Decide) else letter.change
+            gone |= {latest[about]} if about in latest else set()
+            latest[about] = number
     return gone
 
 
@@ -179,7 +200,7 @@ def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | 
     by = letter.by
     event: ev.Event | None
     match letter:
-        case Steer() | FollowUp() if state.build is not None and not _heard(state.build, letter):
+        case Steer() | FollowUp() if state.build is not None and not _heard(state, letter):
             event = None
         case Steer(text=text):
             event = ev.Steered(at=at, letter=number, by=by, text=text)
@@ -195,26 +216,35 @@ def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | 
             event = _answered(state, number, letter, at)
         case Resolve():
             event = _resolved(state, number, letter, at)
-        case Decide() | Revise() | Retry():
+        case Decide() | Consent() | Revise() | Retry():
             event = _build_told(state, number, letter, at)
     return event
 
 
-def _heard(build: BuildState, letter: Letter) -> bool:
-    """Whether a run of the build is under way, to be told something before its next reply."""
-    return isinstance(letter, Steer) and any(is_run(wish) for wish in build.open)
+def _heard(state: RunState, letter: Letter) -> bool:
+    """Whether a build can be told something: its runs under way, or those that begin later."""
+    if state.build is None or not isinstance(letter, Steer):
+        return False
+    under_way = any(is_run(wish) for wish in state.build.open)
+    return under_way or (since(state.given, 2) and state.build.ended is None)
 
 
 def _build_told(
-    state: RunState, number: int, letter: Decide | Revise | Retry, at: int
+    state: RunState, number: int, letter: Decide | Consent | Revise | Retry, at: int
 ) -> ev.BuildAdvanced | None:
-    fact: Decided | RevisionRequested | RetryRequested
+    fact: Decided | ConsentGiven | RevisionRequested | RetryRequested
     match letter:
         case Decide(plan=plan, decision=decision, by=by, reason=reason):
             question = asked_about(state.build, plan) if state.build else ""
             if isinstance(question, str):
                 return None
             fact = Decided(key=question.key, digest=plan, decision=decision, by=by, reason=reason)
+        case Consent(change=change, granted=granted, by=by, reason=reason):
+            asked = consents_of(state.build, change) if state.build else []
+            if not asked:
+                return None
+            key = asked[0].key
+            fact = ConsentGiven(key=key, digest=change, granted=granted, by=by, reason=reason)
         case Revise(feedback=feedback, by=by):
             fact = RevisionRequested(feedback=feedback, by=by)
         case Retry(spec=spec, hint=hint, by=by):
@@ -262,7 +292,11 @@ def _resolved(state: RunState, number: int, letter: Resolve, at: int) -> ev.Doub
     )
 
 
-_NOBODY = "No run of the build is under way."
+_TOO_LATE_FOR_A_BUILD = {
+    "consent": "That change waits for nobody's consent.",
+    "steer": "No run of the build is under way.",
+    "follow_up": "A build is revised, not asked for more.",
+}
 
 
 def _too_late(state: RunState, letter: Letter | None) -> str:
@@ -274,9 +308,8 @@ def _too_late(state: RunState, letter: Letter | None) -> str:
         case Decide(plan=plan) if state.build is not None:
             question = asked_about(state.build, plan)
             return question if isinstance(question, str) else "It was answered before."
-        case Steer() | FollowUp() if state.build is not None:
-            steered = isinstance(letter, Steer)
-            return _NOBODY if steered else "A build is revised, not asked for more."
+        case Consent() | Steer() | FollowUp() if state.build is not None:
+            return _TOO_LATE_FOR_A_BUILD[letter.type]
         case Resolve(call_id=call_id):
             return f"No call {call_id!r} is in doubt."
         case _:

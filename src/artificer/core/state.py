@@ -21,7 +21,7 @@ from artificer.core.window import Window
 from artificer.errors import InvariantError
 from artificer.loops.build import BuildState
 from artificer.loops.kinds import KINDS
-from artificer.loops.wishes import AskDecision
+from artificer.loops.wishes import AskConsent, AskDecision
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock, user
 from artificer.values.canon import digest_of
@@ -189,7 +189,7 @@ class RunState(Value):
         return bool(self.pending) and all(p.type == "AskApproval" for p in self.pending)
 
     def _standing_of(self, build: BuildState) -> str:
-        asked = [wish for wish in build.open if isinstance(wish, AskDecision)]
+        asked = [wish for wish in build.open if isinstance(wish, AskDecision | AskConsent)]
         if asked and len(asked) == len(build.open):
             return "waiting"
         if self.hold is not None:

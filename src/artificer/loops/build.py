@@ -13,7 +13,7 @@ from artificer.artifacts.plan import Plan, SpecRef
 from artificer.artifacts.spec import PhaseRef, Spec
 from artificer.loops.attempts import Attempts
 from artificer.loops.facts import BuildOptions, RunRested, Standing
-from artificer.loops.wishes import Answered, AskDecision, StepId, Tip
+from artificer.loops.wishes import Answered, AskConsent, AskDecision, StepId, Tip
 from artificer.values.base import Digest, Text, Value
 from artificer.values.canon import digest_of
 
@@ -30,7 +30,9 @@ class PhaseState(Value):
     """One phase of a spec: first it is detailed, then it is coded.
 
     ``commit`` is where its code passed validation. ``unchanged`` says that nothing had to be
-    done for it, ``outside`` which changed files were left out.
+    done for it, ``outside`` which changed files were left out, ``refused`` which were not committed
+    and why. ``notes`` say what its validation is worth, ``sandbox`` what held it, ``consent`` who
+    agreed to what.
     """
 
     name: str
@@ -41,6 +43,10 @@ class PhaseState(Value):
     commit: str = ""
     unchanged: bool = False
     outside: tuple[Text, ...] = ()
+    refused: tuple[Text, ...] = ()
+    notes: tuple[Text, ...] = ()
+    sandbox: Text = ""
+    consent: Text = ""
 
 
 class SpecState(Value):
@@ -101,7 +107,8 @@ class BuildState(Value):
     ``proposal`` is a plan that nobody has decided about, ``plan`` the approved one. ``merged`` are
     the specs in the integration branch, in order. ``open`` are the wishes that wait for their
     fact: after a crash, they are performed again; ``wished`` counts them, for their keys.
-    ``resting`` are the runs among them that rest before their end. ``stalled`` says why only a
+    ``resting`` are the runs among them that rest before their end. ``steered`` is what a person
+    said while no run was under way, for those that begin later. ``stalled`` says why only a
     person can get the build on; it is empty while something is open.
     """
 
@@ -122,6 +129,7 @@ class BuildState(Value):
     wished: int = 0
     open: tuple[Annotated[Answered, Field(discriminator="type")], ...] = ()
     resting: tuple[RunRested, ...] = ()
+    steered: tuple[Text, ...] = ()
     stalled: Text = ""
     ended: Ending | None = None
     reason: Text = ""
@@ -149,7 +157,7 @@ class BuildState(Value):
         """How the build rests when everything that is open rests; None while something goes on."""
         found = {rested.key: rested.standing for rested in self.resting}
         asked: dict[Digest, Standing] = {
-            wish.key: "waiting" for wish in self.open if isinstance(wish, AskDecision)
+            wish.key: "waiting" for wish in self.open if isinstance(wish, AskDecision | AskConsent)
         }
         stands = [(found | asked).get(wish.key) for wish in self.open]
         ways: tuple[Standing, ...] = ("waiting", "stalled", "paused")
@@ -208,6 +216,13 @@ class BuildState(Value):
         wanted = set(names)
         found = [spec for name in self.merged if name in wanted and (spec := self.spec(name))]
         return tuple(Tip(spec=spec.name, commit=spec.tip) for spec in found)
+
+
+def consents_of(state: BuildState, digest: str = "") -> list[AskConsent]:
+    """The open questions about changes; with ``digest``, those whose digest begins so."""
+    asked = [wish for wish in state.open if isinstance(wish, AskConsent)]
+    starts = (digest, f"sha256:{digest}")
+    return [wish for wish in asked if wish.digest.startswith(starts)]
 
 
 def phase_ref(spec: Spec, name: str) -> PhaseRef:

@@ -20,13 +20,29 @@ from artificer.values.base import Digest, Text, Value
 Count = Annotated[int, Field(ge=1)]
 
 
+ConcernKind = Literal["control", "tests", "check", "regression", "old_failure"]
+"""What a person has to decide about: control files, weakened tests, a rewritten check, a check that
+passed before, tests that failed before."""
+
+AGREED: tuple[ConcernKind, ...] = ("regression", "old_failure")
+"""The concerns that a person may agree to in advance: they are about no file."""
+
+
+class Concern(Value):
+    """Why a change that was validated does not count by itself."""
+
+    kind: ConcernKind
+    text: Text
+
+
 class BuildOptions(Value):
     """Bounds and choices of a build.
 
     ``parallel`` is how many specs are worked on at once, ``runs`` how many runs the build may
     start, ``repeats`` how often the same failure may come back. ``attempts`` overrides how many
     runs may fail at one artifact. ``judge`` names the kinds whose artifacts a judge has to accept.
-    ``passes`` are the review passes, where they are not those of ``size``.
+    ``passes`` are the review passes, where they are not those of ``size``. ``agreed`` are concerns
+    that need nobody's consent any more. ``turns`` and ``run_tokens`` bound each code run.
     """
 
     parallel: Count = 3
@@ -37,6 +53,9 @@ class BuildOptions(Value):
     size: Size = "medium"
     passes: tuple[Pass, ...] | None = None
     judge: tuple[LoopKind, ...] = ()
+    agreed: tuple[ConcernKind, ...] = ()
+    turns: Count | None = None
+    run_tokens: Count | None = None
 
 
 class BuildRequested(Value):
@@ -88,6 +107,11 @@ class Checked(Value):
 
     Of code, ``commit`` is what was validated, ``outside`` the changed files that are not in the
     phase's scope and were left out, ``unchanged`` says that there was nothing to commit.
+
+    ``concerns`` are for a person to decide about: with them, the change counts only by consent.
+    ``refused`` are the files that are not committed, each with the reason. ``tests`` is how many
+    were executed, ``tests_before`` how many on the tree before the change, where the runner says
+    so; ``passed_before`` says whether the check passed there. ``sandbox`` names what held it.
     """
 
     type: Literal["Checked"] = "Checked"
@@ -97,6 +121,24 @@ class Checked(Value):
     commit: str = ""
     outside: tuple[Text, ...] = ()
     unchanged: bool = False
+    concerns: tuple[Concern, ...] = ()
+    notes: tuple[Text, ...] = ()
+    refused: tuple[Text, ...] = ()
+    tests: int | None = None
+    tests_before: int | None = None
+    passed_before: bool | None = None
+    sandbox: Text = ""
+
+
+class ConsentGiven(Value):
+    """A person decided about a change with concerns, the one of this digest."""
+
+    type: Literal["ConsentGiven"] = "ConsentGiven"
+    key: Digest
+    digest: Digest
+    granted: bool
+    by: Text
+    reason: Text = ""
 
 
 class Decided(Value):
@@ -195,6 +237,7 @@ Fact = Annotated[
     | RunRested
     | Checked
     | Decided
+    | ConsentGiven
     | BasePrepared
     | BaseRefused
     | SpecMerged

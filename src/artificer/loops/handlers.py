@@ -11,11 +11,12 @@ from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
 from artificer.loops import facts as f
 from artificer.loops.attempts import Attempts
-from artificer.loops.build import PhaseState, SpecState, artifact_digest
+from artificer.loops.build import PhaseState, SpecState, artifact_digest, consents_of
 from artificer.loops.move import Move
 from artificer.loops.revision import approve, drop_collided
 from artificer.loops.table import LoopKind, passes_of
 from artificer.loops.wishes import (
+    AskConsent,
     AskDecision,
     Check,
     MergeSpec,
@@ -24,6 +25,8 @@ from artificer.loops.wishes import (
     StartRun,
     StepId,
 )
+from artificer.values.base import JsonValue
+from artificer.values.canon import canonical, digest_of
 
 _OWED: dict[LoopKind, type[Plan] | type[Spec] | type[Phase] | type[Completion]] = {
     "plan": Plan,
@@ -31,7 +34,7 @@ _OWED: dict[LoopKind, type[Plan] | type[Spec] | type[Phase] | type[Completion]] 
     "phase": Phase,
     "code": Completion,
 }
-_UNSAID = (
+UNSAID = (
     "Nothing was changed. If nothing had to be, say so: complete_task with nothing_to_do, and why."
 )
 
@@ -144,12 +147,14 @@ def _checked(move: Move, fact: f.Checked) -> bool:
     if check is None:
         return False
     step = check.step
-    if not fact.passed:
+    if fact.concerns:
+        _concerned(move, check, fact)
+    elif not fact.passed:
         move.failed(step, fact.report or "The validation failed without a word.")
     elif step.kind != "code":
         _accept(move, step)
     elif fact.unchanged and not check.nothing:
-        move.failed(step, _UNSAID)
+        move.failed(step, UNSAID)
     elif fact.unchanged and not check.judged:
         move.review_nothing(check)
     else:
@@ -157,7 +162,38 @@ def _checked(move: Move, fact: f.Checked) -> bool:
     return True
 
 
-def _coded(move: Move, check: Check, fact: f.Checked) -> None:
+def _concerned(move: Move, check: Check, fact: f.Checked) -> None:
+    """Only a person can let this count, unless they agreed to all of it in advance."""
+    agreed = move.state.options.agreed
+    if all(concern.kind in agreed for concern in fact.concerns):
+        kinds = dict.fromkeys(concern.kind.replace("_", " ") for concern in fact.concerns)
+        _coded(move, check, fact, consent=f"agreed in advance: {', '.join(kinds)}")
+        return
+    concerns: list[JsonValue] = [c.model_dump(mode="json") for c in fact.concerns]
+    what: list[JsonValue] = [check.step.path, check.commit, fact.commit, concerns]
+    digest = digest_of(canonical(what))
+    key = move.key("consent", check.key)
+    move.wish(AskConsent(key=key, digest=digest, check=check, checked=fact))
+
+
+def _consented(move: Move, fact: f.ConsentGiven) -> bool:
+    if all(wish.key != fact.key for wish in consents_of(move.state, fact.digest)):
+        return False
+    wish = move.answered(AskConsent, fact.key)
+    if wish is None:
+        return False
+    if fact.granted:
+        kinds = dict.fromkeys(c.kind.replace("_", " ") for c in wish.checked.concerns)
+        consent = f"{fact.by or 'a person'} agreed: {', '.join(kinds)}"
+        _coded(move, wish.check, wish.checked, consent=consent)
+        return True
+    said = "\n".join(f"- {concern.text}" for concern in wish.checked.concerns)
+    report = f"{fact.by or 'A person'} did not agree to this change: {fact.reason}\n{said}"
+    move.failed(wish.step, f"{report}\n{wish.checked.report}".strip())
+    return True
+
+
+def _coded(move: Move, check: Check, fact: f.Checked, consent: str = "") -> None:
     """The code of a phase is done: committed and validated, or rightly not needed."""
     spec = move.state.spec(check.step.spec)
     if spec is None:
@@ -169,6 +205,10 @@ def _coded(move: Move, check: Check, fact: f.Checked) -> None:
             "commit": fact.commit or check.commit,
             "unchanged": fact.unchanged,
             "outside": fact.outside,
+            "refused": fact.refused,
+            "notes": fact.notes,
+            "sandbox": fact.sandbox,
+            "consent": consent,
         }
     )
     move.state = move.state.with_spec(spec.with_phase(done))
@@ -303,6 +343,7 @@ HANDLERS: dict[type[Any], Callable[[Move, Any], bool]] = {
     f.RunRested: _rested,
     f.Checked: _checked,
     f.Decided: _decided,
+    f.ConsentGiven: _consented,
     f.BasePrepared: _prepared,
     f.BaseRefused: _base_refused,
     f.SpecMerged: _merged,

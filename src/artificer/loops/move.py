@@ -174,6 +174,10 @@ class Move:
                     "commit": "",
                     "unchanged": False,
                     "outside": (),
+                    "refused": (),
+                    "notes": (),
+                    "sandbox": "",
+                    "consent": "",
                     "coding": phase.coding.told(report).revived("")
                     if phase.phase
                     else phase.coding,

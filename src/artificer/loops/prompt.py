@@ -37,6 +37,15 @@ FILES: tuple[str, ...] = (
 EVERYTHING = "."
 """A scope that holds the whole project."""
 
+_MOST_BEFORE = 2_000
+"""Characters of what a validation command says before a run begins."""
+
+_MOST_STEERED = 10
+"""What a person said between runs: the last of it."""
+
+_MOST_EARLIER = 20
+"""Files that earlier phases left out and that are named."""
+
 _LEAST_REPORT = 400
 """Characters below which a shortened report says nothing."""
 
@@ -57,10 +66,12 @@ def instruct(
     *,
     room: int,
     commands: tuple[str, ...] = (),
+    before: str = "",
 ) -> Instructions:
     """Put together what a run is told. ``texts`` are the FILES, ``room`` is in tokens.
 
-    ``commands`` are the beginnings that a validation command may have.
+    ``commands`` are the beginnings that a validation command may have, ``before`` is what the
+    phase's says now, where it fails.
 
     Raises:
         ConfigError: what must not be shortened does not fit.
@@ -73,6 +84,13 @@ def instruct(
         sections.append(("Commands that may validate it", "\n".join(f"- {c}" for c in commands)))
     attempts = state.attempts(step)
     reports = attempts.reports if attempts else ()
+    if before:
+        shown = _fenced(head_and_tail(before.strip(), _MOST_BEFORE))
+        sections.append(("What the validation command says before you begin", shown))
+    sections += _earlier(state, step)
+    if state.steered:
+        said = "\n\n".join(state.steered[-_MOST_STEERED:])
+        sections.append(("What a person said since the build began", said))
     system = texts[LOOPS[step.kind].prompt].strip()
     return Instructions(
         system, _fit(step.path, system, sections, reports, room), _owed(step, commands)
@@ -149,6 +167,20 @@ def _task(state: BuildState, step: StepId, phase: PhaseState | None) -> list[Sec
         return []
     scope = "\n".join(f"- {path}" for path in scope_of(state, step)) or "No file is in scope."
     return [("The phase", _artifact(phase.phase)), ("Files in scope", scope)]
+
+
+def _earlier(state: BuildState, step: StepId) -> list[Section]:
+    """What earlier phases of a spec left out: it is not there, whatever they said."""
+    spec, _ = _places(state, step)
+    if step.kind != "code" or spec is None:
+        return []
+    lines = [
+        f"- {phase.name}: {text}"
+        for phase in spec.phases
+        for text in (*(f"{path} (not in its scope)" for path in phase.outside), *phase.refused)
+    ]
+    said = "\n".join(lines[:_MOST_EARLIER])
+    return [("What earlier phases changed and was left out", _fenced(said))] if lines else []
 
 
 def _constants(plan: Plan) -> list[Section]:

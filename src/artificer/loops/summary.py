@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from artificer.loops import facts as f
 from artificer.loops import wishes as w
 from artificer.loops.build import BuildState, SpecState
@@ -18,6 +20,13 @@ def told(build: BuildState) -> str:
     lines += [_line(spec) for spec in build.specs]
     if build.merged:
         lines += ["", f"The integration branch is at `{build.integration}`."]
+    worth = [line for spec in build.specs for line in _worth(spec)]
+    if open_ := [
+        f"{s.name}/{p.name}" for s in build.specs for p in s.phases if p.sandbox == "none"
+    ]:
+        worth.append(f"- Validated without a sandbox: {', '.join(open_)}.")
+    if worth:
+        lines += ["", *worth]
     if build.resting:
         lines += ["", *(f"`{r.run}` is {r.standing}: {r.reason}" for r in build.resting)]
     if build.stalled:
@@ -34,6 +43,41 @@ def _line(spec: SpecState) -> str:
     return f"- **{spec.name}**: {spec.status}{phases}{reason}"
 
 
+def _worth(spec: SpecState) -> Iterator[str]:
+    """What somebody must know of a spec's phases who takes them: all of it is recorded."""
+    for phase in spec.phases:
+        where = f"{spec.name}/{phase.name}"
+        if phase.consent:
+            yield f"- {where}: {phase.consent}."
+        yield from (f"- {where}: {clip(text, 300)}" for text in phase.notes)
+        yield from (f"- {where}: not committed: {clip(text, 300)}" for text in phase.refused)
+        if phase.refused or phase.notes or phase.sandbox:  # older records told nobody
+            yield from (f"- {where}: left out, not in its scope: {p}" for p in phase.outside)
+
+
+def came_to(wish: w.Check, fact: f.Checked) -> str:
+    """What a validation, or a judge, came to, in a few words."""
+    if wish.for_judge:
+        return "accepted" if fact.passed else "rejected"
+    if fact.concerns:
+        return "passed, but needs consent" if fact.passed else "failed as before, needs consent"
+    if fact.unchanged:
+        return "passed, nothing changed" if fact.passed and wish.nothing else "nothing was changed"
+    tests = "" if fact.tests is None else f", {fact.tests} test{'' if fact.tests == 1 else 's'} ran"
+    if tests and fact.passed_before and fact.tests_before is not None:
+        tests += f" (before: {fact.tests_before})"
+    sandbox = ", no sandbox" if fact.sandbox == "none" else ""
+    return f"{'passed' if fact.passed else 'failed'}{tests}{sandbox}"
+
+
+def left_out(fact: f.Checked) -> Iterator[str]:
+    """What a commit does not hold although a run changed it."""
+    if fact.outside:
+        yield f"left out, not in the phase's scope: {', '.join(fact.outside)}"
+    yield from (f"not committed: {text}" for text in fact.refused)
+    yield from fact.notes
+
+
 def wished(wish: w.Wish) -> str:
     """What a build waits for, in words."""
     match wish:
@@ -46,6 +90,8 @@ def wished(wish: w.Wish) -> str:
             words = f"{which} {step.path}"
         case w.AskDecision(digest=digest):
             words = f"a decision about the plan {digest}"
+        case w.AskConsent(digest=digest):
+            words = f"a person's consent to the change {digest} of {wish.step.path}"
         case w.MergeSpec(tip=tip):
             words = f"the merge of {tip.spec}"
         case w.PrepareBase(spec=spec):
@@ -66,6 +112,8 @@ def happened(fact: f.Fact) -> str:
             words = f"{standing}: {reason}"
         case f.Checked(passed=passed, report=report):
             words = "passed" if passed else f"failed: {report}"
+        case f.ConsentGiven(granted=granted, by=by, reason=reason):
+            words = f"{'agreed' if granted else 'did not agree'}: {by} {reason}"
         case f.Decided(decision=decision, by=by, reason=reason):
             words = f"{decision} by {by} {reason}"
         case f.BasePrepared(commit=commit):

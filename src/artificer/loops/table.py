@@ -54,6 +54,17 @@ LOOPS: dict[LoopKind, Loop] = {
 }
 """A plan is made without running anything; only code changes files."""
 
+RUN_TOKENS = 2_000_000
+"""Tokens, in and out, that one run of a build may take if nothing else was said."""
+
+BUILD_TOKENS: dict[Size, int] = {
+    "brief": 6_000_000,
+    "small": 20_000_000,
+    "medium": 20_000_000,
+    "large": 20_000_000,
+}
+"""Tokens that all runs of a build may take together if nothing else was said."""
+
 REVIEWS: tuple[Pass, ...] = ("draft", "completeness", "feasibility", "ordering", "final")
 """The passes that look at an artifact before it counts (the Rule of Five)."""
 

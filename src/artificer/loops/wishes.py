@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeGuard
 
 from pydantic import Field
 
+from artificer.loops.facts import Checked
 from artificer.loops.table import LoopKind, Pass
 from artificer.values.base import Digest, Value
 
@@ -89,6 +90,25 @@ class AskDecision(Value):
     digest: Digest
 
 
+class AskConsent(Value):
+    """Ask a person about a change that passed but proves too little, or changes what only a person
+    may change. ``check`` is the wish that found it, ``checked`` what it found.
+
+    Answered by ConsentGiven with the digest, which is of the concerns and of both commits.
+    """
+
+    type: Literal["AskConsent"] = "AskConsent"
+    key: Digest
+    digest: Digest
+    check: Check
+    checked: Checked
+
+    @property
+    def step(self) -> StepId:
+        """Whose change it is."""
+        return self.check.step
+
+
 class PrepareBase(Value):
     """Merge ``tips``, in this order, onto ``base``. Answered by BasePrepared or BaseRefused."""
 
@@ -138,13 +158,16 @@ Wish = Annotated[
     | CancelRun
     | Check
     | AskDecision
+    | AskConsent
     | PrepareBase
     | MergeSpec
     | RebuildIntegration
     | FinishBuild,
     Field(discriminator="type"),
 ]
-Answered = StartRun | Check | AskDecision | PrepareBase | MergeSpec | RebuildIntegration
+Answered = (
+    StartRun | Check | AskDecision | AskConsent | PrepareBase | MergeSpec | RebuildIntegration
+)
 """The wishes that stay open until their fact comes."""
 
 

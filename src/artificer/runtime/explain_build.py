@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from artificer.loops.build import BuildState
+from artificer.loops.build import BuildState, consents_of
+from artificer.loops.gist import gist
 from artificer.loops.scheduler import question_of
 
 
@@ -13,15 +14,30 @@ def why_building(build: BuildState, *, held: bool) -> str:
     if held:
         return "Somebody paused it."
     if build.stalled:
-        return f"Only a person can get it on: {build.stalled}."
+        said = [line for text in _last_words(build) for line in text.splitlines()]
+        return " | ".join([f"Only a person can get it on: {build.stalled}.", *said])
     if question_of(build) is not None:
         return "Its plan waits for a decision."
+    if consents := consents_of(build):
+        return " ".join(
+            f"{wish.step.path} needs a person's consent:"
+            f" {'; '.join(concern.text for concern in wish.checked.concerns)}."
+            for wish in consents
+        )
     if build.rests is not None:
         return " ".join(
             f"{rested.run} is {rested.standing}: {rested.reason}" for rested in build.resting
         )
     done = f"{len(build.merged)} of {len(build.specs)} specs are merged" if build.specs else ""
     return f"Work is under way, or was interrupted; {done or 'there is no plan yet'}."
+
+
+def _last_words(build: BuildState) -> Iterator[str]:
+    """The gist of the last report of each step that nobody tries any more."""
+    steps = [build.planning]
+    for spec in build.specs:
+        steps += [spec.specifying, *(a for p in spec.phases for a in (p.detailing, p.coding))]
+    yield from (gist(s.reports[-1]) for s in steps if s.doing == "exhausted" and s.reports)
 
 
 def next_of_build(run: str, build: BuildState) -> Iterator[str]:
@@ -31,6 +47,9 @@ def next_of_build(run: str, build: BuildState) -> Iterator[str]:
     elif build.ended is None:
         if question_of(build) is not None:
             yield f"artificer build plan {run}"
+            yield f"artificer build approve {run}"
+        if consents_of(build):
+            yield f"artificer build review {run}"
             yield f"artificer build approve {run}"
         for spec in build.specs:
             if spec.status == "failed":

@@ -20,15 +20,16 @@ from artificer.build.prompts import FOLDER, load_prompts
 from artificer.build.repository import BuildRepository
 from artificer.build.validate import Validator
 from artificer.config import Config
-from artificer.core.spec import RunSpec
+from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError, OperatorError
 from artificer.loops.facts import BuildOptions, BuildRequested
+from artificer.loops.table import BUILD_TOKENS, RUN_TOKENS
 from artificer.ports import Allowed
 from artificer.runtime.allowance import Allowance
 from artificer.runtime.engine import Engine
 from artificer.values.base import JsonValue
-from artificer.wiring.folders import grants_of
+from artificer.wiring.folders import grants_of_build
 from artificer.wiring.secrets import clean_blobs, redactor_of
 from artificer.wiring.storage import Storage
 
@@ -74,7 +75,9 @@ class BuildPlace:
 
     def validator(self, config: Config) -> Validator:
         """What runs validation commands."""
-        return Validator(self.project, grants=grants_of(config), clean=redactor_of(config).clean)
+        return Validator(
+            self.project, grants=grants_of_build(config), clean=redactor_of(config).clean
+        )
 
 
 async def promote_build(
@@ -102,6 +105,12 @@ async def promote_build(
         validator=place.validator(config),
         commands=commands,
     )
+
+
+async def diff_of(config: Config, run: str, project: Path, base: str, commit: str) -> str:
+    """What differs between two commits of a build. Raises NotFoundError, GitError."""
+    place = await BuildPlace.open(config, run, project)
+    return await place.repository.diff(base, commit)
 
 
 async def unpromoted(config: Config, run: str, state: RunState) -> str:
@@ -136,6 +145,15 @@ def must_be_possible(options: BuildOptions, check: str | None) -> None:
         )
     if isinstance(fault := split_command(check), str):
         raise ConfigError(f"The validation command {check!r} {fault}.")
+
+
+def bounded(options: BuildOptions, limits: Limits) -> tuple[BuildOptions, Limits]:
+    """The ceilings of a build: what was not said is what is usual."""
+    if options.run_tokens is None:
+        options = options.model_copy(update={"run_tokens": RUN_TOKENS})
+    if limits.total_tokens is None:
+        limits = limits.model_copy(update={"total_tokens": BUILD_TOKENS[options.size]})
+    return options, limits
 
 
 def requested(
@@ -189,6 +207,7 @@ async def building(
     storage: Storage,
     config: Config,
     decider: Decider | None = None,
+    tokens: int | None = None,
 ) -> AsyncIterator[Engine]:
     """The engine of a build: the same, with what serves the wishes of its scheduler.
 
@@ -203,12 +222,16 @@ async def building(
     )
     async with alone(place.folder, run):
         place.repository.unlock()
-        performer = replace(engine.performer, allowances=_allowances(engine, run, spec, storage))
+        performer = replace(
+            engine.performer, allowances=_allowances(engine, run, spec, storage, tokens)
+        )
         children = replace(engine, performer=performer, _drives={})
         builder = TreeBuilder(
             TreePerformer(place.repository, place.validator(config)),
             place.project,
-            Children(children, storage.evidence, clean_blobs(storage, config), grants_of(config)),
+            Children(
+                children, storage.evidence, clean_blobs(storage, config), grants_of_build(config)
+            ),
             prompts,
             config.project_folder / "runs",
             decider,
@@ -239,10 +262,12 @@ def build_folder(config: Config, run: str) -> Path:
     return config.project_folder / "builds" / run
 
 
-def _allowances(engine: Engine, run: str, spec: RunSpec, storage: Storage) -> tuple[Allowance, ...]:
+def _allowances(
+    engine: Engine, run: str, spec: RunSpec, storage: Storage, tokens: int | None
+) -> tuple[Allowance, ...]:
     """What the runs of a build may spend: what the world may, and together what the build may."""
     limits, price = spec.limits, spec.price
-    most = Allowed(limits.total_tokens, limits.cost_micros)
+    most = Allowed(tokens or limits.total_tokens, limits.cost_micros)
     if most == Allowed():
         return engine.performer.allowances
     own = Allowance(storage.purse, most, lambda _: price, run)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,3 +87,29 @@ def grants_of(config: Config) -> Grants:
         network=wanted.network,
         kept=(Path(FILE_NAME).absolute(),),
     )
+
+
+def grants_of_build(config: Config) -> Grants:
+    """The same for the programs of a build, which a model writes: where there is a sandbox, it is
+    used, unless the configuration says otherwise; toolchains of the home may be read."""
+    from artificer.build.toolchains import toolchains
+
+    grants = grants_of(config)
+    mode = grants.mode if "mode" in config.sandbox.model_fields_set else "auto"
+    known = tuple(toolchains(os.environ, Path.home()))
+    return replace(grants, mode=mode, readable=(*grants.readable, *known))
+
+
+def held_by(config: Config) -> str:
+    """What holds the programs of a build, in a sentence."""
+    from artificer.tools.sandbox.sandbox import choose, findings
+
+    grants = grants_of_build(config)
+    if grants.mode == "off":
+        return "no sandbox holds the programs of this build: [sandbox] mode is off"
+    found = findings()
+    chosen = choose(grants.mode, grants.network, found)
+    if chosen is not None:
+        return f"the programs of this build are held by {chosen.name}"
+    reasons = "; ".join(f"{finding.name}: {finding.detail}" for finding in found)
+    return f"no sandbox holds the programs of this build, for none works here ({reasons})"

@@ -23,7 +23,7 @@ from artificer.ports import Executor
 from artificer.runtime.fork import ForkPlan, Wish
 from artificer.runtime.load import load
 from artificer.wiring.builds import build_folder
-from artificer.wiring.folders import grants_of
+from artificer.wiring.folders import grants_of_build
 from artificer.wiring.secrets import clean_blobs
 from artificer.wiring.storage import Storage
 
@@ -114,7 +114,7 @@ async def tools_of_child(
     loop = next((loop for loop in LOOPS.values() if loop.kind == spec.kind), None)
     means: frozenset[Means] = loop.means if loop else frozenset({"read"})  # a judge's
     place = Place(worktree.path, project, means)
-    output, grants = clean_blobs(storage, config), grants_of(config)
+    output, grants = clean_blobs(storage, config), grants_of_build(config)
     return list(executors_of(delivers, place, storage.blobs, output, storage.evidence, grants))
 
 

@@ -1,0 +1,4 @@
+"""What a validation proves: how many tests ran, what became of the tests, who wrote the check.
+
+All of it looks at texts: at what runners print, and at two versions of a file.
+"""
