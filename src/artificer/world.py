@@ -229,24 +229,18 @@ class World(Archive):
         approver: Approver | None = None,
         observer: Observer | None = None,
         decider: Decider | None = None,
-<<<<<<< HEAD
         take_over: bool = False,
         response_format: type[Any] | None = None,
-=======
         build_tokens: int | None = None,
->>>>>>> 3d0171b (Let no build be green without the work)
     ) -> Run:
         """Go on with a run where its journal ends, and do as the letters to it say.
 
         Folders of manifests are found again. Without an ``approver`` the run waits at what policy
-<<<<<<< HEAD
         asks about. With ``take_over`` a run is taken away from a process that still drives it:
         that one can record nothing more, and its unfinished calls are ambiguous, but for pure ones.
         A run whose ``response_format`` was a type needs that type again.
-=======
-        asks about. ``build_tokens`` is what all runs of a build may take together from now on,
+        ``build_tokens`` is what all runs of a build may take together from now on,
         with what they have taken, in the place of what its limits say.
->>>>>>> 3d0171b (Let no build be green without the work)
 
         Raises:
             NotFoundError: no such run.
@@ -275,11 +269,8 @@ class World(Archive):
             observer,
             run_id=run_id,
             decider=decider,
-<<<<<<< HEAD
             check=check_of(spec.response_format, response_format),
-=======
             build_tokens=build_tokens,
->>>>>>> 3d0171b (Let no build be green without the work)
         ) as engine:
             return self._run(run_id, await engine.resume(run_id, take_over=take_over))
 
@@ -381,11 +372,8 @@ class World(Archive):
         *,
         run_id: str = "",
         decider: Decider | None = None,
-<<<<<<< HEAD
         check: OutputCheck | None = None,
-=======
         build_tokens: int | None = None,
->>>>>>> 3d0171b (Let no build be green without the work)
     ) -> AsyncIterator[Engine]:
         """An engine with the tools of a recorded run. Raises ConfigError when one has changed.
 

@@ -125,7 +125,7 @@ for other in (plan, approve, reject, iterate, review, revise, retry, promote):
     help=f"Tokens of each run. Default: {RUN_TOKENS:,}.",
 )
 @click.option(
-    "--max-tokens",
+    "--total-tokens",
     type=click.IntRange(1),
     metavar="N",
     help=f"Tokens of all runs together. Default: {BUILD_TOKENS['medium']:,}; brief"
@@ -134,10 +134,7 @@ for other in (plan, approve, reject, iterate, review, revise, retry, promote):
 @click.option(
     "--max-cost", type=click.FloatRange(min=0.000_001), help="Dollars, all runs together."
 )
-<<<<<<< HEAD
 @MAX_TOKENS
-@click.option("--yes", is_flag=True, help="Approve of the plan unseen.")
-=======
 @click.option("--yes", is_flag=True, help="Approve of the plan unseen, and of nothing else.")
 @click.option(
     "--agree",
@@ -146,7 +143,6 @@ for other in (plan, approve, reject, iterate, review, revise, retry, promote):
     help="Let changes count though the check passed before (regression), or fails as before"
     " (old-failure); repeatable.",
 )
->>>>>>> 3d0171b (Let no build be green without the work)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @UNATTENDED
@@ -166,7 +162,7 @@ def start(
     runs: int,
     max_turns: int | None,
     max_run_tokens: int | None,
-    max_tokens: int | None,
+    total_tokens: int | None,
     max_cost: float | None,
     max_tokens: int | None,
     yes: bool,
@@ -199,15 +195,9 @@ def start(
         run_tokens=max_run_tokens,
         agreed=tuple(kind for kind in AGREED if kind.replace("_", "-") in agree),
     )
-<<<<<<< HEAD
     said = limits_said(tokens=max_tokens, dollars=max_cost)
-=======
-    given = {
-        "total_tokens": max_tokens,
-        "cost_micros": None if max_cost is None else round(max_cost * 1_000_000),
-    }
-    limits = Limits.model_validate({name: n for name, n in given.items() if n is not None})
->>>>>>> 3d0171b (Let no build be green without the work)
+    if total_tokens is not None:
+        said["total_tokens"] = total_tokens
 
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
         from artificer.cli.build_decide import decider_here

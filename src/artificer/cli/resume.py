@@ -25,16 +25,15 @@ from artificer.world import World
 @COMPAT
 @click.option("--yes", is_flag=True, help="Approve of the plan of a build unseen.")
 @click.option(
-<<<<<<< HEAD
     "--take-over",
     is_flag=True,
     help="Take RUN away from a living process; what it has not finished is then ambiguous.",
-=======
-    "--max-tokens",
+)
+@click.option(
+    "--total-tokens",
     type=click.IntRange(1),
     metavar="N",
     help="What all runs of a build may take together, with what they have taken.",
->>>>>>> 3d0171b (Let no build be green without the work)
 )
 @UNATTENDED
 @pass_settings
@@ -47,11 +46,8 @@ def command(
     local_model: Path | None,
     compat: bool,
     yes: bool,
-<<<<<<< HEAD
     take_over: bool,
-=======
-    max_tokens: int | None,
->>>>>>> 3d0171b (Let no build be green without the work)
+    total_tokens: int | None,
     unattended: bool,
 ) -> int:
     """Go on with RUN after Ctrl-C, a crash, or a model that could not be reached.
@@ -73,11 +69,8 @@ def command(
             approver=approver,
             observer=progress,
             decider=decider_here(progress.screen, yes=yes),
-<<<<<<< HEAD
             take_over=take_over,
-=======
-            build_tokens=max_tokens,
->>>>>>> 3d0171b (Let no build be green without the work)
+            build_tokens=total_tokens,
         )
 
     return attend(
