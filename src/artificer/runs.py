@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from artificer.artifacts.deliverable import Deliverable
 from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
 from artificer.errors import AuthorError, OperatorError
 from artificer.loops.summary import told
@@ -84,6 +85,9 @@ class Run:
         """The narrative, or the model's last text so far; of a build, how it stands."""
         if self.state.build is not None:
             return told(self.state.build)
+        delivered = self.deliverable if keeps_reports(self.state.given) else None
+        if delivered is not None:
+            return delivered.narrative
         return self.state.narrative or self.state.last_text
 
     @property

@@ -8,12 +8,12 @@ import pytest
 
 from artificer.core import events as ev
 from artificer.core.letters import FollowUp, Steer
-from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.observe import Observer
+from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.load import load
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply
@@ -275,32 +275,57 @@ class TestFollowUps:
         assert state.withdrawn == ()
 
     async def test_a_note_to_a_finished_answer_keeps_the_report(self, rig: Rig) -> None:
-        class Steerer(Observer):
-            """Says something while the model writes its report."""
-
-            said = False
-
-            def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-                turn = isinstance(line, IntentLine) and line.intent.type == "Generate"
-                if turn and line.intent.turn == 2 and not self.said:  # type: ignore[union-attr]
-                    self.said = True
-                    letters.append(Steer(text="Is that all?").canonical())
-
-        letters: list[bytes] = []
-        rig.observer = Steerer()
-
-        async def answer(body: Any) -> ModelReply:
-            while letters:
-                await engine.post.post("run", letters.pop())
-            return script.pop(0)
-
         script = [reply(make("a")), say(REPORT), say("Yes, that is all.")]
-        provider = Told(answer)
-        engine = rig.engine(provider)
-        state = await engine.start("run", rig.spec(kind="deliver"))
-        assert any(isinstance(event, ev.Steered) for event in await rig.events())
+        state = await steered(rig, script, turn=2, words="Is that all?")
         assert outcome(rig, state) == ("completed", REPORT, "Yes, that is all.")
-        assert (await rig.replay()).identical
+
+    async def test_a_note_to_a_text_that_was_cut_is_answered_first(self, rig: Rig) -> None:
+        script = [reply(make("a")), say(REPORT[:-9], stop="max_tokens"), say(REPORT)]
+        state = await steered(rig, script, turn=2, words="Faster.", continuations=3)
+        assert outcome(rig, state) == ("completed", REPORT, "")
+        assert state.continuations == 0
+
+    async def test_a_note_ends_the_talk_about_repairs(self, rig: Rig) -> None:
+        script = [
+            reply(make("a")),
+            say(f"{REPORT} {{{{artifact:list:b}}}}"),
+            reply(make("b")),
+            say("I made it. And you are welcome."),
+        ]
+        state = await steered(rig, script, turn=3, words="Thanks.")
+        assert outcome(rig, state)[2] == "I made it. And you are welcome."
+
+    async def test_a_fork_that_is_steered_answers_a_person(self, rig: Rig) -> None:
+        await deliver(rig, reply(make("a")), say(REPORT))
+        await follow(rig, "Again.", *[say(f"{PROSE} {n}.") for n in range(5)])
+        loaded = await load(rig.journal, rig.blobs, "run")
+        spec = loaded.state.given
+        plan = plan_fork(loaded.lines, Wish(None, None, "Leave it."), spec)
+        origin = await origin_of(rig.journal, "run", plan, spec, spec)
+        forked = ev.RunForked(at=rig.clock.now(), origin=origin, steer="Leave it.")
+        engine = rig.engine(ScriptedProvider([say("It stays as it is.")]))
+        state = await engine.fork("other", plan.facts, forked)
+        assert outcome(rig, state) == ("completed", REPORT, "It stays as it is.")
+        assert (await rig.replay(run="other")).identical
+
+
+async def steered(
+    rig: Rig, script: list[ModelReply], *, turn: int, words: str, **limits: Any
+) -> RunState:
+    """Run a script. While the model writes its reply of ``turn``, a person says something."""
+
+    async def answer(body: Any) -> ModelReply:
+        if len(provider.requests) == turn:
+            await engine.post.post("run", Steer(text=words).canonical())
+        return script.pop(0)
+
+    provider = Told(answer)
+    engine = rig.engine(provider)
+    spec = rig.spec(kind="deliver", limits=Limits(turns=24, **limits))
+    state = await engine.start("run", spec)
+    assert script == [] and any(isinstance(event, ev.Steered) for event in await rig.events())
+    assert (await rig.replay()).identical
+    return state
 
 
 class Told(ScriptedProvider):

@@ -11,7 +11,7 @@ import re
 
 from artificer.artifacts.placeholder import find
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+_FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)$")
 _MARKDOWN = frozenset({"markdown", "md", "gfm", "commonmark"})
 _ASIDE = 200
 """Most characters of the prose before or after the fence."""

@@ -11,7 +11,6 @@ about everything in between.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -130,12 +129,15 @@ class _Text:
     @cached_property
     def shaped(self) -> bool:
         """Whether a placeholder stands on a line of its own, as in a report."""
-        text, found = self.examined.narrative, (*self.examined.citations, *self.examined.missing)
-        ends = [(text[: item.start], text[item.end :]) for item in found]
-        return any(_ENDS.search(before) and _BEGINS.match(after) for before, after in ends)
+        found = (*self.examined.citations, *self.examined.missing)
+        return any(_alone(self.examined.narrative, item.start, item.end) for item in found)
 
 
-_ENDS, _BEGINS = re.compile(r"(^|\n)[ \t]*\Z"), re.compile(r"[ \t\r]*(\n|\Z)")
+def _alone(text: str, start: int, end: int) -> bool:
+    """Whether nothing but white space stands around a span on its line."""
+    line_end = text.find("\n", end)
+    after = text[end : line_end if line_end >= 0 else len(text)]
+    return not after.strip() and not text[text.rfind("\n", 0, start) + 1 : start].strip()
 
 
 @dataclass(frozen=True)

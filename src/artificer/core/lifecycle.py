@@ -44,6 +44,8 @@ def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
 def run_forked(state: RunState, event: ev.RunForked) -> Step:
     """The pending request is replaced by one of this run's own; a finished run goes on."""
     again = state.phase in (Phase.GENERATING, Phase.STALLED)
+    if event.steer or not again:
+        state = reports.asked_again(state)
     state = state.model_copy(
         update={
             "running_since": state.now,

@@ -180,6 +180,8 @@ def report_checked(state: RunState, event: ev.ReplyChecked) -> Step:
         return next_turn(state)
     if event.request is None:
         return finish(state, "output_limit" if event.cut else "done")
+    if event.unfinished and state.notes:  # what a person says meanwhile is not about the rest
+        return next_turn(asked_again(state))
     if event.unfinished:
         state = state.model_copy(update={"continuations": state.continuations + 1})
         return next_turn(with_message(state, user(event.request)))

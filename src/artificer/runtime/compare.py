@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
+from artificer.artifacts.deliverable import Deliverable
 from artificer.core import events as ev
 from artificer.core.record import EventLine
+from artificer.core.rules import keeps_reports
 from artificer.core.spec import RunSpec
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
@@ -185,7 +187,7 @@ def _deliverable(a: Loaded, b: Loaded, blobs: BlobStore) -> Iterator[Difference]
     states = a.state, b.state
     names = ("status", "reason")
     yield from _differences({name: _of(states, name) for name in names})
-    yield from _differences({"narrative": (_narrative(a), _narrative(b))})
+    yield from _differences({"narrative": (_narrative(a, blobs), _narrative(b, blobs))})
     made = [{f"{ref.kind}:{ref.id}": ref.payload for ref in state.artifacts} for state in states]
     for name in dict.fromkeys([*made[0], *made[1]]):
         payloads = made[0].get(name), made[1].get(name)
@@ -193,8 +195,11 @@ def _deliverable(a: Loaded, b: Loaded, blobs: BlobStore) -> Iterator[Difference]
             yield Difference(name, *(_payload(blobs, digest) for digest in payloads))
 
 
-def _narrative(loaded: Loaded) -> str:
-    return loaded.state.narrative or loaded.state.last_text
+def _narrative(loaded: Loaded, blobs: BlobStore) -> str:
+    state = loaded.state
+    if state.deliverable is not None and keeps_reports(state.given):
+        return Deliverable.model_validate_json(blobs.get(state.deliverable)).narrative
+    return state.narrative or state.last_text
 
 
 def _payload(blobs: BlobStore, digest: str | None) -> str | None:

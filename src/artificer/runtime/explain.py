@@ -209,6 +209,8 @@ def _next(loaded: Loaded) -> Iterator[str]:
         yield f"artificer fork {run} --max-turns {2 * state.given.limits.turns} --steer 'Go on.'"
     elif state.reason == "stuck":
         yield f"artificer fork {run} --steer 'Try another way.'"
+    elif state.failure == "max_tokens":
+        yield f"artificer fork {run} --max-tokens 4096"
     elif state.reason in ("wall_limit", "output_limit", "cancelled", "interrupted"):
         yield f"artificer fork {run} --steer 'Go on.'"
     elif state.status == "completed":
