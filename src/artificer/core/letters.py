@@ -148,15 +148,21 @@ def overruled(letters: Iterable[tuple[int, bytes]]) -> set[int]:
 
     Nothing has come of them yet, so the last word about a plan or a change counts.
     """
-    latest: dict[Digest, int] = {}
-    gone: set[int] = set()
-    for number, body in letters:
-        letter = read_letter(body)
-        if isinstance(letter, Decide | Consent):
-            about = letter.plan if isinstance(letter, Decide) else letter.change
-            gone |= {latest[about]} if about in latest else set()
-            latest[about] = number
-    return gone
+    read = [(number, read_letter(body)) for number, body in letters]
+    said = [(n, letter) for n, letter in read if isinstance(letter, Decide | Consent)]
+    latest = {_subject(letter): _word(letter) for _, letter in said}
+    return {n for n, letter in said if _word(letter) != latest[_subject(letter)]}
+
+
+def _subject(letter: Decide | Consent) -> Digest:
+    return letter.plan if isinstance(letter, Decide) else letter.change
+
+
+def _word(letter: Decide | Consent) -> tuple[str, str]:
+    """What a decision says; to say the same once more takes nothing back."""
+    if isinstance(letter, Consent):
+        return str(letter.granted), ""
+    return letter.decision, letter.reason if letter.decision == "iterate" else ""
 
 
 def overruled_event(number: int, at: int) -> ev.ReceiptIgnored:
