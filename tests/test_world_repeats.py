@@ -54,3 +54,19 @@ async def test_a_run_that_repeats_itself_is_partial_and_says_why() -> None:
         run = await world.run("Go.", model=model, tools=[look])
     assert (run.status, run.state.reason, run.state.turn) == ("failed", "stuck", 6)
     assert run.deliverable is not None and "look {}" in run.deliverable.note
+
+
+@pytest.mark.req("stuck")
+async def test_a_fork_begins_a_new_count() -> None:
+    @tool(effect="pure")
+    def look() -> str:
+        """Look."""
+        return "Nothing."
+
+    model = ScriptedProvider(lambda body: reply(call("look")))
+    async with World.in_memory() as world:
+        run = await world.run("Go.", model=model, tools=[look])
+        asked = len(model.requests)
+        fork = await world.fork(run.id, model=model, tools=[look])
+        assert (fork.state.reason, len(model.requests) - asked) == ("stuck", 6)
+        assert (await world.replay(fork.id)).identical

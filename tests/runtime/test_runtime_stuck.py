@@ -292,6 +292,13 @@ class TestRefused:
         state = await play(rig, model)
         assert (state.reason, state.turn) == ("stuck", 12)
         assert REFUSED in model.answers(4)
+        assert REFUSED in model.answers(12), "also when it was told that it repeats itself"
+
+    async def test_a_call_that_ran_before_was_not_refused(self, rig: Rig) -> None:
+        turns = [reply(call("look")), reply(call("look"), call("look")), say("Done.")]
+        model = Model(lambda n: turns[n - 1])
+        await play(rig, model)
+        assert "duplicate" in model.answers(3) and REFUSED not in model.answers(3)
 
     async def test_a_run_of_older_rules_reads_what_it_did(self, rig: Rig) -> None:
         model = Model(lambda n: reply(call("none")))
