@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from artificer.contracts.definition import Toolset
 from artificer.contracts.schema import compile_schema
 from artificer.core.gate import Verdict, judge
 from artificer.core.policy import Policy
+from artificer.runtime.load import load
+from artificer.testing.cassette import insert
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.text import unprintable
@@ -312,6 +315,19 @@ def test_a_run_makes_at_most_so_many_of_a_kind(tool: str, count: int) -> None:
     assert problems(tool, {**replacing, "replace": True}, made) == ()
     (problem,) = problems(tool, MINIMAL[tool], made)
     assert (problem.pointer, problem.limit, problem.actual) == ("", count, count + 1)
+
+
+@pytest.mark.req("artifact-lenient")
+async def test_the_offered_tools_are_those_that_recorded_runs_were_offered() -> None:
+    """Otherwise no such run could be resumed."""
+    data = (Path(__file__).parents[1] / "journals" / "deliver-repair.jsonl").read_bytes()
+    cassette = await insert(data)
+    loaded = await load(cassette.journal, cassette.blobs, cassette.run)
+    recorded = loaded.state.given.tools().tools
+    assert {tool.name for tool in recorded} >= set(NAMES)
+    assert [t.contract for t in recorded if t.name in TOOLS] == [
+        TOOLS[t.name].contract for t in recorded if t.name in TOOLS
+    ]
 
 
 HIDDEN = ["\x00", "\x1b[31m", "a\x0bb", "\x7f", "\x85", "\ufffe"]

@@ -257,7 +257,6 @@ HINTS = {
     "font": "write font-size, font-family and font-weight instead",
     "transform": "write the attribute transform instead, with plain numbers",
     "transform-origin": "write rotate(angle x y) in the attribute transform instead",
-    "style": "write attributes such as fill instead",
 }
 """What to do instead, for the elements, attributes and properties that models often write."""
 
@@ -300,6 +299,11 @@ def is_dropped_attribute(namespace: str, name: str) -> bool:
     if name == "aria-label":
         return False
     return name in DROPPED_ATTRIBUTES or name.startswith(("data-", "aria-"))
+
+
+def is_dropped_property(name: str) -> bool:
+    """Whether a property means nothing in a still picture."""
+    return name in DROPPED_PROPERTIES or name.startswith("-inkscape-")
 
 
 def grammar_of(element: str, attribute: str, *, outermost: bool = False) -> Grammar | None:

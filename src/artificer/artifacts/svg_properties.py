@@ -87,7 +87,7 @@ class Properties:
 
     def set(self, styled: Styled, declared: Declaration, where: str) -> None:
         """Do as one declaration says."""
-        if declared.name in allowed.DROPPED_PROPERTIES:
+        if allowed.is_dropped_property(declared.name):
             return
         value = shorthand.substitute(declared.value, styled.variables)
         special = _SPECIAL.get(declared.name)

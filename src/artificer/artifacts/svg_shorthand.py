@@ -119,7 +119,7 @@ def _place(word: str, axis: int, box: Box | None) -> float | None:
         share = float(word[:-1])
     if share is None or box is None:
         return None
-    return box[axis] + box[axis + 2] * share / 100
+    return box[axis + 2] * share / 100  # from the coordinates' origin, wherever the box begins
 
 
 def drop_shadow(value: str) -> dict[str, str] | None:

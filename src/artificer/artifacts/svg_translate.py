@@ -15,7 +15,7 @@ from artificer.artifacts.svg_properties import IN_SHEET, Properties, Styled
 from artificer.artifacts.svg_references import Shape
 from artificer.artifacts.svg_sheet import Sheet, Unreadable, sheet_text, style_elements
 from artificer.artifacts.svg_style import Declaration
-from artificer.artifacts.svg_view import Box, view
+from artificer.artifacts.svg_view import Box, behind, view
 from artificer.values.base import Problem
 
 _WEB = re.compile(r"(?:https?://|mailto:|#)[^\s\x00-\x20]*", re.IGNORECASE)
@@ -65,8 +65,8 @@ class Translation:
         root = self._shape(self._root, "svg", _Context())
         made = self._properties
         if made.background:
-            box = view(root.attributes) or (0.0, 0.0)
-            place = {"x": f"{box[0]:.6g}", "y": f"{box[1]:.6g}", "width": "100%", "height": "100%"}
+            sides = zip(("x", "y", "width", "height"), behind(root.attributes), strict=True)
+            place = dict(sides)
             paint = {"fill": made.background, "fill-opacity": "1", "stroke": "none"}
             root.children.insert(0, Shape("rect", place | paint, root.line))
         if made.shadows:
