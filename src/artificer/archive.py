@@ -18,6 +18,7 @@ from artificer.runtime.allowance import Left
 from artificer.runtime.compare import Comparison, compare
 from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.keeping import GRACE_S, Check, Sweep, check_world, collect
+from artificer.runtime.kept import KeptHeads
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.snapshot import restore
@@ -214,9 +215,13 @@ class Archive:
         """What maps requests as a recorded run's provider did; None when it is not known here."""
         return self._mapper(await first_spec(cassette.journal, cassette.blobs, cassette.run))
 
-    async def verify(self) -> Verification:
-        """Check every record, every blob and every workspace of the world (invariant 12)."""
-        found = await verify(self._storage.journal, self._storage.blobs)
+    async def verify(self, kept: KeptHeads | None = None) -> Verification:
+        """Check every record, every blob and every workspace of the world (invariant 12).
+
+        ``kept`` are heads of before, from :func:`artificer.runtime.kept.read_kept`: whether today's
+        journal goes on from each of them is said in ``against``.
+        """
+        found = await verify(self._storage.journal, self._storage.blobs, kept)
         found.problems += await asyncio.to_thread(audit, self.workspaces)
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import xml.etree.ElementTree as ElementTree
 from collections.abc import AsyncIterator
@@ -109,7 +110,8 @@ async def test_raw_records_leave_nothing_out(shell: Shell, world: World) -> None
     assert [record["seq"] for record in records] == list(range(1, len(lines) + 1))
     assert "create_scatter_chart" in records[0]["event"]["spec"]["toolset"]
     last = digest_of(lines[-1].encode())
-    assert (await shell.run("verify", "--json")).json()["heads"] == {run: last}
+    found = (await shell.run("verify", "--json")).json()
+    assert found["heads"] == {run: {"seq": len(lines), "hash": last}}
     assert (await shell.run("show", run, "--json")).json()["records"] == records
 
 
@@ -155,6 +157,37 @@ async def forge(path: Path, lines: list[object], run: str, *, at: int) -> None:
         await journal.append(run, lease.epoch, Head(), records)
 
 
+@pytest.mark.req("kept-heads")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+async def test_verify_compares_with_heads_that_were_kept(
+    shell: Shell, world: World, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    run, kept = await finished(world), tmp_path / "heads"
+    kept.write_text((await shell.run("verify", *options)).out)
+    await finished(world)
+    good = await shell.run("verify", "--against", str(kept))
+    assert good.code == 0 and good.err.startswith("sound: 2 runs")
+    assert [line.split()[:2] for line in good.out.splitlines()] == [
+        ["same", run],
+        ["extends", "(world)"],
+    ]
+    kept.write_text(kept.read_text().replace("sha256:", "sha256:0"))
+    bad = await shell.run("verify", "--against", str(kept), "--json")
+    assert bad.code == 1 and bad.json()["sound"] is False
+    relations = {name: found["relation"] for name, found in bad.json()["against"].items()}
+    assert relations == {run: "diverged", "(world)": "diverged"}
+    assert any("another hash" in problem for problem in bad.json()["problems"])
+
+
+@pytest.mark.req("kept-heads")
+async def test_what_are_no_heads_is_the_users_turn(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("something else")
+    (tmp_path / "binary").write_bytes(b"\xff")
+    for name in ("other", "binary", "absent"):
+        found = await shell.run("verify", "--against", str(tmp_path / name))
+        assert found.code == 3 and "artificer verify" in found.err
+
+
 @pytest.mark.req("cli-verify")
 async def test_verify_is_quiet_about_what_is_sound_and_names_what_is_not(
     shell: Shell, world: World
@@ -163,7 +196,7 @@ async def test_verify_is_quiet_about_what_is_sound_and_names_what_is_not(
     sound = await shell.run("verify")
     assert sound.code == 0
     assert sound.err.startswith("sound: 1 run, ")
-    assert sound.out.startswith(f"{run}  sha256:")
+    assert re.fullmatch(rf"{run}  \d+  sha256:\w+\n\(world\)  \d+  sha256:\w+\n", sound.out)
 
     blob = next(path for path in (shell.world / "blobs").rglob("*") if path.is_file())
     blob.chmod(0o600)

@@ -15,6 +15,7 @@ from artificer.loops import facts as f
 from artificer.loops import wishes as w
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runtime.engine import Engine
+from artificer.runtime.verify import verify
 from artificer.testing.rig import Rig
 from artificer.values.model import Usage
 from build_world import BASE, BuildWorld, plan_of
@@ -91,6 +92,7 @@ async def test_it_waits_for_the_plan_s_approval_and_then_goes_to_its_end() -> No
     assert done.usage.input_tokens == len(serving.served) - 1, "all but the question"
     assert "**api**: done" in rig.deliverable(done).narrative
     assert (await rig.replay()).identical
+    assert (await verify(rig.journal, rig.blobs)).problems == []
 
 
 async def test_a_decision_about_another_plan_changes_nothing() -> None:
@@ -103,6 +105,7 @@ async def test_a_decision_about_another_plan_changes_nothing() -> None:
     late = [e for e in await rig.events() if isinstance(e, ev.ReceiptIgnored)]
     assert [e.letter for e in late] == [1, 3]
     assert (await rig.replay()).identical
+    assert (await verify(rig.journal, rig.blobs)).problems == []
 
 
 @pytest.mark.parametrize("kills", [1, 2, 3])
@@ -127,6 +130,7 @@ async def test_killed_anywhere_it_comes_to_the_same_and_serves_no_key_for_anothe
     by_key = {wish.key: wish for wish in serving.served}
     assert all(by_key[wish.key] == wish for wish in serving.served)
     assert (await rig.replay()).identical
+    assert (await verify(rig.journal, rig.blobs)).problems == []
 
 
 async def test_a_build_that_cannot_go_on_says_so_and_a_retry_helps() -> None:
@@ -141,6 +145,7 @@ async def test_a_build_that_cannot_go_on_says_so_and_a_retry_helps() -> None:
     await post(rig, Retry(spec="store", by="alice"))
     assert (await engine(rig, serving).resume("run")).status == "completed"
     assert (await rig.replay()).identical
+    assert (await verify(rig.journal, rig.blobs)).problems == []
 
 
 async def test_paused_it_begins_nothing_and_cancelled_it_ends_what_runs() -> None:
@@ -159,3 +164,4 @@ async def test_paused_it_begins_nothing_and_cancelled_it_ends_what_runs() -> Non
         done = await driving
     assert (done.status, done.reason) == ("cancelled", "cancelled")
     assert (await rig.replay()).identical
+    assert (await verify(rig.journal, rig.blobs)).problems == []

@@ -76,7 +76,7 @@ class TestForks:
             taken = dict(await events_of(world, fork.id))
             ((seq, forked),) = [(s, e) for s, e in taken.items() if isinstance(e, ev.RunForked)]
             heads = (await world.verify()).heads
-            assert forked.origin.run == run and forked.origin.hash != heads[run]
+            assert forked.origin.run == run and forked.origin.hash != heads[run].hash
             assert forked.origin.seq == seq - 2, "all but the request that is pending there"
             record = (await world._storage.journal.read(run, forked.origin.seq - 1, 1))[0]
             assert forked.origin.hash == record.hash

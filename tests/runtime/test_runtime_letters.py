@@ -27,6 +27,7 @@ from artificer.journal.mailbox import MemoryMailbox
 from artificer.journal.sqlite import SqliteJournal
 from artificer.ports import MAX_LETTERS, Answer, Call, Mailbox, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.verify import verify
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.model import ModelFailure
@@ -81,6 +82,7 @@ def digest_of_question(state: RunState) -> str:
 async def held(rig: Rig) -> None:
     """What holds for every run."""
     assert (await rig.replay()).identical
+    assert (await verify(rig.journal, rig.blobs)).problems == []
 
 
 @pytest.mark.req("approval-durable")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 from artificer.archive import Archive
@@ -35,7 +33,8 @@ def command(settings: Settings, repair: bool, as_json: bool) -> int:
     async def work(world: Archive) -> Exit:
         check = await world.fsck(repair=repair)
         if as_json:
-            out_json({"sound": check.sound, **asdict(check)})
+            verification = check.verification.facts()
+            out_json({"sound": check.sound, **vars(check), "verification": verification})
         else:
             for problem in check.verification.problems:
                 out(f"problem: {problem}", "bad")

@@ -150,7 +150,7 @@ def _checksum(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest()[:16].encode()
 
 
-def _world_at(db: sqlite3.Connection, position: int) -> str | None:
+def world_at(db: sqlite3.Connection, position: int) -> str | None:
     """Return the world's hash at a position, which a record has or a note."""
     known = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
     for table in ("records", "notes"):
@@ -170,7 +170,7 @@ def check_anchor(db: sqlite3.Connection, journal: Path, mark: Mark | None) -> No
     """
     if mark is None:
         return
-    found = _world_at(db, mark.position)
+    found = world_at(db, mark.position)
     if found == mark.world:
         return
     named = f" (record {mark.seq} of run {mark.run})" if mark.run else ""

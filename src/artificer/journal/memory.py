@@ -19,7 +19,7 @@ from artificer.journal.chain import (
     verify_link,
 )
 from artificer.journal.mailbox import MemoryMailbox
-from artificer.journal.notes import Note
+from artificer.journal.notes import Note, RunImported
 from artificer.journal.purse import MemoryPurse
 from artificer.journal.recomputed import Caches
 from artificer.journal.small import MemorySmall
@@ -40,6 +40,7 @@ class MemoryJournal:
         self.purse = MemoryPurse(self._note)
         self.versions = MemoryVersions(self._note)
         self._notes: list[StoredNote] = []
+        self._imported: dict[str, Head] = {}
         self._lock = threading.Lock()
         self._runs: dict[str, StoredRun] = {}
         self._owners: dict[str, str] = {}
@@ -130,6 +131,33 @@ class MemoryJournal:
         if self._tip.position == at:
             self.small.drop(digests)
         return self._tip.position == at
+
+    async def unsigned(self, run: str) -> int:
+        """The last record of a run that may name signals which are not here; 0 for none."""
+        head = self._imported.get(run, Head())
+        found = await self.hashes(run)
+        return head.seq if head.hash in found[head.seq - 1 : head.seq] else 0
+
+    async def note_import(self, run: str, head: Head, taken: int) -> None:
+        """Write down that a run which took signals elsewhere is about to be added."""
+        check_name(run)
+        self._note(RunImported(run=run, n=taken, seq=head.seq, hash=head.hash))
+        self.mailbox.follow(run, taken)
+        self._imported[run] = head
+
+    async def hashes(self, run: str) -> list[str]:
+        """The hashes of a run's records, in order; also of those that were pruned."""
+        return [record.hash for record in self._by_run.get(run, [])]
+
+    async def tip(self) -> Tip:
+        """Where the world's chain ends."""
+        return self._tip
+
+    async def world_at(self, position: int) -> str | None:
+        """The world's hash at a position; None when it does not reach it."""
+        worlds = {row.position: row.world for row in self._records}
+        worlds.update((row.position, row.world) for row in self._notes)
+        return worlds.get(position)
 
     async def runs(self) -> list[RunHead]:
         """Return every run, oldest first."""

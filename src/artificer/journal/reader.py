@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from artificer.errors import AuthorError, TamperedError
+from artificer.journal.audit import Tip
 from artificer.journal.chain import pruned
 from artificer.journal.database import FAULTS, designed
-from artificer.journal.notes import Note, read_note
+from artificer.journal.notes import ChainingBegan, Note, RunImported, read_note, signals_of
 from artificer.ports import Head, Record, RunHead
 from artificer.values.canon import digest_of
 
@@ -131,9 +132,37 @@ def read_runs(db: sqlite3.Connection) -> list[RunHead]:
     ]
 
 
-def read_position(db: sqlite3.Connection) -> int:
-    """Return how many records the world has. Raises TamperedError."""
-    row = db.execute("SELECT position FROM tip").fetchone()
+def unsigned(db: sqlite3.Connection, run: str) -> int:
+    """The last record of a run that may name signals which are not here; 0 for none.
+
+    Records from before notes were written, and those that were imported.
+    """
+    with snapshot(db):
+        first = db.execute(f"{_NOTES} ORDER BY position LIMIT 1").fetchone()
+        last = 0
+        if first and isinstance(read_note(*first[1:]), ChainingBegan):
+            query = "SELECT coalesce(max(seq), 0) FROM records WHERE run = ? AND position < ?"
+            (last,) = db.execute(query, (run, first[0])).fetchone()
+        for _, *row in db.execute(f"{_NOTES} WHERE subject = ?", (signals_of(run),)):
+            note = read_note(*row)
+            if isinstance(note, RunImported):
+                query = "SELECT 1 FROM records WHERE run = ? AND seq = ? AND hash = ?"
+                found = db.execute(query, (run, note.seq, note.hash)).fetchone()
+                last = max(last, note.seq if found else 0)
+    return int(last)
+
+
+_NOTES = "SELECT position, hash, body FROM notes"
+
+
+def read_tip(db: sqlite3.Connection) -> Tip:
+    """Where the world's chain ends. Raises TamperedError."""
+    row = db.execute("SELECT position, world FROM tip").fetchone()
     if row is None:
         raise TamperedError("The journal does not say where its world chain ends.")
-    return int(row[0])
+    return Tip(*row)
+
+
+def read_position(db: sqlite3.Connection) -> int:
+    """Return how many records and notes the world has. Raises TamperedError."""
+    return read_tip(db).position

@@ -8,14 +8,24 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from artificer.errors import AuthorError
-from artificer.journal.anchor import newest_mark
+from artificer.journal.anchor import newest_mark, world_at
+from artificer.journal.audit import Tip
 from artificer.journal.chain import check_name, verify_link
 from artificer.journal.checking import audit
 from artificer.journal.damage import damage_problems
 from artificer.journal.mailbox import SqliteMailbox
+from artificer.journal.notes import RunImported
 from artificer.journal.opening import anchor_problems, open_for_reading, open_for_writing
 from artificer.journal.purse import SqlitePurse
-from artificer.journal.reader import Connected, Reader, read_position, read_records, read_runs
+from artificer.journal.reader import (
+    Connected,
+    Reader,
+    read_position,
+    read_records,
+    read_runs,
+    read_tip,
+    unsigned,
+)
 from artificer.journal.small import SqliteSmall
 from artificer.journal.versions import SqliteVersions
 from artificer.journal.writer import NoWriter, Writer
@@ -182,6 +192,31 @@ class SqliteJournal:
         """Remove blobs if the world is still at a position; return whether it is."""
         wanted = list(digests)
         return await self._opened(self._writer).perform(lambda work: work.forget(wanted, at))
+
+    async def unsigned(self, run: str) -> int:
+        """The last record of a run that may name signals which are not here; 0 for none."""
+        return await self._opened(self._reader).ask(lambda db: unsigned(db, run))
+
+    async def note_import(self, run: str, head: Head, taken: int) -> None:
+        """Write down that a run which took signals elsewhere is about to be added."""
+        check_name(run)
+        note = RunImported(run=run, n=taken, seq=head.seq, hash=head.hash)
+        await self._opened(self._writer).perform(lambda work: work.note(note))
+
+    async def hashes(self, run: str) -> list[str]:
+        """The hashes of a run's records, in order; also of those that were pruned."""
+        query = "SELECT hash FROM records WHERE run = ? ORDER BY seq"
+        return await self._opened(self._reader).ask(
+            lambda db: [hash_ for (hash_,) in db.execute(query, (run,))]
+        )
+
+    async def tip(self) -> Tip:
+        """Where the world's chain ends."""
+        return await self._opened(self._reader).ask(read_tip)
+
+    async def world_at(self, position: int) -> str | None:
+        """The world's hash at a position; None when it does not reach it."""
+        return await self._opened(self._reader).ask(lambda db: world_at(db, position))
 
     async def runs(self) -> list[RunHead]:
         """Return every run, oldest first."""

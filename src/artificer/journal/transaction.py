@@ -21,7 +21,7 @@ from artificer.journal.notes import (
     signals_of,
     versions_of,
 )
-from artificer.journal.reader import last_note
+from artificer.journal.reader import last_note, read_tip
 from artificer.ports import MAX_LETTERS, Claim, Head, Lease, Record, RunHead
 from artificer.values.canon import digest_of
 
@@ -31,10 +31,7 @@ class Transaction:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        row = db.execute("SELECT position, world FROM tip").fetchone()
-        if row is None:
-            raise TamperedError("The journal does not say where its world chain ends.")
-        self._tip = self._start = Tip(*row)
+        self._tip = self._start = read_tip(db)
         self._newest = ("", 0)
 
     def acquire(self, run: str, claim: Claim) -> Lease:

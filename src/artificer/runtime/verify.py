@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine
-from artificer.errors import ArtificerError, NotFoundError
+from artificer.errors import ArtificerError, NotFoundError, OperatorError
 from artificer.ports import BlobStore, Head, Journal, Record, RunHead
+from artificer.runtime.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
 from artificer.runtime.load import Line, read_chain
+from artificer.runtime.signals import check_signals
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
@@ -26,15 +28,41 @@ class Auditable(Protocol):
     async def audit(self) -> list[str]:
         """Return what is wrong, one sentence each."""
 
+    async def hashes(self, run: str) -> list[str]:
+        """The hashes of a run's records, in order; also of those that were pruned."""
+
+    async def tip(self) -> Position:
+        """Where the world's chain ends."""
+
+    async def world_at(self, position: int) -> str | None:
+        """The world's hash at a position; None when it does not reach it."""
+
+
+class Position(Protocol):
+    """A place in the world's chain."""
+
+    @property
+    def position(self) -> int:
+        """How many records and notes there are up to here."""
+
+    @property
+    def world(self) -> str:
+        """The hash over all of them."""
+
 
 @dataclass
 class Verification:
-    """What was checked, and what is wrong. ``heads`` can be kept elsewhere as an anchor."""
+    """What was checked, and what is wrong.
+
+    ``heads`` and ``world`` can be kept elsewhere; ``against`` is what became of those that were.
+    """
 
     runs: int = 0
     records: int = 0
     blobs: int = 0
-    heads: dict[str, str] = field(default_factory=dict)
+    heads: dict[str, Head] = field(default_factory=dict)
+    world: Head | None = None
+    against: list[Compared] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -42,12 +70,33 @@ class Verification:
         """Whether nothing is wrong."""
         return not self.problems
 
+    def facts(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        return {
+            **vars(self),
+            "heads": {run: head.model_dump() for run, head in self.heads.items()},
+            "world": self.world and self.world.model_dump(),
+            "against": {
+                found.name: {"relation": found.relation, "kept": found.kept, "now": found.now}
+                for found in self.against
+            },
+        }
 
-async def verify(journal: Journal, blobs: BlobStore) -> Verification:
-    """Check everything, and go on after a problem to find the others."""
+
+async def verify(journal: Journal, blobs: BlobStore, kept: KeptHeads | None = None) -> Verification:
+    """Check everything, and go on after a problem to find the others.
+
+    ``kept`` are heads of before: what does not go on from them is a problem too.
+
+    Raises:
+        OperatorError: this journal cannot compare heads.
+    """
     result = Verification()
     if isinstance(journal, Auditable):
         result.problems += await journal.audit()
+        await _compare(journal, kept or KeptHeads(), result)
+    elif kept is not None:
+        raise OperatorError("This journal cannot be compared with heads that were kept.")
     heads: list[RunHead] = []
     try:
         heads = await journal.runs()
@@ -60,15 +109,33 @@ async def verify(journal: Journal, blobs: BlobStore) -> Verification:
     return result
 
 
+async def _compare(journal: Auditable, kept: KeptHeads, result: Verification) -> None:
+    try:
+        tip = await journal.tip()
+        result.world = Head(seq=tip.position, hash=tip.world)
+        for name, head in kept.heads.items():
+            if name == WORLD:
+                then = head.hash if head.seq == 0 else await journal.world_at(head.seq)
+                found = compare_world(head, tip.position, then)
+            else:
+                found = compare_head(name, head, await journal.hashes(name) or None)
+            result.against.append(found)
+            result.problems += [found.why] if found.why else []
+    except ArtificerError as error:
+        result.problems.append(error.message)
+
+
 async def _check_run(
     journal: Journal, blobs: BlobStore, head: RunHead, result: Verification
 ) -> None:
     result.runs += 1
-    result.heads[head.run] = head.head.hash
+    result.heads[head.run] = head.head
+    lines: list[Line] = []
     try:
         start, records = await _kept(journal, head)
         for line in read_chain(head.run, records, blobs, start):
             result.records += 1
+            lines.append(line)
             for digest in cited(line):
                 if not blobs.has(digest):
                     result.problems.append(
@@ -78,6 +145,7 @@ async def _check_run(
         last = (records[-1].seq, records[-1].hash) if records else (0, "")
         if last != (head.head.seq, head.head.hash):
             result.problems.append(f"Run {head.run} does not end where the journal says.")
+        result.problems += await check_signals(journal, head.run, lines)
     except ArtificerError as error:
         result.problems.append(error.message)
 
@@ -88,9 +156,9 @@ async def _kept(journal: Journal, head: RunHead) -> tuple[Head, list[Record]]:
     tail = await journal.read(head.run, last - 1, 1) if last else []
     upto = tombstone(tail[0].body) if tail else 0
     if not upto:
-        return Head(), await journal.read(head.run)
+        return Head(), await journal.read(head.run, limit=last)
     try:
-        return Head(), await journal.read(head.run)  # marked, and not yet removed
+        return Head(), await journal.read(head.run, limit=last)  # marked, and not yet removed
     except NotFoundError:
         return Head(seq=upto, hash=json.loads(tail[0].body)["prev"]), tail
 

@@ -34,6 +34,7 @@ from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record
 from artificer.providers.recorded import RecordedProvider
 from artificer.runtime.load import Line, Loaded, load, read_chain
 from artificer.runtime.replay import replay
+from artificer.runtime.signals import Signalled
 from artificer.runtime.verify import cited
 from artificer.store.memory import MemoryStore
 from artificer.values.base import Value
@@ -116,6 +117,8 @@ async def keep(cassette: Cassette, journal: Journal, blobs: BlobStore) -> bool:
     apart = [data for data in wanted.values() if not _joins(blobs, data)]
     await asyncio.to_thread(lambda: [blobs.put(data) for data in apart])
     joined = [data for data in wanted.values() if _joins(blobs, data)]
+    if loaded.state.letters and isinstance(journal, Signalled):
+        await journal.note_import(run, loaded.head, loaded.state.letters)
     lease = await journal.acquire(run)
     records = await cassette.journal.read(run)
     await journal.append(run, lease.epoch, lease.head, records, joined)

@@ -43,6 +43,7 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
 from artificer.runtime.replay import Replay, replay
+from artificer.runtime.signals import Signalled
 from artificer.store.memory import MemoryStore
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.values.base import JsonObject
@@ -123,9 +124,14 @@ class Rig:
     tools: HandMade = field(default_factory=HandMade)
     clock: SteppingClock = field(default_factory=SteppingClock)
     approver: Approver | None = None
-    mailbox: Mailbox = field(default_factory=MemoryMailbox)
     observer: Observer = field(default_factory=Observer)
     owner: LocalOwner = field(default_factory=LocalOwner)
+    mailbox: Mailbox = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Signals lie with the journal, if it keeps some."""
+        journal: object = self.journal
+        self.mailbox = journal.mailbox if isinstance(journal, Signalled) else MemoryMailbox()
 
     def executors(self) -> list[Executor]:
         """The hand-made tools and the ``create_*`` tools."""

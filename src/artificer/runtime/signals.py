@@ -1,0 +1,68 @@
+"""Checking that what a run took as signals was posted to it, and says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+from artificer.core.events import RunForked
+from artificer.core.heard import follows
+from artificer.core.intents import AskApproval
+from artificer.core.letters import read_letter
+from artificer.core.record import EventLine
+from artificer.ports import Head, Journal, Mailbox
+from artificer.runtime.load import Line
+
+
+@runtime_checkable
+class Signalled(Protocol):
+    """A journal that holds the signals of its runs too, in its chain."""
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """The signals."""
+
+    async def unsigned(self, run: str) -> int:
+        """The last record of a run whose signals, and those before it, may not be here.
+
+        They were taken elsewhere, or before signals were chained.
+        """
+
+    async def note_import(self, run: str, head: Head, taken: int) -> None:
+        """Write down that a run is about to be added up to a head, which took signals elsewhere."""
+
+
+async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> list[str]:
+    """Return what is wrong, one sentence each. Raises TamperedError for a changed signal."""
+    if not isinstance(journal, Signalled) or not any(_taken(lines)):
+        return []
+    posted = dict(await journal.mailbox.letters(run))
+    return list(_faults(run, lines, posted, await journal.unsigned(run)))
+
+
+def _taken(lines: Sequence[Line]) -> Iterator[tuple[EventLine, int]]:
+    """The events that name a signal. A fork took over those before it with its origin's facts."""
+    forks = [n for n, line in enumerate(lines) if _is_fork(line)]
+    for line in lines[forks[-1] if forks else 0 :]:
+        if isinstance(line, EventLine) and (number := getattr(line.event, "letter", 0)):
+            yield line, number
+
+
+def _is_fork(line: Line) -> bool:
+    return isinstance(line, EventLine) and isinstance(line.event, RunForked)
+
+
+def _faults(
+    run: str, lines: Sequence[Line], posted: dict[int, bytes], exempt: int
+) -> Iterator[str]:
+    intents = [line.intent for line in lines if not isinstance(line, EventLine)]
+    calls = {intent.n: intent.call for intent in intents if isinstance(intent, AskApproval)}
+    for line, number in _taken(lines):
+        if line.seq <= exempt:
+            continue
+        if number not in posted:
+            yield f"Run {run}, record {line.seq} names signal {number}, which was never posted."
+            continue
+        call = calls.get(getattr(line.event, "intent", 0), "")
+        if not follows(line.event, read_letter(posted[number]), call):
+            yield f"Run {run}, record {line.seq} says something else than its signal {number}."
