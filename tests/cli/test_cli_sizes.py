@@ -34,7 +34,7 @@ class Writer:
         self.limits: list[int] = []
 
     def __call__(self, body: dict[str, Any]) -> Turn:
-        limit = body.get("max_tokens") or body["max_completion_tokens"]
+        limit = next(body[name] for name in ("max_tokens", "max_output_tokens") if name in body)
         self.limits.append(limit)
         room = limit * CHARS_A_TOKEN
         turn = self.turns.pop(0)
@@ -92,11 +92,14 @@ def test_the_pieces_are_as_large_as_they_may_be() -> None:
 
 
 @pytest.mark.req("seed-sizes", "report-continued")
-async def test_the_longest_narrative_is_written_in_two_replies(shell: Shell) -> None:
+@pytest.mark.parametrize("protocol", ["anthropic", "openai", "openai-chat"])
+async def test_the_longest_narrative_is_written_in_two_replies(shell: Shell, protocol: str) -> None:
     text = report(MAX_NARRATIVE, "list:a")
     writer = Writer(LIST, Says(text))
     async with StrictServer(answer=writer) as server:
         shell.configure(server.url)
+        with (shell.cwd / "artificer.toml").open("a", encoding="utf-8") as settings:
+            settings.write(f'protocol = "{protocol}"\n')
         result = await shell.run("run", "Write all of it", "--json")
         assert server.refused == []
     assert result.code == 0, result.err
