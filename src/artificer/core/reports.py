@@ -77,7 +77,7 @@ def conclude_report(state: RunState, reason: FinishReason, note: str) -> tuple[D
     kept = choice.narrative.strip()
     examined = examine(choice.narrative if kept else state.last_text, state.artifacts)
     message = state.message
-    if reason == "refused" and kept:
+    if reason == "refused" and kept and choice.narrative != state.last_text:
         message = state.last_text
     delivered = Deliverable(
         status="partial",
@@ -110,7 +110,7 @@ def _may_continue(state: RunState, reply: str) -> bool:
 
 
 def _request(state: RunState, choice: Choice, examined: Examined) -> str | None:
-    """What to tell the model, if anything: no two such requests of a run are the same."""
+    """What to tell the model, if anything: no two requests for one prompt are the same."""
     limits, said = state.given.limits, []
     may_withdraw = state.given.tools().get(WITHDRAW) is not None
     faults = blocking(examined.findings)
@@ -125,7 +125,7 @@ def _request(state: RunState, choice: Choice, examined: Examined) -> str | None:
         said.append(repairs_request(faults, gone, may_withdraw=may_withdraw))
     elif _uncited(state, examined):
         said.append(uncited_request(state.artifacts, may_withdraw=may_withdraw))
-    if said and state.repairs:
+    if said and 0 < state.repairs < limits.repairs:
         said.append(f"(This is round {state.repairs + 1} of {limits.repairs}.)")
     return "\n\n".join(said) or None
 
