@@ -7,7 +7,7 @@ import pytest
 from artificer.build.evidence.checks import defines, rewritten
 from artificer.build.evidence.control import FOLDERS, NAMES, is_control
 from artificer.build.evidence.counts import Counted, counted
-from artificer.build.evidence.tests import Change, is_test, weakened
+from artificer.build.evidence.tests import Change, is_test, readable, weakened
 from artificer.build.evidence.weigh import Validation, only_old_failures, weigh
 from artificer.loops.gist import gist
 
@@ -137,6 +137,7 @@ def test_ordinary_work_weakens_nothing(change: Change) -> None:
     assert list(weakened(change)) == []
 
 
+@pytest.mark.req("build-weakened-tests")
 def test_files_of_tests_are_known_by_their_usual_names() -> None:
     for path in ("test_a.py", "a_test.go", "src/a.test.tsx", "tests/x.py", "spec/a_spec.rb"):
         assert is_test(path), path
@@ -278,3 +279,30 @@ FAILED (failures=2)"""
     assert all(rule not in line for line in lines)
     assert gist("") == "" and gist("one") == "one"
     assert len(gist("x" * 100_000)) < 1_000
+
+
+HOSTILE = (
+    "\n" * 60_000,
+    " " * 60_000 + "x",
+    "not ok 1 " + " " * 60_000 + "x",
+    "test result: " + "1" * 60_000,
+    "it.each" * 10_000,
+    "(" * 60_000,
+    "1 a, " * 12_000,
+    "[" * 60_000,
+    '{"scripts":' * 10_000,
+    "FAIL: " * 10_000,
+    ("=" * 399 + "\n") * 150,
+)
+
+
+@pytest.mark.req("build-evidence-counts")
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_are_read_in_no_time_and_prove_nothing(text: str) -> None:
+    assert counted(text) in (None, Counted(0))
+    change = Change("tests/test_a.py", readable("assert\n" + text), readable(text))
+    assert all(isinstance(said, str) for said in weakened(change))
+    for name in ("package.json", "Cargo.toml", "pyproject.toml", "Makefile", "tox.ini"):
+        for line in ("npm test", "cargo test", "python -m pytest", "make test"):
+            rewritten(line, [Change(name, "", readable(text))], {name: readable(text)}.get)
+    assert len(gist(text)) < 2_000

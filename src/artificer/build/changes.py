@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from artificer.build.evidence.checks import is_looked_at
-from artificer.build.evidence.tests import Change, is_test
+from artificer.build.evidence.tests import Change, is_test, readable
 from artificer.build.repository import BuildRepository
 
 MAX_READ = 400
@@ -31,10 +31,11 @@ async def changes_of(
 
 
 async def _text(repository: BuildRepository, commit: str, path: str, *, whole: bool) -> str | None:
-    return await repository.text(commit, path) if whole else ""
+    text = await repository.text(commit, path) if whole else ""
+    return None if text is None else readable(text)
 
 
 async def base_reader(repository: BuildRepository, base: str) -> Callable[[str], str | None]:
     """Reads the files by which checks are defined, as they were."""
-    texts = {name: await repository.text(base, name) for name in _READ_ALWAYS}
+    texts = {name: readable(await repository.text(base, name) or "") for name in _READ_ALWAYS}
     return texts.get

@@ -106,7 +106,7 @@ def _differs(change: Change) -> bool:
         return change.before != change.after
     try:
         return read(change.before or "") != read(change.after or "")
-    except ValueError:
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return True  # what cannot be read is taken for the worst
 
 
@@ -181,5 +181,5 @@ def _recipes(argv: Sequence[str], base: Callable[[str], str | None]) -> Iterator
         try:
             scripts = json.loads(base("package.json") or "{}").get("scripts", {})
             yield from (text for text in scripts.values() if isinstance(text, str))
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, TypeError, RecursionError):
             return

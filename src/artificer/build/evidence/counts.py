@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+MAX_LINE = 400
+"""Characters of a line that is looked at: a runner's own are short, and programs print anything."""
+
 MAX_FAILED = 200
 """Names of failed tests that are kept."""
 
@@ -25,7 +28,8 @@ class Counted:
 
 def counted(output: str) -> Counted | None:
     """Read the counts in a program's output; several runners in one output are added up."""
-    text = _ANSI.sub("", output)
+    lines = _ANSI.sub("", output).splitlines()
+    text = "\n".join(line for line in lines if len(line) <= MAX_LINE)
     found = [made for read in _RUNNERS if (made := read(text)) is not None]
     if not found:
         return None
@@ -38,7 +42,7 @@ def _sum(pattern: str, text: str) -> int:
 
 
 def _names(pattern: str, text: str) -> frozenset[str]:
-    return frozenset(re.findall(pattern, text, re.MULTILINE))
+    return frozenset(name.strip() for name in re.findall(pattern, text, re.MULTILINE))
 
 
 def _unittest(text: str) -> Counted | None:
@@ -69,8 +73,8 @@ def _pytest(text: str) -> Counted | None:
 def _tap(text: str) -> Counted | None:
     """``# tests 3`` of node's runner, or lines of TAP: ``ok 1 - name``."""
     totals = re.findall(r"^(?:#|ℹ) tests (\d+)", text, re.MULTILINE)  # node's sign
-    failed = _names(r"^not ok \d+ (?:- )?(.*?)\s*$", text)
-    failed |= _names(r"^\s*✖ (.+?)(?: \([\d.]+m?s\))?$", text)
+    failed = _names(r"^not ok \d+ (?:- )?(.*)$", text)
+    failed |= _names(r"^[ \t]*✖ (.+)$", text)
     if totals:
         skipped = _sum(r"^(?:#|ℹ) skipped (\d+)", text)
         return Counted(max(0, sum(map(int, totals)) - skipped), skipped, failed)
@@ -84,11 +88,11 @@ def _tap(text: str) -> Counted | None:
 def _go(text: str) -> Counted | None:
     """``--- PASS: TestX`` with -v; without it, only whether there is anything to run."""
     if re.search(r"^=== RUN", text, re.MULTILINE):
-        ran = len(re.findall(r"^\s*--- (?:PASS|FAIL): ", text, re.MULTILINE))
-        skipped = len(re.findall(r"^\s*--- SKIP: ", text, re.MULTILINE))
-        return Counted(ran, skipped, _names(r"^\s*--- FAIL: (\S+)", text))
+        ran = len(re.findall(r"^[ \t]*--- (?:PASS|FAIL): ", text, re.MULTILINE))
+        skipped = len(re.findall(r"^[ \t]*--- SKIP: ", text, re.MULTILINE))
+        return Counted(ran, skipped, _names(r"^[ \t]*--- FAIL: (\S+)", text))
     empty = len(re.findall(r"\[no test(?: files|s to run)\]", text))
-    packages = len(re.findall(r"^(?:ok|FAIL|\?)\s+\S+", text, re.MULTILINE))
+    packages = len(re.findall(r"^(?:ok|FAIL|\?)[ \t]+\S+", text, re.MULTILINE))
     return Counted(0) if empty and packages <= empty else None
 
 
@@ -107,26 +111,26 @@ def _cargo(text: str) -> Counted | None:
 def _jest(text: str) -> Counted | None:
     """``Tests: 1 failed, 2 passed, 3 total`` of jest; ``Tests  2 passed (2)`` of vitest."""
     lines = re.findall(
-        r"^\s*Tests:?\s+(\d+ (?:failed|passed|skipped|todo)\b.*)$", text, re.MULTILINE
+        r"^[ \t]*Tests:?[ \t]+(\d+ (?:failed|passed|skipped|todo)\b.*)$", text, re.MULTILINE
     )
     if not lines:
         none = re.search(r"^(?:No tests found|No test files found)", text, re.MULTILINE)
         return Counted(0) if none else None
     said = "\n".join(lines)
-    failed = _names(r"^\s*● (.+)$", text) | _names(r"^\s*FAIL\s+(.+)$", text)
+    failed = _names(r"^[ \t]*● (.+)$", text) | _names(r"^[ \t]*FAIL[ \t]+(.+)$", text)
     return Counted(_sum(r"(\d+) (?:passed|failed)", said), _sum(r"(\d+) skipped", said), failed)
 
 
 def _others(text: str) -> Counted | None:
     """mocha's ``3 passing``, rspec's ``3 examples``, JUnit's ``Tests run: 3``, PHPUnit's totals."""
-    if re.search(r"^\s+\d+ passing\b", text, re.MULTILINE):
-        ran = _sum(r"^\s+(\d+) (?:passing|failing)\b", text)
-        return Counted(ran, _sum(r"^\s+(\d+) pending\b", text))
+    if re.search(r"^[ \t]+\d+ passing\b", text, re.MULTILINE):
+        ran = _sum(r"^[ \t]+(\d+) (?:passing|failing)\b", text)
+        return Counted(ran, _sum(r"^[ \t]+(\d+) pending\b", text))
     if re.search(r"^\d+ examples?, \d+ failures?", text, re.MULTILINE):
         pending = _sum(r"^\d+ examples?, \d+ failures?, (\d+) pending", text)
         return Counted(_sum(r"^(\d+) examples?,", text) - pending, pending)
     totals = re.findall(
-        r"^(?:\[\w+\] )?Tests run: (\d+), .*?Skipped: (\d+)\s*$", text, re.MULTILINE
+        r"^(?:\[\w+\] )?Tests run: (\d+), .*?Skipped: (\d+)[ \t]*$", text, re.MULTILINE
     )
     if totals:
         ran, skipped = map(int, totals[-1])
