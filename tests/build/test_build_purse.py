@@ -127,7 +127,7 @@ async def test_a_code_run_that_goes_in_circles_meets_its_ceiling(
 
     def inspect(kind: str, body: Any) -> Any:
         turn = sum(message["role"] == "assistant" for message in body["messages"])
-        return reply(call("host.list", path="." * (turn % 2 + 1))) if kind == "code" else None
+        return reply(call("host.list", path="./" * turn + ".")) if kind == "code" else None
 
     most = {"turns": 6, "run_tokens": 60_000}[limit]
     options = BuildOptions.model_validate({"size": "small", "attempts": 1, limit: most})
