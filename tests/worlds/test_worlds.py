@@ -10,9 +10,19 @@ from pathlib import Path
 import pytest
 from write_world import COMMIT, TOOLS, config_at
 
-from artificer.core.events import ToolReturned
+from artificer.core.events import PromptReceived, ToolReturned
+from artificer.core.record import EventLine, decode, encode
+from artificer.core.rules import RULES
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
+from artificer.core.transitions import reduce
+from artificer.errors import OperatorError
+from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, reply, say
 from artificer.runs import Run
+from artificer.runtime.load import follow
+from artificer.testing.rig import Rig
+from artificer.values.canon import digest_of
 from artificer.values.model import ModelReply
 from artificer.world import World
 
@@ -33,6 +43,27 @@ async def resume(world: World, run: str, *answers: ModelReply) -> tuple[Run, lis
     provider = ScriptedProvider(answers)
     resumed = await world.resume(run, model=provider, tools=TOOLS)
     return resumed, [json.dumps(request) for request in provider.requests]
+
+
+@pytest.mark.req("world-of-a-newer-release")
+async def test_a_run_of_a_newer_release_is_not_taken_for_a_damaged_one() -> None:
+    rig = Rig()
+    state = await rig.run([say("Done.")])
+    newer = state.given.model_copy(update={"rules": RULES + 1})
+    with pytest.raises(OperatorError, match="knows up to"):
+        reduce(RunState(), PromptReceived(at=1, spec=newer, release="9.9.9"))
+    records = _rewritten(await rig.journal.read("run"), newer)
+    with pytest.raises(OperatorError, match="knows up to"):
+        follow("run", RunState(), {}, Head(), records, rig.blobs)
+
+
+def _rewritten(records: list[Record], spec: RunSpec) -> list[Record]:
+    """The first record, as a release that knows the rules of the spec writes it."""
+    line = decode(records[0].body, lambda digest: b"")
+    assert isinstance(line, EventLine) and isinstance(line.event, PromptReceived)
+    event = line.event.model_copy(update={"spec": spec})
+    body, _ = encode(line.model_copy(update={"event": event}))
+    return [Record(run="run", seq=1, hash=digest_of(body), body=body)]
 
 
 @pytest.mark.req("world-of-an-older-release")

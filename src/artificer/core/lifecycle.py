@@ -6,7 +6,7 @@ from artificer.core import builds, reports
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
 from artificer.core.repeats import Repeats
-from artificer.core.rules import keeps_reports, since
+from artificer.core.rules import check_known, keeps_reports, since
 from artificer.core.state import Phase, RunState, with_message, with_words
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
@@ -17,6 +17,7 @@ from artificer.values.blocks import user
 def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
     """The prompt opens the conversation and asks for the first reply."""
     spec = event.spec
+    check_known(spec)
     state = state.model_copy(
         update={
             "spec": spec,

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from artificer.errors import OperatorError
+
 RULES = 2
 """The version with which runs begin now."""
 
@@ -31,6 +33,19 @@ class Ruled(Protocol):
 def keeps_reports(spec: Ruled) -> bool:
     """Whether a run's report outlives what is said after it (:mod:`artificer.core.reports`)."""
     return spec.kind == "deliver" and since(spec, 2)
+
+
+def check_known(spec: Ruled) -> None:
+    """Refuse rules that this release does not know.
+
+    Raises:
+        OperatorError: a newer release began the run.
+    """
+    if spec.rules > RULES:
+        raise OperatorError(
+            f"This run follows rules of version {spec.rules}; this release knows up to {RULES}.",
+            hint="Use the release that began it, or a newer one.",
+        )
 
 
 def since(spec: Ruled, version: int) -> bool:

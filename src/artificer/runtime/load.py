@@ -11,7 +11,7 @@ from artificer.core.record import EventLine, IntentLine, decode
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.errors import ArtificerError, NotFoundError, TamperedError
+from artificer.errors import ArtificerError, NotFoundError, OperatorError, TamperedError
 from artificer.ports import BlobStore, Head, Journal, Record
 from artificer.values.canon import digest_of
 
@@ -111,6 +111,8 @@ def follow(
             continue
         try:
             state, _ = reduce(state, line.event)
+        except OperatorError:
+            raise
         except UNREDUCED as error:
             raise TamperedError(
                 f"Run {run}, record {line.seq} does not follow from those before it.",
