@@ -105,6 +105,15 @@ async def test_a_program_that_the_sandbox_hides_is_named(
     assert (await Validator(detect(folder), grants=granted).one("make test", folder)).passed
 
 
+@needs_one
+async def test_a_check_has_a_folder_for_temporary_files(tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+    write(folder, {"Makefile": "test:\n\tmktemp $$TMPDIR/x.XXXXXX && echo ok 1\n"})
+    held = Validator(detect(folder), seconds=60, grants=Grants(mode="auto"))
+    done = await held.one("make test", folder)
+    assert done.passed and done.sandbox in WORKING, done.report
+
+
 def test_version_managers_are_found_by_path_and_nothing_else(tmp_path: Path) -> None:
     env = {"PATH": f"{tmp_path}/.pyenv/shims:/usr/bin:{tmp_path}/.cargo/bin:{tmp_path}/.ssh/bin"}
     found = [str(path.relative_to(tmp_path)) for path in toolchains(env, tmp_path)]

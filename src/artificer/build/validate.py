@@ -16,7 +16,6 @@ from artificer.contracts.keys.manifest import ToolKeys
 from artificer.errors import ConfigError
 from artificer.tools.environment import child_environment
 from artificer.tools.process import Finished, run_process
-from artificer.tools.sandbox.confinement import Confinement
 from artificer.tools.sandbox.rules import paths, system_folders
 from artificer.tools.sandbox.sandbox import Grants, Sandbox
 from artificer.values.text import head_and_tail
@@ -51,7 +50,8 @@ class Validator:
             return Validation(False, f"$ {line}\nOnly these commands are run: {allowed}.")
         env = self.project.environment(child_environment(os.environ), worktree)
         try:
-            confinement = self._confinement(argv[0], env, worktree)
+            sandbox = self._sandbox(worktree)  # its folder for temporary files goes with it
+            confinement = sandbox.confine(_KEYS, argv[0], env)
             done = await run_process(
                 argv, env=env, cwd=worktree, seconds=self.seconds, confinement=confinement
             )
@@ -84,10 +84,10 @@ class Validator:
                 f' [sandbox] readable = ["{place.parent}"]; or mode = "off".',
             )
 
-    def _confinement(self, program: str, env: dict[str, str], worktree: Path) -> Confinement:
+    def _sandbox(self, worktree: Path) -> Sandbox:
         sandbox = Sandbox(self.project.granted(self.grants, worktree), worktree)
         sandbox.check(_KEYS)
-        return sandbox.confine(_KEYS, program, env)
+        return sandbox
 
 
 def _report(line: str, done: Finished, seconds: float) -> str:
