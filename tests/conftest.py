@@ -26,8 +26,9 @@ MAY_SKIP = (
     "Landlock holds these from ABI",
     "this machine allows no tracing",
     "openat2 needs Linux",
+    "run as root",  # to mount, or to become another user
 )
-"""Why a test may be skipped in CI: what the machine's kernel, not a missing program, decides."""
+"""Why a test may be skipped in CI: what the machine or its user, not a missing program, decides."""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -152,9 +152,13 @@ def _built_in(name: str) -> Finding:
 
 def _embedded(config: Config) -> Finding:
     path = config.local_model or model_path(config.home)
-    if path.exists() and not _installed("local"):
+    try:
+        here = path.exists()
+    except PermissionError:
+        return Finding("provider local", None, f"{path} cannot be read by this user")
+    if here and not _installed("local"):
         return Finding("provider local", None, f"{path}, but no server for it", _install("local"))
-    if path.exists():
+    if here:
         return Finding("provider local", True, str(path))
     if config.local_model:
         return Finding("provider local", False, f"{path} is not there", "see local_model")

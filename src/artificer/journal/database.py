@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from pathlib import Path
@@ -230,6 +231,26 @@ def not_a_journal(path: Path) -> ConfigError:
     )
 
 
+def _out_of_reach(error: Exception, path: Path) -> OperatorError:
+    if _may_only_read(path):
+        return OperatorError(
+            f"The journal {path} cannot be written here, only read.",
+            hint="Nothing was changed. Run this as the user who owns the folder, where it can be "
+            "written; commands that only read (runs, show, verify) work here too.",
+        )
+    return OperatorError(
+        f"The journal {path} cannot be read or written: {error}.",
+        hint="Nothing was written. Check the disk and the permissions, then resume.",
+    )
+
+
+def _may_only_read(path: Path) -> bool:
+    """Whether a file may be read here, and it or its folder may not be written."""
+    return os.access(path, os.R_OK) and not (
+        os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    )
+
+
 def only_read(path: Path) -> OperatorError:
     """Return the error for writing to a journal that was opened to be read."""
     return OperatorError(
@@ -271,10 +292,7 @@ def designed(error: Exception, path: Path) -> ArtificerError:
             hint="Nothing was written. Free some space and resume.",
         )
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-        return OperatorError(
-            f"The journal {path} cannot be read or written: {error}.",
-            hint="Nothing was written. Check the disk and the permissions, then resume.",
-        )
+        return _out_of_reach(error, path)
     what = "a row is no row" if isinstance(error, ValidationError) else error
     return TamperedError(
         f"The journal {path} is damaged: {what}.",

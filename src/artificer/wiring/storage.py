@@ -18,6 +18,7 @@ from artificer.journal.damage import require_database
 from artificer.journal.memory import MemoryJournal
 from artificer.journal.purse import MemoryPurse
 from artificer.journal.sqlite import SqliteJournal
+from artificer.journal.upgrade import OLDER_VERSIONS
 from artificer.journal.versions import MemoryVersions
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
@@ -36,9 +37,6 @@ from artificer.store.memory import MemoryStore
 from artificer.store.snapshots import MemorySnapshots, SqliteSnapshots
 
 JOURNAL = "journal.db"
-
-OTHERS = ("workspaces.db", "snapshots.db")
-"""Files that only a world that has a journal gets."""
 
 
 @dataclass
@@ -144,7 +142,7 @@ def _holds_world(folder: Path) -> bool:
         if path.exists() and path.stat().st_size:
             return True
         blobs = (folder / "blobs" / "sha256").glob("??/*")
-        found = [*islice(blobs, 1), *(p for p in map(folder.joinpath, OTHERS) if p.exists())]
+        found = [*islice(blobs, 1), *folder.glob(OLDER_VERSIONS)]
     except PermissionError as error:
         raise not_readable(Path(error.filename or path)) from error
     if found:

@@ -1,0 +1,172 @@
+"""Commands that only read: nothing is made or changed, and what cannot be written can be read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli_kit import Shell
+from reader import COMMANDS
+from write_world import PROJECT
+
+import charging
+from artificer import World
+from artificer.store.disk import DiskStore
+from artificer.tools.workspace.folder import commit_folder
+from test_durable import contents, killed
+
+READER = str(Path(__file__).with_name("reader.py"))
+OLDER = Path(__file__).parent.parent / "worlds" / "0.1.0.tar.gz"
+NOBODY = 65534
+SEPARATOR = b"--- as another user\n"
+
+
+@pytest.fixture(params=["closed", "killed", "without shared memory", "of an older release"])
+def world(request: pytest.FixtureRequest) -> Iterator[tuple[Path, str]]:
+    """A home that another user could reach, and the project in it."""
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    folder.chmod(0o755)
+    home, project = folder / "home", "p"
+    if request.param == "of an older release":
+        with tarfile.open(OLDER) as tar:
+            tar.extractall(home, filter="data")
+        project = PROJECT
+    else:
+        (folder / "notes").mkdir()
+        (folder / "notes" / "long.txt").write_text("x" * 40_000)
+        asyncio.run(commit_notes(home, folder / "notes"))
+        if request.param == "closed":
+            asyncio.run(charging.begin(home, folder / "ledger"))
+        else:
+            killed(folder, "in")
+        if request.param == "without shared memory":
+            (home / "p" / "journal.db-shm").unlink()
+    yield home, project
+    shutil.rmtree(folder)
+
+
+async def commit_notes(home: Path, folder: Path) -> None:
+    async with await World.open(charging.config(home)) as world:
+        commit_folder(world.workspaces, "notes", folder, message="first")
+
+
+def read(*arguments: object, before: str = "") -> tuple[bytes, bytes]:
+    """What all commands print to stdout and stderr."""
+    words = [sys.executable, READER, *map(str, arguments)]
+    if before:
+        words = ["unshare", "-m", "sh", "-c", f'{before} && exec "$@"', "sh", *words]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout, done.stderr
+
+
+def exits(printed: bytes) -> list[int]:
+    return [int(code) for code in re.findall(rb": exit (\d+)$", printed, re.MULTILINE)]
+
+
+def may_mount() -> bool:
+    try:
+        return subprocess.run(["unshare", "-m", "true"], check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.req("read-only")
+class TestReading:
+    def test_makes_and_changes_nothing(self, world: tuple[Path, str]) -> None:
+        home, _ = world
+        before = contents(home)
+        printed, _ = read(*world)
+        assert contents(home) == before
+        assert [code for code in exits(printed) if code] == []
+        assert len(exits(printed)) == len(COMMANDS)
+
+    @pytest.mark.skipif(not may_mount(), reason="needs the right to mount: run as root on Linux")
+    def test_works_on_a_read_only_file_system(self, world: tuple[Path, str]) -> None:
+        home, project = world
+        mounted = f"mount --bind {home} {home} && mount -o remount,ro,bind {home}"
+        here, _ = read(home, project)
+        there, told = read(home, project, before=mounted)
+        assert there == here, told.decode()
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="needs to become another user: run as root")
+    def test_works_for_a_user_who_may_only_read(self, world: tuple[Path, str]) -> None:
+        home, project = world
+        for path in (home, *home.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        before = contents(home)
+        printed, told = read(home, project, NOBODY)
+        mine, _, theirs = printed.partition(SEPARATOR)
+        assert theirs == mine, told.decode()
+        assert contents(home) == before
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="needs to become another user: run as root")
+    def test_names_what_another_user_may_not_read(self, world: tuple[Path, str]) -> None:
+        home, project = world
+        home.chmod(0o700)
+        printed, told = read(home, project, NOBODY)
+        theirs = printed.partition(SEPARATOR)[2]
+        assert exits(theirs) == [3] * (len(COMMANDS) - 1) + [1], "the doctor says so, and goes on"
+        error = told.partition(SEPARATOR)[2].decode()
+        named = f"error: {home / project}/journal.db cannot be read by this user."
+        assert error.count(named) == len(COMMANDS) - 1 and "Permission denied" not in error
+
+
+@pytest.mark.req("read-only")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to become another user: run as root")
+def test_a_blob_of_another_user_is_named() -> None:
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    try:
+        store = DiskStore(folder / "blobs")
+        digest = store.put(b"x" * 40_000)
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o600)
+        script = (
+            "import os, sys; from artificer.store.disk import DiskStore; "
+            "from artificer.errors import OperatorError\n"
+            f"os.setuid({NOBODY})\n"
+            "try: DiskStore(sys.argv[1], read_only=True).get(sys.argv[2])\n"
+            "except OperatorError as error: print(error.message)"
+        )
+        words = [sys.executable, "-c", script, str(folder / "blobs"), digest]
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert digest.removeprefix("sha256:")[2:] in said and "cannot be read by this user" in said
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.req("read-only")
+@pytest.mark.skipif(not may_mount(), reason="needs the right to mount: run as root on Linux")
+def test_gc_says_that_it_cannot_write(shell: Shell, tmp_path: Path) -> None:
+    home = shell.home
+    asyncio.run(charging.begin(home, tmp_path / "ledger"))
+    mounted = f"mount --bind {home} {home} && mount -o remount,ro,bind {home}"
+    words = [sys.executable, "-m", "artificer", "--home", str(home), "--project", "p"]
+    for command in ("gc", "prune"):
+        rest = ["last", "--forever"] if command == "prune" else []
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", f'{mounted} && exec "$@"', "sh", *words, command, *rest],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 3
+        assert "journal.db" in done.stderr and "cannot be written" in done.stderr, done.stderr
+
+
+@pytest.mark.req("read-only", "cli-runs")
+async def test_where_there_is_no_world_none_is_made(shell: Shell) -> None:
+    for command in ("runs", "verify", "fsck", "budget"):
+        result = await shell.run(command)
+        assert result.code == 0, result.err
+    assert "No runs in" in (await shell.run("runs")).err
+    assert not shell.home.exists()
