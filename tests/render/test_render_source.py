@@ -46,6 +46,7 @@ ATTACKS = [
     "![x!](https://evil.example/a)![y](https://evil.example/b)!",
     "hello! [x](https://ok.example) wow![x](https://ok.example)",
     "`a`[``<img src=x>``](relative)",
+    "`a`[``b`<img src=x>``](relative)",
     "`a`![``<img src=x>``](relative)`b`",
     '<https://ok.example/"><img src=x>',
     "[x](<https://ok.example/)><img src=x>>)",
@@ -168,7 +169,7 @@ NARRATIVES = st.lists(
 
 @settings(max_examples=400, deadline=None)
 @given(NARRATIVES | st.text(max_size=80))
-@example("`a`[``<img src=x>``](rel)")
+@example("`a`[``b`<img src=x>``](rel)")
 def test_any_narrative_is_inert(narrative: str) -> None:
     assert_inert(to_markdown(report(narrative, [])))
 

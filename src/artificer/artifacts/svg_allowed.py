@@ -251,6 +251,7 @@ NOT_ON_ROOT = frozenset({"filter", "overflow", "transform"})
 """With these a drawing that is part of a page could lie over the rest of the page."""
 
 HINTS = {
+    "a": "leave links out",
     "background": "draw a <rect> behind everything instead",
     "background-color": "draw a <rect> behind everything instead",
     "filter": "write <filter> with feDropShadow or feGaussianBlur instead, or leave the effect out",
