@@ -6,7 +6,6 @@ each; then it stops in the middle of a word, or of a call.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from cli_kit import Shell, text_of
 from artificer.artifacts.deliverable import MAX_NARRATIVE
 from artificer.artifacts.file import MAX_CONTENT
 from artificer.artifacts.svg import MAX_CONTENT as MAX_DRAWING
+from artificer.testing.strict_rules import Refused
 from artificer.testing.strict_server import Calls, Says, StrictServer, Turn
 
 CHARS_A_TOKEN = 4
@@ -168,14 +168,29 @@ async def test_a_call_that_is_too_long_is_made_in_parts(shell: Shell) -> None:
 
 @pytest.mark.req("reply-limits")
 async def test_a_server_that_refuses_the_limit_is_told_apart(shell: Shell) -> None:
-    async with RefusingServer() as url:
-        shell.configure(url)
+    text = report(1_000, "list:a")
+    writer = Writer(LIST, Says(text))
+
+    def refusing(body: dict[str, Any]) -> Turn:
+        if (asked := body["max_tokens"]) > 16_384:
+            raise Refused(
+                f"max_tokens is too large: {asked}. This model supports at most 16384 completion"
+                f" tokens, whereas you provided {asked}."
+            )
+        return writer(body)
+
+    async with StrictServer(answer=refusing) as server:
+        shell.configure(server.url)
         result = await shell.run("run", "Write", "--max-tokens", "50000", "--json")
+        explained = await shell.run("explain", "last")
+        again = await shell.run("fork", "last", "--max-tokens", "16000", "--json")
     assert result.code == 5
     outcome = result.json()
     assert outcome["status"] == "failed"
     assert "[limits.models" in outcome["note"] and "--max-tokens" in outcome["note"]
     assert "as long as max_tokens" in result.err
+    assert "--max-tokens" in explained.out
+    assert again.json()["text"] == text, again.err
 
 
 @pytest.mark.req("reply-limits")
@@ -186,30 +201,3 @@ async def test_a_budget_that_is_small_still_lets_a_run_begin(shell: Shell) -> No
         result = await shell.run("run", "Write", "--model", "double/claude-sonnet-4-5")
     assert result.code == 0, result.err
     assert set(writer.limits) == {5_000}
-
-
-class RefusingServer:
-    """A server whose model writes 16,384 tokens at most, and says so."""
-
-    async def __aenter__(self) -> str:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:"))
-        asked = json.loads(await reader.readexactly(int(length.split(b":")[1])))["max_tokens"]
-        message = (
-            f"max_tokens is too large: {asked}. This model supports at most 16384 completion"
-            f" tokens, whereas you provided {asked}."
-        )
-        error = {"message": message, "type": "invalid_request_error", "code": "invalid_value"}
-        data = json.dumps({"error": error}).encode()
-        start = f"HTTP/1.1 400 X\r\nContent-Type: application/json\r\nContent-Length: {len(data)}"
-        writer.write(f"{start}\r\nConnection: close\r\n\r\n".encode() + data)
-        await writer.drain()
-        writer.close()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from artificer.core import events as ev
-from artificer.core.letters import FollowUp, Steer
+from artificer.core.letters import FollowUp, Interrupt, Steer
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import Call
@@ -15,6 +15,7 @@ from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import Wish, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.testing.rig import Rig, messages_of, unpaired
+from artificer.values.base import Value
 from artificer.values.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply
 
@@ -172,6 +173,12 @@ class TestEarlyEnds:
         state = await deliver(rig, both(REPORT, make("a")), *more, limits=Limits(turns=turns))
         assert outcome(rig, state)[:2] == ("partial", REPORT)
 
+    async def test_interrupting_keeps_it_too(self, rig: Rig) -> None:
+        script = [both(REPORT, make("a")), both("Now the next one.", make("b"))]
+        state = await spoken_to(rig, script, turn=2, letter=Interrupt())
+        assert outcome(rig, state)[:2] == ("cancelled", REPORT)
+        assert [ref.id for ref in state.artifacts] == ["a"]
+
     async def test_what_a_follow_up_left_half_done_keeps_the_report(self, rig: Rig) -> None:
         await deliver(rig, reply(make("a")), say(REPORT))
         state = await follow(
@@ -313,17 +320,26 @@ async def steered(
     rig: Rig, script: list[ModelReply], *, turn: int, words: str, **limits: Any
 ) -> RunState:
     """Run a script. While the model writes its reply of ``turn``, a person says something."""
+    state = await spoken_to(rig, script, turn=turn, letter=Steer(text=words), **limits)
+    assert any(isinstance(event, ev.Steered) for event in await rig.events())
+    return state
+
+
+async def spoken_to(
+    rig: Rig, script: list[ModelReply], *, turn: int, letter: Value, **limits: Any
+) -> RunState:
+    """Run a script. While the model writes its reply of ``turn``, a letter comes."""
 
     async def answer(body: Any) -> ModelReply:
         if len(provider.requests) == turn:
-            await engine.post.post("run", Steer(text=words).canonical())
+            await engine.post.post("run", letter.canonical())
         return script.pop(0)
 
     provider = Told(answer)
     engine = rig.engine(provider)
     spec = rig.spec(kind="deliver", limits=Limits(turns=24, **limits))
     state = await engine.start("run", spec)
-    assert script == [] and any(isinstance(event, ev.Steered) for event in await rig.events())
+    assert script == []
     assert (await rig.replay()).identical
     return state
 
