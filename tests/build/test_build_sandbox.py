@@ -114,6 +114,23 @@ async def test_a_check_has_a_folder_for_temporary_files(tmp_path: Path) -> None:
     assert done.passed and done.sandbox in WORKING, done.report
 
 
+@needs_one
+async def test_a_program_that_is_a_link_in_a_folder_of_its_own_can_be_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the Python of a virtual environment is."""
+    tools, make = tmp_path / "venv/bin", shutil.which("make")
+    tools.mkdir(parents=True)
+    assert make is not None
+    (tools / "make").symlink_to(make)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    folder = tmp_path / "p"
+    write(folder, {"Makefile": "test:\n\techo ok 1\n"})
+    held = Validator(detect(folder), grants=Grants(mode="auto", readable=(tmp_path / "venv",)))
+    done = await held.one("make test", folder)
+    assert done.passed and done.sandbox in WORKING, done.report
+
+
 def test_version_managers_are_found_by_path_and_nothing_else(tmp_path: Path) -> None:
     env = {"PATH": f"{tmp_path}/.pyenv/shims:/usr/bin:{tmp_path}/.cargo/bin:{tmp_path}/.ssh/bin"}
     found = [str(path.relative_to(tmp_path)) for path in toolchains(env, tmp_path)]

@@ -18,7 +18,7 @@ from artificer.tools.environment import child_environment
 from artificer.tools.process import Finished, run_process
 from artificer.tools.sandbox.rules import paths, system_folders
 from artificer.tools.sandbox.sandbox import Grants, Sandbox
-from artificer.values.text import head_and_tail
+from artificer.values.text import clip, head_and_tail
 
 _KEYS = ToolKeys(name="validation", version="1", description="A validation command.")
 """What a sandbox is told of a validation command: as much as of any command of the project."""
@@ -68,10 +68,16 @@ class Validator:
         )
 
     def _must_be_seen(self, line: str, said: str, env: dict[str, str], worktree: Path) -> None:
-        """Raise ConfigError for a program that is missing only because the sandbox hides it.
+        """Raise ConfigError for a program that is missing only because the sandbox hides it, and
+        for a sandbox that cannot be made.
 
         That is nothing an attempt could mend, so it is not one that failed.
         """
+        if said.strip().startswith("bwrap: "):
+            raise ConfigError(
+                f"The sandbox cannot begin `{line}`: {clip(said.strip(), 300)}",
+                hint="`artificer doctor` says what works here; without it: [sandbox] mode = 'off'.",
+            )
         grants = self.project.granted(self.grants, worktree)
         visible = (
             *system_folders(network=grants.network),

@@ -63,9 +63,9 @@ def weigh(
             old = _concern("old_failure", f"The check fails as it did before the change: {names}")
             return Weighed(False, after.report, (old, *found), notes)
         said = [*notes, *(f"Besides: {concern.text}." for concern in found)]
-        return Weighed(False, "\n".join([after.report, *said]), (), notes)
+        return Weighed(False, "\n".join([after.report, *said]))
     if after.counted is not None and after.counted.executed == 0:
-        return Weighed(False, f"{NO_TEST}\n{after.report}", (), notes)
+        return Weighed(False, f"{NO_TEST}\n{after.report}")
     return Weighed(True, "", found, notes)
 
 
@@ -123,7 +123,7 @@ def _more(before: Validation, after: Validation) -> bool:
 
 
 def _notes(before: Validation, after: Validation) -> Iterator[str]:
-    if after.counted is None:
+    if after.passed and after.counted is None:
         yield "The runner says no number of tests: count unknown."
     if not before.passed and not after.passed:
         then, now = before.counted, after.counted

@@ -89,4 +89,13 @@ def _mounts(rules: Rules) -> list[tuple[str, Path]]:
     ways = dict.fromkeys(rules.readable, "--ro-bind-try")
     ways |= dict.fromkeys(rules.writable, "--bind-try")
     ways |= dict.fromkeys(rules.kept, "--ro-bind-try")
-    return sorted(((way, path) for path, way in ways.items()), key=lambda m: len(m[1].parts))
+    needed = ((way, path) for path, way in ways.items() if not _is_seen(path, way, ways))
+    return sorted(needed, key=lambda mount: len(mount[1].parts))
+
+
+def _is_seen(path: Path, way: str, ways: Mapping[Path, str]) -> bool:
+    """Whether the nearest folder above shows a path in the same way: a mount of its own would add
+    nothing, and cannot be made where it is a symbolic link, such as the Python of an environment.
+    """
+    above = next((parent for parent in path.parents if parent in ways), None)
+    return above is not None and ways[above] == way == "--ro-bind-try"
