@@ -107,7 +107,7 @@ def close_turn(state: RunState) -> RunState:
 
 
 def _repeats(state: RunState) -> Repeats:
-    """Hold the turn against those before it, where the run limits how often they may be alike."""
+    """Compare the turn with those before it, where the run limits how often they may repeat."""
     limit = state.given.limits.repeats
     if limit is None:
         return state.repeats

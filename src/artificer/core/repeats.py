@@ -1,8 +1,8 @@
 """Repetition: a model that makes the same calls again, and gets the same results, is stuck.
 
-A turn is the same as an earlier one when its calls are (tool and arguments, whatever their ids)
-and their results too: a result that differs is progress. Of a call that did not run only the
-status counts, for what is said about it may differ. Two turns that alternate are found as well.
+A turn is the same as an earlier one when its calls (tool and arguments) and their results are the
+same: a result that differs is progress. For a call that did not run, only its status is compared,
+because its wording may differ. Two turns that alternate are found as well.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Repeats(Value):
 
     @property
     def times(self) -> int:
-        """How often in a row the same was done: one turn, or two that alternate."""
+        """How often the last turn, or the last two in alternation, came in a row."""
         return 1 + max((same // p for p, same in enumerate(self.same, 1)), default=0)
 
     def after(self, turn: Digest, limit: int) -> Repeats:
-        """Count one more turn. From half of the limit on the model is told."""
+        """Count one more turn, with a note for the model from half of the limit on."""
         same = tuple(
             before + 1 if len(self.turns) >= p and self.turns[-p] == turn else 0
             for p, before in enumerate(self.same or (0,) * PERIODS, 1)
@@ -54,7 +54,7 @@ class Repeats(Value):
 
 
 class Done(NamedTuple):
-    """A call of a turn, and what came of it."""
+    """A call of a turn, and its result."""
 
     tool: str
     arguments: str
@@ -63,7 +63,7 @@ class Done(NamedTuple):
 
 
 def turn_digest(calls: Sequence[Done]) -> Digest:
-    """What a turn did and what came of it, but for the ids of its calls."""
+    """Return the digest of a turn's calls and their results, without their ids."""
     return digest_of(
         canonical(
             [
@@ -83,13 +83,13 @@ def _note(times: int, limit: int) -> str:
 
 
 def repeated_calls(history: Sequence[Message]) -> str:
-    """Name the calls of the last turn, for people."""
+    """Return the calls of the last turn, as people read them."""
     calls = next((m.calls for m in reversed(history) if m.calls), ())
     return "; ".join(clip(f"{call.name} {call.arguments}", LONGEST) for call in calls[:3])
 
 
 def refused_before(history: Sequence[Message]) -> frozenset[tuple[str, str]]:
-    """The calls of the last turns that did not run, as they were written: tool and arguments."""
+    """Return the calls of the last turns that did not run: tool and arguments, as written."""
     turns, refused = 0, set[str]()
     found: set[tuple[str, str]] = set()
     for message in reversed(history[-4 * PERIODS :]):
