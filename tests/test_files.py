@@ -47,3 +47,24 @@ async def test_folders_and_databases_are_their_owners_alone(tmp_path: Path) -> N
     assert databases.keys() >= {"journal.db", "journal.db-wal", "journal.db-shm"}
     assert databases.keys() >= {"snapshots.db", "snapshots.db-wal"}
     assert set(databases.values()) == {0o600}
+
+
+@pytest.mark.req("private-files")
+async def test_a_world_of_an_older_release_is_made_private_once(tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+    config = Config(home=tmp_path, project="p")
+
+    async def open_it() -> tuple[int, int]:
+        async with await World.open(config):
+            pass
+        found = (folder.stat().st_mode, (folder / "journal.db").stat().st_mode)
+        return stat.S_IMODE(found[0]), stat.S_IMODE(found[1])
+
+    await open_it()
+    (folder / "journal.db-anchor").unlink()  # which the older release did not make
+    folder.chmod(0o755)
+    (folder / "journal.db").chmod(0o644)
+    assert await open_it() == (0o700, 0o600)
+    folder.chmod(0o750)
+    (folder / "journal.db").chmod(0o640)
+    assert await open_it() == (0o750, 0o640), "what its owner opened to a group stays open"

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -133,9 +133,9 @@ def _allocate(handle: int) -> bool:
 
 
 def _encode(mark: Mark) -> bytes:
-    body = orjson.dumps(asdict(mark))
+    body = orjson.dumps(vars(mark))
     if len(body) > SLOT_BYTES - 18:  # a long name of a run; the position is what counts
-        body = orjson.dumps(asdict(Mark(mark.position, mark.world)))
+        body = orjson.dumps(vars(Mark(mark.position, mark.world)))
     return b"%s %s" % (_checksum(body), body.ljust(SLOT_BYTES - 18)) + b"\n"
 
 

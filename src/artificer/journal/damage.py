@@ -27,6 +27,7 @@ MOST_COPIES = 8
 
 _HEADER, _FRAME = 32, 24
 _MAGIC = 0x377F0682
+_PAGES = [2**power for power in range(9, 17)]
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ def find_damage(data: bytes) -> Damage | None:
         return None
     magic, _, page, _, *salts, check0, check1 = struct.unpack(">8I", data[:_HEADER])
     order = ">" if magic & 1 else "<"
-    whole = magic | 1 == _MAGIC | 1 and _sums(data[:24], (0, 0), order) == (check0, check1)
-    if not whole:
+    known = magic | 1 == _MAGIC | 1 and page in _PAGES
+    if not known or _sums(data[:24], (0, 0), order) != (check0, check1):
         return Damage(1, 1) if any(data[_HEADER:]) else None
     frames = [
         struct.unpack_from(">6I", data, at)
