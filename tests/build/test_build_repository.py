@@ -17,7 +17,7 @@ from git_project import AT, content, files_of, git, project, write
 from artificer.build.merging import Conflict, fold, merge
 from artificer.build.repository import BuildRepository, Committed, Worktree
 from artificer.build.scope import MAX_FILE
-from artificer.errors import ConfigError, GitError, NotFoundError
+from artificer.errors import ConfigError, GitError, NotFoundError, TamperedError
 from artificer.loops.wishes import Tip
 
 
@@ -434,6 +434,26 @@ async def test_a_configuration_that_a_program_changed_runs_nothing(
     assert (again.path / "a.txt").read_text() == "2\n"
     assert config.read_text() == ours and not (bare(repository) / "info/attributes").exists()
     assert not (tmp_path / "sprung").exists() and "restored" in caplog.text
+
+
+@pytest.mark.req("build-record")
+async def test_folders_and_links_in_the_place_of_our_files_do_no_harm(tmp_path: Path) -> None:
+    repository = await opened(tmp_path, {"a.txt": "1\n"})
+    config = bare(repository) / "config"
+    ours = config.read_text()
+    config.unlink()
+    write(config, {"x": ""})
+    write(bare(repository) / "info/grafts", {"x": ""})
+    (bare(repository) / "config.worktree").symlink_to(tmp_path / "elsewhere")
+    assert await repository.integration() == repository.base
+    assert config.read_text() == ours and not (bare(repository) / "info/grafts").exists()
+    theirs = tmp_path / "project/.git/config"
+    before = theirs.read_text()
+    bare(repository).rename(tmp_path / "moved")
+    bare(repository).symlink_to(theirs.parent)
+    with pytest.raises(TamperedError, match="link to another repository"):
+        await repository.integration()
+    assert theirs.read_text() == before
 
 
 @pytest.mark.req("build-record")

@@ -7,7 +7,10 @@ repository's configuration, and that can name programs to run. So it is compared
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
+
+from artificer.errors import TamperedError
 
 log = logging.getLogger("artificer.build")
 
@@ -29,18 +32,33 @@ def config_text(object_format: str, *, bare: bool) -> str:
 
 
 def keep_ours(git_dir: Path) -> None:
-    """Restore the configuration of a build's repository, and say so, if it is not ours."""
+    """Restore the configuration of a build's repository, and say so, if it is not ours.
+
+    Raises:
+        TamperedError: the repository itself was replaced by a link to another one.
+    """
+    if git_dir.is_symlink():
+        raise TamperedError(f"{git_dir} is a link to another repository; a program made it.")
     file, wanted = git_dir / "config", config_text(_format(git_dir), bare=True)
     if file.is_symlink() or _text(file) != wanted:
         fresh = git_dir / "config.ours"
-        fresh.unlink(missing_ok=True)
+        _remove(fresh)
+        if file.is_dir():
+            _remove(file)
         fresh.write_text(wanted, encoding="utf-8")
         fresh.replace(file)
         log.warning("%s was changed by a program of the build, and restored.", file)
     for name in _FOREIGN:
         if (git_dir / name).is_symlink() or (git_dir / name).exists():
-            (git_dir / name).unlink()
+            _remove(git_dir / name)
             log.warning("%s was written by a program of the build, and removed.", git_dir / name)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _format(git_dir: Path) -> str:
