@@ -35,14 +35,15 @@ RETRYABLE: frozenset[FailureCode] = frozenset(
 class Limits:
     """Bounds of one ``generate``; all times are seconds.
 
-    ``request`` bounds each attempt, ``idle`` the wait for each event of its stream, ``drain`` the
-    wait for the end of a stream whose reply is complete. A delay doubles from ``first_delay`` to
-    ``max_delay``, the upper half of it random. A Retry-After up to ``retry_after_cap`` is waited
-    out; a longer one ends the attempts, since asking earlier would be refused anyway.
+    ``request`` bounds each attempt: writing the largest drawing may take half an hour. ``idle``
+    bounds the wait for each event of its stream, ``drain`` the wait for the end of a stream whose
+    reply is complete. A delay doubles from ``first_delay`` to ``max_delay``, the upper half of it
+    random. A Retry-After up to ``retry_after_cap`` is waited out; a longer one ends the attempts,
+    since asking earlier would be refused anyway.
     """
 
     attempts: int = 4
-    request: float = 900.0
+    request: float = 1800.0
     idle: float = 300.0
     drain: float = 2.0
     first_delay: float = 0.5
