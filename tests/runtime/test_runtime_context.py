@@ -372,6 +372,9 @@ class TestSaidLast:
         note = rig.deliverable(state).note
         assert "the prompt (9,007 characters)" in note and "2,000 tokens" in note
         assert note.index("the prompt") < note.index("the instructions (8 characters)")
+        told = explain(await load(rig.journal, rig.blobs, "run"))
+        assert "artificer run 'PROMPT' --model PROVIDER/MODEL" in told.next
+        assert not any("fork" in command for command in told.next), "nothing was asked yet"
 
     async def test_a_follow_up_that_cannot_fit_is_named(self, rig: Rig) -> None:
         limits = Limits(turns=60, context_tokens=2_000)
@@ -389,6 +392,7 @@ class TestSaidLast:
         assert "the prompt (23 characters)" in rig.deliverable(state).note
         told = explain(await load(rig.journal, rig.blobs, "run"))
         assert "the prompt (23 characters)" in told.why
+        assert any("fork" in command for command in told.next)
 
     async def test_a_long_prompt_leaves_room_for_what_is_done(self, rig: Rig) -> None:
         """The window moves by half of what can move, not at every turn."""

@@ -205,7 +205,9 @@ def _next(loaded: Loaded) -> Iterator[str]:
         yield f"artificer resume {run}"
         yield f"artificer cancel {run}"
         return
-    if state.reason == "turn_limit":
+    if not turns_of(loaded.lines):  # nothing was asked: a fork has nothing to go on with
+        yield "artificer run 'PROMPT' --model PROVIDER/MODEL"
+    elif state.reason == "turn_limit":
         yield f"artificer fork {run} --max-turns {2 * state.given.limits.turns} --steer 'Go on.'"
     elif state.reason == "stuck":
         yield f"artificer fork {run} --steer 'Try another way.'"
