@@ -124,6 +124,7 @@ async def test_a_deleted_test_is_put_to_a_person_who_may_agree(tmp_path: Path) -
         assert run.status == "completed", run.text
         assert "ada agreed: tests" in run.text
         await replays(place)
+        assert (await place.world.verify()).problems == [], "its signals are what was posted"
 
 
 @pytest.mark.req("build-consent", "build-weakened-tests")
@@ -139,6 +140,19 @@ async def test_a_change_that_is_rejected_is_an_attempt_that_is_told_why(tmp_path
         assert "ada did not agree to this change: Never skip." in heard[1]
         assert "test_greet.py skips or narrows tests" in heard[1]
         assert "skip" not in content(*tree(place), "test_greet.py")
+        await replays(place)
+
+
+@pytest.mark.req("build-last-word", "build-consent")
+async def test_the_last_word_about_a_change_counts(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", GREETER)
+    async with site(tmp_path, home, BRIEF, engineer({**WORK, **CONTROL}, WORK)) as place:
+        wish = question(await brief(place))
+        await place.world.send("b", Consent(change=wish.digest, granted=True, by="ada"))
+        run = await answer(place, wish, granted=False, reason="On second thought.")
+        assert run.status == "completed", run.text
+        assert not set(files_of(*tree(place))) & set(CONTROL)
+        assert (await place.world.verify()).problems == []
         await replays(place)
 
 

@@ -6,6 +6,7 @@ from artificer.core import events as ev
 from artificer.core.letters import (
     AnswerCall,
     Cancel,
+    Consent,
     Decide,
     FollowUp,
     Interrupt,
@@ -16,7 +17,7 @@ from artificer.core.letters import (
     Revise,
     Steer,
 )
-from artificer.loops.facts import Decided, RetryRequested, RevisionRequested
+from artificer.loops.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
 
 _KINDS: dict[type, type] = {
     Steer: ev.Steered,
@@ -27,11 +28,12 @@ _KINDS: dict[type, type] = {
     AnswerCall: ev.ApprovalAnswered,
     Resolve: ev.DoubtResolved,
     Decide: Decided,
+    Consent: ConsentGiven,
     Revise: RevisionRequested,
     Retry: RetryRequested,
 }
 
-_NAMES = {"call": "", "plan": "digest"}
+_NAMES = {"call": "", "plan": "digest", "change": "digest"}
 """Members of letters that events have under another name; a call is found by its intent."""
 
 

@@ -165,10 +165,11 @@ def _word(letter: Decide | Consent) -> tuple[str, str]:
     return letter.decision, letter.reason if letter.decision == "iterate" else ""
 
 
-def overruled_event(number: int, at: int) -> ev.ReceiptIgnored:
+def overruled_event(number: int, letter: Letter | None, at: int) -> ev.ReceiptIgnored:
     """The event of a decision that a later letter takes back."""
     why = "A later letter decides otherwise, and nothing had come of this one."
-    return ev.ReceiptIgnored(at=at, letter=number, what="decide", reason=why)
+    what = "letter" if letter is None else letter.type
+    return ev.ReceiptIgnored(at=at, letter=number, what=what, reason=why)
 
 
 def opened(state: RunState, number: int, letter: Letter | None, at: int) -> ev.Event:

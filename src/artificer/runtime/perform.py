@@ -69,9 +69,9 @@ class Performer:
 
         ``gone`` are the letters that a later one takes back.
         """
-        if number in gone:
-            return overruled_event(number, self.clock.now())
         letter = read_letter(body)
+        if number in gone:
+            return overruled_event(number, letter, self.clock.now())
         if isinstance(letter, Steer | Pause) and self.builder is not None:
             await self.builder.relay(run, state, body)
         return opened(state, number, letter, self.clock.now())
