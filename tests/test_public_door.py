@@ -27,6 +27,7 @@ PUBLIC = {
     "Clock",
     "Condition",
     "Config",
+    "Consent",
     "Decide",
     "Decider",
     "Deliverable",
