@@ -1,9 +1,12 @@
-"""The real clock and real ids."""
+"""The real clock, real ids, and the process itself."""
 
 from __future__ import annotations
 
+import os
 import secrets
+import sys
 import time
+from functools import cache
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -38,3 +41,24 @@ class SystemClock:
             letters.append(_ALPHABET[digit])
         chance = "".join(secrets.choice(_ALPHABET) for _ in range(6))
         return "".join(reversed(letters)) + "-" + chance
+
+
+DUMPABLE = "ARTIFICER_DUMPABLE"
+"""The variable that keeps this process open to debuggers and core dumps when it is ``1``."""
+
+_PR_SET_DUMPABLE = 4
+
+
+@cache
+def keep_memory_private() -> None:
+    """Close this process's memory to others of the same user, where the system can (Linux).
+
+    Its environment and its memory hold keys: without this every program that a tool starts may
+    read them from ``/proc`` or attach to the process. What a program starts anew is as open as
+    ever. Root's processes may read everything all the same.
+    """
+    if not sys.platform.startswith("linux") or os.environ.get(DUMPABLE) == "1":
+        return
+    import ctypes  # only where it is called
+
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

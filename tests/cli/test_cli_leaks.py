@@ -166,6 +166,7 @@ class Story:
         )
         self.environment = {
             **SECRETS,
+            "ARTIFICER_DUMPABLE": "1",  # a tool of this story reads the runtime's environment
             "PYTHONPATH": str(spans),
             "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
         }

@@ -15,6 +15,8 @@ from artificer.cli.exits import Exit
 from artificer.cli.settings import Settings, pass_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from artificer.config import Config
     from artificer.contracts.http.request import BuiltRequest
     from artificer.core.gate import Verdict
@@ -50,6 +52,7 @@ def run(
       artificer tools run examples/tools git_log --args '{"count": 3}'
       artificer tools run examples/tools git_log --args '{"count": 3}' --dry-run
     """
+    from artificer.wiring.secrets import redactor_of
     from artificer.wiring.storage import memory_storage
     from artificer.wiring.toolbox import build_tools
 
@@ -59,14 +62,15 @@ def run(
     if verdict.verdict == "ask" and not (yes or dry_run):
         note(f"Policy asks a person: {verdict.reason or verdict.rule}. Say --yes to approve.")
         return Exit.OPERATOR
+    clean = redactor_of(config).clean
     if verdict.verdict not in ("allow", "ask") or verdict.arguments is None:
-        out(verdict.content)
+        out(clean(verdict.content))
         return Exit.WRONG
     call = call_of(box, tool, verdict.arguments)
     if dry_run:
-        return _show_plan(box, call)
+        return _show_plan(box, call, clean)
     receipt = drive(lambda: perform(box.executors[tool], call))
-    _print(receipt, content=content)
+    _print(receipt, clean, content=content)
     return Exit.OK if receipt.status == "ok" else Exit.WRONG
 
 
@@ -110,44 +114,45 @@ def call_of(box: ToolBox, tool: str, arguments: str) -> Call:
     return Call(SystemClock().new_run_id(), "by-hand", definition, json.loads(arguments), "by-hand")
 
 
-def _show_plan(box: ToolBox, call: Call) -> int:
+def _show_plan(box: ToolBox, call: Call, clean: Callable[[str], str]) -> int:
     from artificer.tools.command import CommandExecutor
     from artificer.tools.http import HttpExecutor
     from artificer.tools.refusal import refuse
 
     executor = box.executors[call.definition.name]
     if isinstance(executor, HttpExecutor):
-        return _show_request(call, executor.plan(call))
+        return _show_request(call, executor.plan(call), clean)
     if not isinstance(executor, CommandExecutor):
         note(f"{call.definition.name} runs no program: there is nothing to show.")
         return Exit.OPERATOR
     plan = executor.plan(call)
     if plan.problems:
-        out(refuse(call.definition.name, plan.problems).content)
+        out(clean(refuse(call.definition.name, plan.problems).content))
         return Exit.WRONG
-    out_json({"status": "dry_run", "command": list(plan.argv), "notes": list(plan.notes)})
+    argv = [clean(item) for item in plan.argv]
+    out_json({"status": "dry_run", "command": argv, "notes": list(map(clean, plan.notes))})
     return Exit.OK
 
 
-def _show_request(call: Call, built: BuiltRequest) -> int:
+def _show_request(call: Call, built: BuiltRequest, clean: Callable[[str], str]) -> int:
     """Print a request; its secrets are names, because nothing is sent."""
     from artificer.contracts.http.request import described
     from artificer.tools.refusal import refuse
 
     request = built.request
     if request is None:
-        out(refuse(call.definition.name, built.problems).content)
+        out(clean(refuse(call.definition.name, built.problems).content))
         return Exit.WRONG
-    shown: dict[str, object] = {"status": "dry_run", "request": request.line}
-    shown["headers"] = {name: described(value) for name, value in request.headers}
+    shown: dict[str, object] = {"status": "dry_run", "request": clean(request.line)}
+    shown["headers"] = {name: clean(described(value)) for name, value in request.headers}
     if request.body is not None:
-        shown["body"] = described(request.body)
+        shown["body"] = clean(described(request.body))
     out_json(shown)
     return Exit.OK
 
 
-def _print(receipt: Receipt, *, content: bool) -> None:
+def _print(receipt: Receipt, clean: Callable[[str], str], *, content: bool) -> None:
     if content or receipt.evidence is None:
-        out(receipt.content)
+        out(clean(receipt.content))
     else:
-        out_json(json.loads(receipt.evidence))
+        out_json(json.loads(clean(receipt.evidence)))

@@ -15,11 +15,12 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
+from artificer.contracts.secret_marks import marks_in
 from artificer.core.conditions import NO, YES, Condition, Match, both
 from artificer.core.rules import RULES
 from artificer.core.taint import Taint, flow_reason
 from artificer.values.base import JsonObject, Value
-from artificer.values.canon import digest_of
+from artificer.values.canon import canonical, digest_of
 
 DecisionWord = Literal["allow", "deny", "ask"]
 
@@ -158,11 +159,12 @@ def decide(
     What a tool's author demands is not for a rule to waive: an allowed call of a tool with
     ``human_approval`` is asked about all the same, and so is one of a sensitive tool in a
     conversation that holds untrusted data. Where there are Cedar policies and nobody to ask them,
-    nothing is allowed.
+    nothing is allowed. A call with the mark of a secret is denied: what was written was changed.
     """
     asked = Asked(tool, arguments or {}, occasion or Occasion())
-    decision = by_rules(policy, asked)
-    if policy.cedar:
+    marked = _marked(asked)
+    decision = marked or by_rules(policy, asked)
+    if policy.cedar and not marked:
         decision = _both(decision, _by_cedar(policy, asked, consult))
     if decision.decision == "allow" and tool.human_approval:
         reason = "The tool demands a person's approval for every call."
@@ -174,6 +176,23 @@ def decide(
         reason = f"{decision.reason} {flow}".strip()
         return decision.model_copy(update={"reason": reason})
     return decision
+
+
+def _marked(asked: Asked) -> Decision | None:
+    """The denial of a call that holds the mark of a secret that was taken out of it.
+
+    Artifacts may cite one: they change nothing but themselves.
+    """
+    if asked.occasion.rules < 2 or asked.tool.backend == "artifact":
+        return None
+    found = marks_in(canonical(asked.arguments).decode())
+    if not found:
+        return None
+    reason = (
+        f"Not run: the arguments hold {', '.join(found)}, which stands in the place of a secret. A "
+        "tool gets its secrets from its manifest, never from you. Call again without it."
+    )
+    return Decision(decision="deny", rule="secret", reason=reason)
 
 
 def by_rules(policy: Policy, asked: Asked) -> Decision:

@@ -15,6 +15,7 @@ from artificer.core.state import RunState
 from artificer.errors import OperatorError
 from artificer.ports import BlobStore, Clock, Payload, Provider
 from artificer.runtime.allowance import Allowance, Reservation
+from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.values.canon import canonical
@@ -46,6 +47,7 @@ class Asker:
     blobs: BlobStore
     clock: Clock
     allowances: tuple[Allowance, ...]
+    clean: Callable[[str], str] = str
 
     async def generate(
         self, run: str, intent: Generate, state: RunState, payload: Payload, on_delta: OnDelta
@@ -146,7 +148,10 @@ class Asker:
         limit = asyncio.timeout(left_s)
         try:
             async with limit:
-                return await self.provider.generate(payload, on_delta)
+                deltas = CleanDeltas(self.clean, on_delta)
+                reply = await self.provider.generate(payload, deltas)
+                deltas.flush()
+                return cleaned_reply(reply, self.clean)
         except TimeoutError:
             if not limit.expired():
                 raise

@@ -60,7 +60,7 @@ class Performer:
     @property
     def asker(self) -> Asker:
         """What asks the model."""
-        return Asker(self.provider, self.blobs, self.clock, self.allowances)
+        return Asker(self.provider, self.blobs, self.clock, self.allowances, self.clean)
 
     async def hear(
         self, run: str, state: RunState, number: int, body: bytes, gone: Container[int] = ()

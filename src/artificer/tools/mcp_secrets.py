@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from artificer.contracts.http.template import parse_parts
 from artificer.errors import ConfigError
-from artificer.tools.secrets import MIN_ENCODED, PREFIXES, Redactor, find_secrets
+from artificer.tools.secret_forms import MIN_ENCODED
+from artificer.tools.secrets import PREFIXES, Redactor, find_secrets
 
 _SECRET_NAME = re.compile("(?i)authorization|cookie|secret|token|key|passw")
 """Names of headers, variables and settings whose values are secrets, also where they are given as

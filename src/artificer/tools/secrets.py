@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from artificer.contracts.schema import Schema
+from artificer.contracts.secret_marks import mark_of
+from artificer.errors import ToolDefinitionError
 from artificer.ports import BlobStore
+from artificer.tools.secret_forms import forms_of
 
 PREFIXES = ("ARTIFICER_SECRET_", "TOOLCLAD_SECRET_")
 """A secret ``name`` is the variable of either prefix and the name in capitals; the first wins."""
@@ -45,15 +49,8 @@ def all_secrets(environment: Mapping[str, str], also: Iterable[str]) -> dict[str
     return {name: value for name, value in found.items() if len(value) >= MIN_HIDDEN}
 
 
-MIN_ENCODED = 8
-"""Characters of the shortest value that is also looked for in base64 and in hex, for the same
-reason."""
-
-
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 """What no encoding of texts touches."""
-
-_BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
 
 
 def _pattern(value: str) -> str:
@@ -88,26 +85,18 @@ _SHORT = {'"': '"', "\\": r"\\", "/": "/", "\n": "n", "\r": "r", "\t": "t", "\b"
 _NAMED = {"&": ["amp"], "<": ["lt"], ">": ["gt"], '"': ["quot"], "'": ["apos"]}
 
 
-def _encoded(value: str) -> set[str]:
-    """A value in base64 and in hex, with whatever stands around it."""
-    if len(value) < MIN_ENCODED:
-        return set()
-    forms: set[str] = set()
-    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    for text in {value, *escaped, quote(value), quote(value, safe="")}:
-        data = text.encode("utf-8", "replace")
-        forms |= {data.hex(), data.hex().upper()}
-        forms |= {form for encode in _BASE64 for form in _aligned(data, encode)}
-    return forms
+_SIGNS = re.compile(r"[!-/:;=?@\[-^`{-~]")
+"""What a pattern must escape. Not ``<`` and ``>``: escaped, they are the bounds of a word."""
 
 
-def _aligned(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """What base64 makes of bytes wherever they begin in a text, without the characters that they
-    share with their neighbours."""
-    for before in range(3):
-        text = encode(bytes(before) + data).decode().rstrip("=")
-        shared = (before + len(data)) % 3 != 0
-        yield text[(0, 2, 3)[before] : len(text) - shared]
+@lru_cache(maxsize=32)
+def _any_of(texts: tuple[str, ...]) -> Schema | None:
+    """What finds any of these in linear time; None where they are too many, or no texts."""
+    pattern = "|".join(_SIGNS.sub(r"\\\g<0>", text) for text in texts)
+    try:
+        return Schema({"type": "string", "pattern": pattern})
+    except (ToolDefinitionError, UnicodeEncodeError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -127,8 +116,8 @@ class Redactor:
         self._mixed: list[_Mixed] = []
         # The longest first: one secret may be the beginning of another.
         for name, value in sorted(secrets.items(), key=lambda item: -len(item[1])):
-            mark = f"[secret {name}]"
-            forms |= dict.fromkeys({value, *_encoded(value)}, mark)
+            mark = mark_of(name)
+            forms |= dict.fromkeys(forms_of(value), mark)
             if not _PLAIN.fullmatch(value):
                 core = max(_PLAIN.findall(value), key=len, default="")
                 self._mixed.append(_Mixed(core, re.compile(_pattern(value)), mark))
@@ -137,8 +126,20 @@ class Redactor:
         self.longest = max([*percent, *map(len, forms)], default=0)
         """Characters of the longest form: as many may be missing at a cut."""
 
+    def _may_hold(self, text: str) -> bool:
+        """Whether a text may hold a secret at all, said in one pass: nearly none does."""
+        try:
+            text if text.isascii() else text.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair: bytes that are no text
+            return True
+        sought = (*(form for form, _ in self._forms), *(mixed.core for mixed in self._mixed))
+        engine = _any_of(sought)
+        return engine is None or engine.accepts(text)
+
     def clean(self, text: str) -> str:
         """The text without the secrets."""
+        if not self._forms or not self._may_hold(text):
+            return text
         for form, mark in self._forms:
             text = text.replace(form, mark)
         for mixed in self._mixed:

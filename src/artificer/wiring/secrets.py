@@ -1,4 +1,4 @@
-"""What is taken out of whatever tools bring: the secrets of our environment."""
+"""What is taken out of whatever tools bring and models write: the secrets of our environment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 
 from artificer.config import Config
 from artificer.ports import BlobStore
-from artificer.tools.secrets import MIN_ENCODED, CleanBlobs, Redactor, all_secrets
+from artificer.tools.secret_forms import MIN_ENCODED
+from artificer.tools.secret_names import well_known
+from artificer.tools.secrets import CleanBlobs, Redactor, all_secrets
 from artificer.wiring.storage import Storage
 
 PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
@@ -15,7 +17,7 @@ PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 
 def _secrets(config: Config) -> dict[str, str]:
     keys = [name for own in config.providers.values() if (name := own.api_key_env)]
-    return all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
+    return well_known(os.environ) | all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
 
 
 def clean_blobs(storage: Storage, config: Config) -> BlobStore:

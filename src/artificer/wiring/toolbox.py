@@ -16,7 +16,7 @@ from artificer.loops.kinds import KINDS, RunKind
 from artificer.ports import (
     Executor,
 )
-from artificer.system import SystemClock
+from artificer.system import SystemClock, keep_memory_private
 from artificer.tools.artifact import ArtifactExecutor
 from artificer.tools.function import FunctionExecutor, FunctionTool
 from artificer.tools.secrets import Redactor
@@ -85,10 +85,13 @@ def build_tools(
 ) -> ToolBox:
     """Collect the tools of a run. ``servers`` are those whose tools manifests may name.
 
+    From here on programs may be started, so the memory of this process is closed to them.
+
     Raises:
         ManifestError: a manifest of a folder cannot be used.
         ToolDefinitionError: two tools share a name.
     """
+    keep_memory_private()
     facilities = facilities or Facilities()
     functions: list[FunctionTool[..., Any]] = []
     executors: list[Executor] = []

@@ -1,0 +1,17 @@
+"""What stands in the place of a secret that was taken out of a text."""
+
+from __future__ import annotations
+
+import re
+
+_MARK = re.compile(r"\[secret [^\[\]\n]{1,200}\]")
+
+
+def mark_of(name: str) -> str:
+    """The mark of a secret by its name."""
+    return f"[secret {name}]"
+
+
+def marks_in(text: str) -> tuple[str, ...]:
+    """The marks in a text, each once, in order."""
+    return tuple(dict.fromkeys(_MARK.findall(text))) if "[secret " in text else ()

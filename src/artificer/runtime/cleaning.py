@@ -1,0 +1,92 @@
+"""Taking secrets out of what a model writes and a provider repeats, before it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
+from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply, TextDelta
+
+Clean = Callable[[str], str]
+
+MAX_HELD = 2_000
+"""Characters of a reply that are held back while it forms, at most."""
+
+
+def cleaned_reply(reply: ModelReply | ModelFailure, clean: Clean) -> ModelReply | ModelFailure:
+    """A reply without secrets.
+
+    Reasoning that holds one is dropped: it may be signed, and a changed one is refused. The
+    provider's own response is then not kept either, because its pieces may split a secret.
+    """
+    if isinstance(reply, ModelFailure):
+        raw = _cleaned_bytes(reply.raw, clean)
+        return reply.model_copy(update={"message": clean(reply.message), "raw": raw})
+    blocks = tuple(_blocks(reply.blocks, clean))
+    if blocks != reply.blocks:
+        return reply.model_copy(update={"blocks": blocks, "raw": None})
+    return reply.model_copy(update={"raw": _cleaned_bytes(reply.raw, clean)})
+
+
+def _blocks(blocks: tuple[Block, ...], clean: Clean) -> Iterator[Block]:
+    for block in blocks:
+        match block:
+            case TextBlock(text=text):
+                yield block.model_copy(update={"text": clean(text)})
+            case ToolUseBlock(name=name, arguments=arguments):
+                yield block.model_copy(update={"name": clean(name), "arguments": clean(arguments)})
+            case ReasoningBlock(data=data, summary=summary):
+                if (clean(data), clean(summary)) == (data, summary):
+                    yield block
+            case _:
+                yield block
+
+
+def _cleaned_bytes(data: bytes | None, clean: Clean) -> bytes | None:
+    if data is None:
+        return None
+    text = data.decode("utf-8", "surrogateescape")
+    cleaned = clean(text)
+    return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
+
+
+class CleanDeltas:
+    """Hands on the pieces of a reply without secrets, while it forms.
+
+    A secret may come in several pieces, so the word that is being written is held back.
+    """
+
+    def __init__(self, clean: Clean, hand_on: Callable[[Delta], None]) -> None:
+        self._clean = clean
+        self._hand_on = hand_on
+        self._held: Delta | None = None
+
+    def __call__(self, delta: Delta) -> None:
+        """Take a piece, and hand on what is certain."""
+        held = self._held
+        if held is not None and _joins(held, delta):
+            delta = delta.model_copy(update={"text": held.text + delta.text})
+        else:
+            self.flush()
+        text = self._clean(delta.text)
+        end = max(_last_space(text), len(text) - MAX_HELD)
+        self._held = delta.model_copy(update={"text": text[end:]})
+        if end > 0:
+            self._hand_on(delta.model_copy(update={"text": text[:end]}))
+
+    def flush(self) -> None:
+        """Hand on what was held back: nothing follows it."""
+        held, self._held = self._held, None
+        if held is not None and held.text:
+            self._hand_on(held)
+
+
+def _joins(one: Delta, other: Delta) -> bool:
+    if isinstance(one, ArgumentsDelta) and isinstance(other, ArgumentsDelta):
+        return one.index == other.index
+    return isinstance(one, TextDelta) and isinstance(other, TextDelta)
+
+
+def _last_space(text: str) -> int:
+    """The place behind the last space or line end; 0 where there is none."""
+    return 1 + max(text.rfind(" "), text.rfind("\n"))

@@ -1,0 +1,178 @@
+"""What a model writes and a provider repeats is recorded, shown and run without secrets."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from artificer.cli.main import cli
+from artificer.config import Config
+from artificer.core import events as ev
+from artificer.core.record import EventLine
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.cleaning import MAX_HELD, CleanDeltas, cleaned_reply
+from artificer.runtime.observe import Observer
+from artificer.tools.function import tool
+from artificer.tools.secrets import Redactor
+from artificer.values.blocks import ReasoningBlock, TextBlock
+from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply, TextDelta
+from artificer.world import World
+
+SECRET = "sk-live-51Hq8Zr7Tn3Vb9Kd2"
+NOTED: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment holds a well-known secret."""
+    monkeypatch.setenv("GITHUB_TOKEN", SECRET)
+    NOTED.clear()
+
+
+@tool(effect="once")
+async def note(text: str) -> str:
+    """Write a text down."""
+    NOTED.append(text)
+    return "noted"
+
+
+def everything_below(folder: Path) -> bytes:
+    """Every byte of every file, and of the databases what their rows hold."""
+    found = b"".join(p.read_bytes() for p in folder.rglob("*") if p.is_file())
+    for file in folder.rglob("*.db"):
+        with sqlite3.connect(file) as database:
+            found += "\n".join(database.iterdump()).encode("utf-8", "replace")
+        database.close()
+    return found
+
+
+@pytest.mark.req("secret-model")
+async def test_what_a_model_writes_is_recorded_without_secrets(tmp_path: Path) -> None:
+    class Seen(Observer):
+        text = ""
+
+        def streamed(self, run: str, delta: Delta) -> None:
+            self.text += delta.text
+
+    seen = Seen()
+    encoded = base64.b64encode(f"x {SECRET} x".encode()).decode()
+    script = [say(f"Your token is {SECRET}, in base64 {encoded}.")]
+    config = Config(home=tmp_path, project="p", durability="process")
+    async with await World.open(config) as world:
+        run = await world.run(
+            "What is my token?", kind="chat", model=ScriptedProvider(script), observer=seen
+        )
+        assert run.text.startswith("Your token is [secret GITHUB_TOKEN], in base64 ")
+        assert run.text.count("[secret GITHUB_TOKEN]") == 2
+        assert (await world.replay(run.id)).identical
+    assert SECRET not in seen.text
+    assert SECRET.encode() not in everything_below(tmp_path)
+    assert encoded.encode() not in everything_below(tmp_path)
+
+
+@pytest.mark.req("secret-calls")
+async def test_a_call_that_holds_a_secret_is_refused_and_not_changed() -> None:
+    script = [
+        reply(call("note", text=f"the token {SECRET}")),
+        reply(call("note", text="no token")),
+        say("Done."),
+    ]
+    async with World.in_memory() as world:
+        run = await world.run("Note it.", kind="chat", model=ScriptedProvider(script), tools=[note])
+        lines = (await world.get(run.id)).lines
+    judged = [
+        verdict
+        for line in lines
+        if isinstance(line, EventLine) and isinstance(line.event, ev.CallsJudged)
+        for verdict in line.event.verdicts
+    ]
+    assert [verdict.verdict for verdict in judged] == ["denied", "allow"]
+    assert "[secret GITHUB_TOKEN], which stands in the place of a secret" in judged[0].content
+    assert NOTED == ["no token"]
+
+
+@pytest.mark.req("secret-calls")
+async def test_a_mark_is_never_written_in_the_place_of_what_it_stands_for() -> None:
+    """A model that rewrites what it read would put marks where secrets were."""
+    script = [reply(call("note", text="TOKEN=[secret GITHUB_TOKEN]")), say("Done.")]
+    async with World.in_memory() as world:
+        await world.run("Note it.", kind="chat", model=ScriptedProvider(script), tools=[note])
+    assert NOTED == []
+
+
+@pytest.mark.req("secret-model")
+async def test_what_a_providers_error_repeats_is_recorded_without_secrets(tmp_path: Path) -> None:
+    failure = ModelFailure(
+        code="bad_request", message=f"Bad key {SECRET}", raw=json.dumps({"key": SECRET}).encode()
+    )
+    config = Config(home=tmp_path, project="p", durability="process")
+    async with await World.open(config) as world:
+        await world.run("Hello.", kind="chat", model=ScriptedProvider([failure]))
+    found = everything_below(tmp_path)
+    assert SECRET.encode() not in found
+    assert b"Bad key [secret GITHUB_TOKEN]" in found
+
+
+CLEAN = Redactor({"K": SECRET}).clean
+
+
+@pytest.mark.req("secret-model")
+def test_a_reply_with_a_secret_keeps_neither_its_response_nor_its_reasoning() -> None:
+    thought = ReasoningBlock(provider="p", data=json.dumps({"t": SECRET}), summary="")
+    other = ReasoningBlock(provider="p", data='{"t": "x"}', summary="x")
+    given = ModelReply(
+        blocks=(thought, other, TextBlock(text="ok")), stop="end_turn", raw=SECRET[:9].encode()
+    )
+    cleaned = cleaned_reply(given, CLEAN)
+    assert isinstance(cleaned, ModelReply)
+    assert (cleaned.blocks, cleaned.raw) == ((other, TextBlock(text="ok")), None)
+    plain = ModelReply(blocks=(other,), stop="end_turn", raw=b"\xff raw")
+    assert cleaned_reply(plain, CLEAN) == plain
+
+
+@pytest.mark.req("secret-model")
+@pytest.mark.parametrize("size", [1, 2, 7, 25, 10_000])
+def test_a_secret_in_pieces_is_shown_in_none(size: int) -> None:
+    handed: list[Delta] = []
+    deltas = CleanDeltas(CLEAN, handed.append)
+    text = f"One {SECRET} and ({SECRET})\n{SECRET}, two. " + "x" * (2 * MAX_HELD) + f"{SECRET} end"
+    for start in range(0, len(text), size):
+        deltas(TextDelta(text=text[start : start + size]))
+    deltas(ArgumentsDelta(index=0, name="t", text=f'{{"a":"{SECRET[:12]}'))
+    deltas(ArgumentsDelta(index=0, name="t", text=f'{SECRET[12:]}"}}'))
+    deltas(ArgumentsDelta(index=1, name="t", text="{}"))
+    deltas.flush()
+    said = "".join(d.text for d in handed if isinstance(d, TextDelta))
+    assert said == text.replace(SECRET, "[secret K]")
+    arguments = [d for d in handed if isinstance(d, ArgumentsDelta)]
+    assert "".join(d.text for d in arguments) == '{"a":"[secret K]"}{}'
+    assert [d.index for d in arguments] == sorted(d.index for d in arguments)
+
+
+MANIFEST = """
+[tool]
+name = "leak"
+version = "1"
+description = "Print what it is given, and a variable of the runtime's."
+[args.x]
+required = true
+[command]
+exec = ["echo", "{x}"]
+"""
+
+
+@pytest.mark.req("secret-by-hand")
+@pytest.mark.parametrize("more", [[], ["--content"], ["--dry-run"]])
+def test_a_call_by_hand_prints_no_secret(more: list[str], tmp_path: Path) -> None:
+    (tmp_path / "leak.clad.toml").write_text(MANIFEST)
+    given = json.dumps({"x": f"say {SECRET}"})
+    home = ["--home", str(tmp_path / "home"), "--project", "p"]
+    command = [*home, "tools", "run", str(tmp_path), "leak", "--args", given, *more]
+    done = CliRunner().invoke(cli, command, standalone_mode=False)
+    assert "[secret GITHUB_TOKEN]" in done.output
+    assert SECRET not in done.output
