@@ -36,6 +36,7 @@ from artificer.runtime.verify import cited
 from artificer.system import SystemClock
 from artificer.values.model import ToolChoice
 from artificer.wiring.engines import build_engine, compaction_prompt, system_prompt
+from artificer.wiring.policies import must_fit
 from artificer.wiring.providers import build_provider, choose_model, wire_of
 from artificer.wiring.servers import build_servers
 from artificer.wiring.specs import (
@@ -119,6 +120,7 @@ class World(Archive):
                 facilities=facilities,
             ).narrowed(offer)
             box.must_offer(choices or ())
+            must_fit(policy or self.config.policy, box.toolset)
             spec = make_spec(
                 kind=kind,
                 prompt=prompt,

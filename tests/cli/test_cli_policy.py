@@ -62,9 +62,25 @@ async def test_check_tells_rules_that_decide_nothing(project: Shell) -> None:
     more = '\n[[policy.rules]]\ndecision="deny"\n[[policy.rules]]\ndecision="ask"\ntool="git_*"\n'
     path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
     result = await project.run("policy", "check", "--json")
-    assert (result.code, result.json()["unheard"]) == (Exit.OK, [5])
+    assert (result.code, result.json()["unheard"]) == (Exit.WRONG, [5])
     assert "rule 5 is never heard" in result.err
-    assert "rule 5 is about no tool" in result.err
+    assert "rule 5: tool 'git_*': there is no such tool" in result.err
+    assert result.json()["faults"] == ["rule 5: tool 'git_*': there is no such tool"]
+
+
+@pytest.mark.req("policy-never")
+async def test_a_mistyped_deny_is_found_by_check_and_stops_a_run(project: Shell) -> None:
+    path = project.cwd / "artificer.toml"
+    text = path.read_text(encoding="utf-8").replace('name = "no-system-files"', 'tool = "note"', 1)
+    text = text.replace('at = "/path", glob = "/etc', 'at = "/pth", glob = "/etc')
+    path.write_text(text, encoding="utf-8")
+    checked = await project.run("policy", "check")
+    assert checked.code == Exit.WRONG
+    words = "rule 1: /pth: no argument of note; did you mean '/path'?"
+    assert words in checked.err
+    begun = await project.run("run", "Note it.", "--model", "scripted/x")
+    assert begun.code == Exit.OPERATOR
+    assert words in begun.err
 
 
 async def test_a_faulty_rule_is_an_error_with_its_place(project: Shell) -> None:

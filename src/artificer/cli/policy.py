@@ -42,7 +42,9 @@ def command() -> None:
 def check(settings: Settings, tools: tuple[Path, ...], as_json: bool) -> int:
     """Read the rules and the Cedar policies as a run would, and list them.
 
-    A rule that no call can reach, or whose glob names none of the tools, is told on stderr.
+    A rule that can never match is an error: it names no tool of this project, or an argument that
+    none of its tools has, or a glob is written as a regular expression. So is a Cedar policy about
+    an entity that no call has. A rule that no call can reach is a warning.
 
     \b
     Example:
@@ -50,20 +52,22 @@ def check(settings: Settings, tools: tuple[Path, ...], as_json: bool) -> int:
       artificer policy check --tools tools --json
     """
     from artificer.core.explain import unheard
+    from artificer.wiring.policies import policy_faults
 
     config = configuration(settings)
     toolset = _toolset(config, tools)
     policy = config.policy
-    dead = unheard(policy)
+    dead, never = unheard(policy), list(policy_faults(policy, toolset)) if toolset.tools else []
     if as_json:
-        out_json({**policy.model_dump(mode="json"), "unheard": list(dead)})
+        facts = {"unheard": list(dead), "faults": never}
+        out_json({**policy.model_dump(mode="json"), **facts})
     else:
         _list(config)
     for number in dead:
         note(f"rule {number} is never heard: a rule before it matches every call")
-    for number in _idle(config, toolset):
-        note(f"rule {number} is about no tool of this project")
-    return Exit.OK
+    for fault in never:
+        note(fault)
+    return Exit.WRONG if never else Exit.OK
 
 
 def _list(config: Config) -> None:
@@ -91,16 +95,6 @@ def _short(value: Any) -> str:
 def _condition(facts: dict[str, Any]) -> str:
     given = {name: value for name, value in facts.items() if name != "at"}
     return f"{facts['at']}[" + " ".join(f"{name}={value}" for name, value in given.items()) + "]"
-
-
-def _idle(config: Config, toolset: Toolset) -> list[int]:
-    from fnmatch import fnmatchcase
-
-    return [
-        number
-        for number, rule in enumerate(config.policy.rules, 1)
-        if toolset.tools and not any(fnmatchcase(name, rule.tool) for name in toolset.names)
-    ]
 
 
 @command.command(name="explain")

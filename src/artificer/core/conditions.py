@@ -8,14 +8,23 @@ that the rule's author wrote). What follows from a doubt is for :mod:`artificer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
-from artificer.core.readings import compiles, found, glob, number, plain, readings, whole
+from artificer.core.readings import (
+    compiles,
+    found,
+    glob,
+    number,
+    plain,
+    readings,
+    whole,
+    wide_readings,
+)
 from artificer.values.base import JsonObject, Value
 from artificer.values.canon import canonical
 
@@ -35,6 +44,10 @@ Bound = Annotated[
 
 Pointer = Annotated[str, Field(pattern=r"^(/([^~/]|~[01])*)+$", max_length=500)]
 """RFC 6901, of one argument at least: ``~1`` is a slash within a name, ``~0`` a tilde."""
+
+
+Read = Callable[[str], tuple[str, ...]]
+"""Finds the readings of a text."""
 
 
 class Match(NamedTuple):
@@ -78,26 +91,30 @@ class Condition(Value):
             )
         return self
 
-    def match(self, arguments: JsonObject, schema: JsonObject) -> Match:
-        """Hold this against the arguments of a call of a tool with that input schema."""
+    def match(self, arguments: JsonObject, schema: JsonObject, *, wide: bool = True) -> Match:
+        """Hold this against the arguments of a call of a tool with that input schema.
+
+        Without ``wide``, texts have the readings of the rules of version 1.
+        """
+        read = wide_readings if wide else readings
         value = _at(self.at, arguments, schema)
         if value is _ELSEWHERE:
             return _DOUBT
-        matches = [self._match(leaf) for leaf in _leaves(value)]
+        matches = [self._match(leaf, read) for leaf in _leaves(value)]
         return Match(
             any(m.possible for m in matches), bool(matches) and all(m.certain for m in matches)
         )
 
-    def _match(self, value: JsonValue) -> Match:
+    def _match(self, value: JsonValue, read: Read) -> Match:
         checks: list[Match] = []
         if self.equals is not None:
-            checks.append(_equal(value, self.equals))
+            checks.append(_equal(value, self.equals, read))
         if self.one_of:
-            checks.append(_either(_equal(value, option) for option in self.one_of))
+            checks.append(_either(_equal(value, option, read) for option in self.one_of))
         if self.glob is not None:
-            checks.append(_like(value, self.glob))
+            checks.append(_like(value, self.glob, read))
         if self.pattern is not None:
-            checks.append(_matching(value, self.pattern))
+            checks.append(_matching(value, self.pattern, read))
         if self.minimum is not None or self.maximum is not None:
             checks.append(_within(value, self.minimum, self.maximum))
         return both(checks)
@@ -171,7 +188,7 @@ def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
 
 
-def _equal(value: JsonValue, option: str | int | bool) -> Match:
+def _equal(value: JsonValue, option: str | int | bool, read: Read) -> Match:
     if isinstance(value, dict):
         return _DOUBT
     if _same_type(value, option) and canonical(value) == canonical(option):
@@ -181,7 +198,7 @@ def _equal(value: JsonValue, option: str | int | bool) -> Match:
     if not isinstance(option, bool) and ours is not None and ours == theirs:
         return _DOUBT
     folded = {wanted.casefold(), plain(wanted).casefold()}
-    return Match(any(r.casefold() in folded for r in readings(_text(value))), False)
+    return Match(any(r.casefold() in folded for r in read(_text(value))), False)
 
 
 def _same_type(value: JsonValue, option: str | int | bool) -> bool:
@@ -191,10 +208,10 @@ def _same_type(value: JsonValue, option: str | int | bool) -> bool:
     )
 
 
-def _like(value: JsonValue, pattern: str) -> Match:
+def _like(value: JsonValue, pattern: str, read: Read) -> Match:
     if value is None or isinstance(value, dict):
         return _DOUBT
-    seen = readings(_text(value))
+    seen = read(_text(value))
     exact, loose = _globs(pattern)
     certain = isinstance(value, str) and all(any(found(e, r) for e in exact) for r in seen)
     return Match(certain or any(found(loose, r.casefold()) for r in seen), certain)
@@ -207,11 +224,11 @@ def _globs(pattern: str) -> tuple[frozenset[str], str]:
     return exact, whole(f"(?i){glob(plain(pattern).casefold(), crossing=True)}")
 
 
-def _matching(value: JsonValue, pattern: str) -> Match:
+def _matching(value: JsonValue, pattern: str, read: Read) -> Match:
     """Possible where the pattern is found anywhere; certain where it matches the whole text."""
     if value is None or isinstance(value, dict):
         return _DOUBT
-    seen = readings(_text(value))
+    seen = read(_text(value))
     exact, loose = whole(pattern), f"(?i:{pattern})"
     certain = isinstance(value, str) and all(found(exact, r) for r in seen)
     possible = certain or any(found(loose, form) for r in seen for form in (r, r.casefold()))

@@ -57,7 +57,7 @@ class Rule(Value):
 
     def criteria(self, call: Asked) -> Iterator[tuple[str, Match]]:
         """Everything that this rule demands of a call, named, and how far it is so."""
-        tool = call.tool
+        tool, wide = call.tool, call.occasion.rules >= 2
         yield "tool", _plainly(fnmatchcase(tool.name, self.tool))
         yield "risk", _plainly(not self.risk or tool.risk in self.risk)
         yield "effect", _plainly(not self.effect or tool.effect in self.effect)
@@ -65,9 +65,12 @@ class Rule(Value):
         yield "origin", _plainly(fnmatchcase(tool.origin or tool.backend, self.origin))
         if self.workspace:
             named = Condition(at="/workspace", glob=self.workspace)
-            yield "workspace", named.match(call.arguments, tool.input_schema)
+            yield "workspace", named.match(call.arguments, tool.input_schema, wide=wide)
         for condition in self.arguments:
-            yield f"argument {condition.at}", condition.match(call.arguments, tool.input_schema)
+            yield (
+                f"argument {condition.at}",
+                condition.match(call.arguments, tool.input_schema, wide=wide),
+            )
 
 
 def _plainly(holds: bool) -> Match:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from urllib.parse import unquote
@@ -24,6 +25,22 @@ _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _LONGEST_NUMBER = 64
 
 
+_IGNORABLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""What nothing shows and what is no control character (Unicode's Default_Ignorable_Code_Point)."""
+
+_FILE = re.compile(r"(?i)^file:(?://[^/]*)?(?=.)")
+_OPTION = re.compile(r"^--?[^=/]*=|^-[A-Za-z](?=.)|^@(?=.)|^\w[\w-]*=(?=/|~|\.\.?/|(?i:file:))")
+"""What programs take for a file behind it: ``--file=``, ``-f``, ``@`` and ``if=/``."""
+
+_WRAPPERS = 4
+"""How many of these stand before a path at most."""
+
+_CLIMBS = 16
+"""How many steps up are followed into folders that may be beside this one."""
+
+
 def plain(text: str) -> str:
     """The text in Unicode's compatibility form, with no invisible characters and single spaces."""
     folded = unicodedata.normalize("NFKC", text)
@@ -35,8 +52,46 @@ def plain(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
+def wide_readings(text: str) -> tuple[str, ...]:
+    """Every reading of a text, the text itself first: those of :func:`readings` and, without what
+    nothing shows, the path in an address of a file or behind an option, and where steps up lead.
+    """
+    found = list(readings(text))
+    bare = _IGNORABLE.sub("", plain(text))
+    if bare != found[0]:
+        found += readings(bare)
+    for reading in tuple(found):
+        for inner in _unwrapped(reading):
+            found += [inner, _path(inner)]
+    for reading in tuple(found):
+        found += _climbed(_path(reading))
+    return tuple(dict.fromkeys(found))
+
+
+def _unwrapped(text: str) -> Iterator[str]:
+    """What a text says behind an option and the scheme of a file."""
+    for _ in range(_WRAPPERS):
+        match = _FILE.match(text) or _OPTION.match(text)
+        if match is None:
+            return
+        text = text[match.end() :]
+        yield text
+
+
+def _climbed(path: str) -> Iterator[str]:
+    """Where a path that climbs may lead: to the root, and into folders beside those it leaves."""
+    steps = path.split("/")
+    up = next((n for n, step in enumerate(steps) if step != ".."), len(steps))
+    below = steps[up:]
+    if up and below:
+        yield "/" + "/".join(below)
+        for left in range(min(up, _CLIMBS, len(below) - 1) + 1):
+            yield "/".join(below[left:])
+
+
+@lru_cache(maxsize=8)
 def readings(text: str) -> tuple[str, ...]:
-    """Every reading of a text, the text itself first."""
+    """The readings of a text by the rules of version 1, the text itself first."""
     found = [text, plain(text)]
     for _ in range(_DECODINGS):
         decoded = plain(unquote(found[-1]))

@@ -17,7 +17,6 @@ forbids nothing.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator
 from decimal import Decimal
@@ -27,12 +26,12 @@ from typing import Any, NamedTuple
 import cedarpy
 
 from artificer.core.policy import Asked, Decision, PolicyText
+from artificer.policies.cedar_lint import name_faults
 from artificer.policies.statements import statements
 from artificer.values.base import JsonValue
 from artificer.values.canon import canonical
 from artificer.values.text import clip
 
-_MEANT = ("ask",)
 _SHOWN = 300
 _ESCAPES = ("__entity", "__extn", "__expr")
 """Members that make an object something else in Cedar's JSON; nobody but us may write them."""
@@ -73,9 +72,7 @@ def _misannotated(policy: dict[str, Any]) -> Iterator[str]:
     annotations = policy.get("annotations", {})
     if "ask" in annotations and policy["effect"] != "permit":
         yield "@ask belongs to a permit: what is forbidden is nobody's to allow"
-    for name in annotations:
-        if name not in _MEANT and difflib.get_close_matches(name.lower(), _MEANT, n=1):
-            yield f"@{name} means nothing; did you mean @ask?"
+    yield from name_faults(policy)
 
 
 def consult(texts: tuple[PolicyText, ...], asked: Asked) -> Decision:

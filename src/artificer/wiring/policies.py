@@ -1,0 +1,39 @@
+"""Holding a policy against the tools that it is for, before a run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from artificer.contracts.definition import Toolset
+from artificer.core.lint import RuleFault, rule_faults
+from artificer.core.policy import Policy
+from artificer.errors import ConfigError
+
+
+def policy_faults(policy: Policy, toolset: Toolset) -> Iterator[str]:
+    """Everything in a policy that can never match a call of these tools, a line each."""
+    for fault in rule_faults(policy, toolset):
+        yield _told(policy, fault)
+    if policy.cedar:
+        from artificer.policies.cedar_lint import entity_faults  # only where there are any
+
+        yield from entity_faults(policy.cedar, toolset)
+
+
+def must_fit(policy: Policy, toolset: Toolset) -> None:
+    """Raise ConfigError for a rule that is meant for one of these tools and can never match.
+
+    A rule for tools that this run does not offer is none: a policy may be shared.
+    """
+    found = [_told(policy, fault) for fault in rule_faults(policy, toolset) if fault.fatal]
+    if found:
+        raise ConfigError(
+            "The policy has rules that can never match: " + "; ".join(found) + ".",
+            hint="Correct them, and try again: artificer policy check",
+        )
+
+
+def _told(policy: Policy, fault: RuleFault) -> str:
+    rule = policy.rules[fault.number - 1]
+    name = f" ({rule.name})" if rule.name else ""
+    return f"rule {fault.number}{name}: {fault.message}"
