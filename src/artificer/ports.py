@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from artificer.artifacts.ref import ArtifactRef
@@ -124,11 +125,23 @@ class Requiring(Protocol):
 
 
 @dataclass(frozen=True)
+class CallLocks:
+    """What the processes of a call hold as long as they live (`ownership.fifo.holding`).
+
+    ``own`` is for those that are the call's alone, ``shared`` for servers that outlive it.
+    """
+
+    own: Path
+    shared: Path
+
+
+@dataclass(frozen=True)
 class Call:
     """An approved tool call, about to be performed.
 
     ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a
-    crash, different for every other call.
+    crash, different for every other call. An executor that starts processes has them hold the
+    ``locks``, so that a later owner knows whether they still live.
     """
 
     run: str
@@ -136,6 +149,7 @@ class Call:
     definition: ToolDefinition
     arguments: JsonObject
     key: str
+    locks: CallLocks | None = None
 
 
 class Receipt(Value):
@@ -202,6 +216,22 @@ class Lasting(Protocol):
 
     async def release(self, run: str) -> None:
         """End what the run's calls share: the run is no longer driven here."""
+
+
+class Locks(Protocol):
+    """Knows whether the processes of calls still live."""
+
+    def of(self, key: str) -> CallLocks:
+        """The locks that the processes of a call hold, by its idempotency key."""
+
+    async def held(self, keys: Iterable[str]) -> dict[str, str]:
+        """Wait a bounded time for the processes of these calls to end.
+
+        Returns why those are in doubt whose processes have not, naming these.
+        """
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """What became of these calls is recorded: nobody asks after their processes any more."""
 
 
 class Builder(Protocol):

@@ -21,9 +21,11 @@ from typing import Any
 
 from artificer.errors import OperatorError
 from artificer.files import FILE_MODE, private_folder, sync_folder
+from artificer.ownership.fifo import drop
 from artificer.ownership.local import GONE, UNKNOWN, Found, Hold, LocalOwner
 
 FOLDER = "owners"
+SERVERS = ".servers"
 _ENDING = ".owner"
 _KEPT_SECONDS = 30 * 86_400
 """How long the file of a process that was killed is kept: what it left is then in doubt."""
@@ -38,6 +40,7 @@ class ProcessOwner(LocalOwner):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
+        self.project = folder.parent
         self._lock: int | None = None
         self._users = 0
 
@@ -67,6 +70,16 @@ class ProcessOwner(LocalOwner):
             return super().look(former, run, hold)
         return _find(self._folder / f"{former}{_ENDING}")
 
+    def lives(self, owner: str) -> bool:
+        """Whether an owner is this process, or is not known to be dead."""
+        mine = self._lock is not None and owner == self._id
+        return mine or _find(self._folder / f"{owner}{_ENDING}").standing == "alive"
+
+    @property
+    def servers(self) -> Path:
+        """The lock of what this process starts, and calls share."""
+        return self._folder / f"{self.id}{SERVERS}"
+
     def open(self) -> ProcessOwner:
         """Use it, until :meth:`close`."""
         self._users += 1
@@ -83,6 +96,7 @@ class ProcessOwner(LocalOwner):
         if not self.unreleased:
             with suppress(OSError):
                 (self._folder / f"{self._id}{_ENDING}").unlink()
+            drop(self._folder / f"{self._id}{SERVERS}")
         self.forget()
 
     def forget(self) -> None:
@@ -204,3 +218,4 @@ def _sweep(folder: Path) -> None:
             old = path.suffix == _ENDING and path.stat().st_mtime < before
             if old and _find(path).standing == "gone":
                 path.unlink()
+                drop(path.with_suffix(SERVERS))

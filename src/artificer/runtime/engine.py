@@ -117,12 +117,15 @@ class Engine:
         """Settle what a crash left open, and return what is to be performed."""
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
+        unsure = [i for i in before.open if isinstance(i, CallTool) and i.effect != "pure"]
         doubts = self._doubts(ledger, before.open)
-        probed = await self._probe(ledger.run, before.open)
+        doubts = doubts or await self.performer.in_doubt(ledger.run, unsure)
+        probed = await self._probe(ledger.run, unsure)  # after what could act has ended
         receipts, again = recover(before.open, now, probed, doubts)
         calls = calls_made(before.state, begun=before.open, again=again)
         self.performer.recall(ledger.run, calls)
         following = await ledger.commit(resumed, *receipts)
+        self.performer.settled(ledger.run, [i for i in unsure if i not in again])
         return (*again, *following)
 
     def _doubts(self, ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
@@ -133,10 +136,9 @@ class Engine:
         why = _TAKEN_OVER.format(former.who) if former.who else _NOT_KNOWN
         return {intent.n: why for intent in pending}
 
-    async def _probe(self, run: str, pending: Sequence[Intent]) -> dict[int, Probed]:
+    async def _probe(self, run: str, pending: Sequence[CallTool]) -> dict[int, Probed]:
         """Ask the world about calls that may have happened, where their tools can tell."""
-        effects = ("once", "keyed")
-        doubtful = [i for i in pending if isinstance(i, CallTool) and i.effect in effects]
+        doubtful = [intent for intent in pending if intent.effect in ("once", "keyed")]
         found = {intent.n: await self.performer.probe(run, intent) for intent in doubtful}
         return {n: answer for n, answer in found.items() if answer is not None}
 

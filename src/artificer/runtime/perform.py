@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from artificer.core import events as ev
@@ -23,6 +23,7 @@ from artificer.ports import (
     Clock,
     Executor,
     Lasting,
+    Locks,
     Probed,
     Probing,
     Provider,
@@ -44,7 +45,7 @@ class Performer:
     Without an approver, what policy asks about waits for a letter. ``grace_s`` is how much longer
     than its timeout a call may take to end its work and report. ``allowances`` are what
     may be spent. ``clean`` takes the secrets of the environment out of what tools bring: nothing
-    is recorded before.
+    is recorded before. ``locks`` are those that the processes of calls hold.
     """
 
     provider: Provider
@@ -56,6 +57,7 @@ class Performer:
     builder: Builder | None = None
     allowances: tuple[Allowance, ...] = ()
     clean: Callable[[str], str] = str
+    locks: Locks | None = None
 
     @property
     def asker(self) -> Asker:
@@ -80,6 +82,7 @@ class Performer:
         """Perform a tool call, within its time; whatever goes wrong is a result."""
         started = time.monotonic()
         receipt = await self._execute(run, intent)
+        self.settled(run, [intent])
         said = content = self.clean(receipt.content)
         whole = None
         if len(said) > result_chars:
@@ -112,7 +115,7 @@ class Performer:
         executor = self.executors.get(intent.tool)
         if executor is None:
             return _failed("error", intent, "This tool is not available in this program.")
-        call = self._call(run, intent, executor)
+        call = self._locked(self._call(run, intent, executor))
         definition = call.definition
         limit = asyncio.timeout(definition.timeout_ms / 1000 + self.grace_s)
         try:
@@ -158,6 +161,25 @@ class Performer:
             arguments=json.loads(intent.arguments),
             key=idempotency_key(run, intent),
         )
+
+    def _locked(self, call: Call) -> Call:
+        """The call with the locks of its processes; pure ones may be left behind."""
+        if self.locks is None or call.definition.effect == "pure":
+            return call
+        return replace(call, locks=self.locks.of(call.key))
+
+    async def in_doubt(self, run: str, calls: Sequence[CallTool]) -> dict[int, str]:
+        """Why the processes of these calls may still act, by the number of the intent."""
+        if self.locks is None or not calls:
+            return {}
+        keys = {idempotency_key(run, intent): intent.n for intent in calls}
+        return {keys[key]: why for key, why in (await self.locks.held(keys)).items()}
+
+    def settled(self, run: str, calls: Sequence[CallTool]) -> None:
+        """Let go of the locks of calls whose processes have ended, or that are recorded."""
+        if self.locks is not None:
+            made = [c for c in calls if c.effect != "pure"]
+            self.locks.forget(idempotency_key(run, intent) for intent in made)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
         """Tell the executors how often the run has called which tools in another process."""

@@ -19,7 +19,7 @@ from artificer.contracts.evidence import Parsed
 from artificer.contracts.keys.manifest import KEY_PLACE, PLACES
 from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError
-from artificer.ports import BlobStore, Call, Probed, Receipt
+from artificer.ports import BlobStore, Call, CallLocks, Probed, Receipt
 from artificer.tools.capture import Capture
 from artificer.tools.command_output import Outcome, Start, judge_output, keep_output
 from artificer.tools.confine import file_problems, option_problems
@@ -182,7 +182,7 @@ class CommandExecutor:
         ends = time.monotonic() + seconds
         with Capture(self._spill(tool)) as stdout:
             try:
-                start, sandbox = self._starter(tool, plan)
+                start, sandbox = self._starter(tool, plan, call.locks)
                 finished = await start(plan.argv, seconds=seconds, stdout=stdout)
             except OSError as error:
                 fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
@@ -206,7 +206,9 @@ class CommandExecutor:
                 blobs = await asyncio.to_thread(keep_output, stdout, self._blobs)
         return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs, sandbox)
 
-    def _starter(self, tool: CommandTool, plan: Plan) -> tuple[Start, str | None]:
+    def _starter(
+        self, tool: CommandTool, plan: Plan, locks: CallLocks | None
+    ) -> tuple[Start, str | None]:
         """What starts a call's programs, and the name of the sandbox that it starts them in."""
         confinement = self._sandbox.confine(
             tool.manifest.tool,
@@ -221,6 +223,7 @@ class CommandExecutor:
             cwd=self._cwd,
             limits=tool.manifest.tool.limits,
             confinement=confinement,
+            lock=locks.own if locks is not None else None,
         )
         return start, confinement.name
 

@@ -60,6 +60,7 @@ class Conversation:
     """
 
     def __init__(self, program: Program, blobs: BlobStore | None) -> None:
+        self.lock: Path | None = None
         self.tenure = Tenure("session", "from nothing", program.keys)
         self._program = program
         self._blobs = blobs
@@ -176,6 +177,7 @@ class Conversation:
                 cwd=program.cwd,
                 limits=program.tool.limits,
                 confinement=program.confine(),
+                lock=self.lock,
             )
         except OSError as error:
             said.outcome = "error"

@@ -216,7 +216,8 @@ async def _perform(
     seconds = call.definition.timeout_ms / 1000
     if inspect.iscoroutinefunction(function):
         return await _run_async(function(**arguments), seconds)
-    return await run_forked(functools.partial(_run, function, arguments), seconds)
+    lock = call.locks.own if call.locks is not None else None
+    return await run_forked(functools.partial(_run, function, arguments), seconds, lock)
 
 
 async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> Report | None:

@@ -64,6 +64,8 @@ class McpServer:
     oauth: OAuthClient | None = None
     start_seconds: float = 30.0
     cwd: Path | None = None
+    lock: Path | None = None
+    """What its processes hold as long as they live."""
 
 
 class McpLink:
@@ -219,7 +221,7 @@ class McpLink:
         server = self.server
         if server.command:
             env = {**child_environment(os.environ), **self._secrets.fill(server.env)}
-            self._process = StdioServer(server.command, env, server.cwd)
+            self._process = StdioServer(server.command, env, server.cwd, server.lock)
             yield clean_refusals(self._process, self._secrets)
             return
         from mcp.client.streamable_http import streamable_http_client

@@ -9,15 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import secrets
-import subprocess
 from asyncio.streams import FlowControlMixin
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artificer.tools.pipes import PipeReader
-from artificer.tools.tree import MARK, ProcessTree, exit_of
+from artificer.tools.start import start
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -46,10 +44,18 @@ class StdioServer:
     Set ``impatient`` to have it ended at once, instead of being asked to end.
     """
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path | None) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path | None,
+        lock: Path | None = None,
+    ) -> None:
+        """``lock`` is what the server holds as long as anything of it lives."""
         self._argv = argv
         self._env = env
-        self._cwd = cwd
+        self._cwd = cwd or Path.cwd()
+        self._lock = lock
         self._errors = bytearray()
         self._tasks: list[asyncio.Task[None]] = []
         self._closers = contextlib.ExitStack()
@@ -88,34 +94,35 @@ class StdioServer:
         await self._end()
 
     def _start(self) -> None:
-        mark = secrets.token_hex(8)
-        readable, writable = os.pipe()
+        pipes = [os.pipe() for _ in range(3)]
+        (theirs, self._input), (self._output, written), (errors, complained) = pipes
         try:
-            self._process = subprocess.Popen(
+            self._process = start(
                 self._argv,
-                env={**self._env, MARK: mark},
+                env=self._env,
                 cwd=self._cwd,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=writable,
-                start_new_session=True,
+                streams=(theirs, written, complained),
+                lock=self._lock,
             )
         except (OSError, ValueError):
-            os.close(readable)
+            for ours in (self._input, self._output, errors):
+                os.close(ours)
             raise
         finally:
-            os.close(writable)
-        self._tree = ProcessTree(self._process.pid, mark)
-        self._closers.callback(PipeReader(readable, self._keep_errors).close)
+            for end in (theirs, written, complained):
+                os.close(end)
+        self._closers.callback(PipeReader(errors, self._keep_errors).close)
 
     async def _connect(self, inbox: Inbox, outbox: Outbox) -> None:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=MAX_MESSAGE)
         receiving, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), self._process.stdout
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._output, "rb", 0)
         )
         self._closers.callback(receiving.close)
-        sending, protocol = await loop.connect_write_pipe(FlowControlMixin, self._process.stdin)
+        sending, protocol = await loop.connect_write_pipe(
+            FlowControlMixin, os.fdopen(self._input, "wb", 0)
+        )
         self._closers.callback(sending.abort)
         self._writer = asyncio.StreamWriter(sending, protocol, None, loop)
         self._tasks = [
@@ -152,7 +159,7 @@ class StdioServer:
 
     async def _watch(self, inbox: Inbox) -> None:
         """Notice the server's end also where something it started still holds its pipe."""
-        await exit_of(self._process.pid)
+        await self._process.exited()
         await asyncio.sleep(DRAIN_GRACE)
         self._died(inbox)
 
@@ -168,11 +175,10 @@ class StdioServer:
         """Let the server end by itself, unless there is no patience; then end it. Then let go."""
         with contextlib.ExitStack() as closers:
             closers.push(self._closers.pop_all())
-            closers.callback(self._process.poll)
             try:
                 await self._hang_up()
             finally:
-                await self._tree.end()
+                await self._process.end()
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)

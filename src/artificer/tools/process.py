@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +12,10 @@ from pathlib import Path
 from artificer.contracts.evidence import Stream
 from artificer.contracts.keys.manifest import LimitKeys
 from artificer.tools.capture import Capture
+from artificer.tools.kept import Held
 from artificer.tools.pipes import PipeReader
 from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
-from artificer.tools.tree import MARK, ProcessTree, exit_of
+from artificer.tools.start import Process, start
 
 READ_AFTER = 0.005
 """Seconds before output is read: a program that is done by then costs one wake-up, not three."""
@@ -46,6 +45,7 @@ async def run_process(
     limits: LimitKeys | None = None,
     stdout: Capture | None = None,
     confinement: Confinement = UNCONFINED,
+    lock: Path | None = None,
 ) -> Finished:
     """Run a program to its end, or until its time is up.
 
@@ -53,16 +53,15 @@ async def run_process(
     returns when the program has exited, even if something it left behind still holds its output;
     that, and at a timeout or a cancellation the program with all its descendants, is ended first.
     ``limits`` hold for it and, each for itself, for its children. ``stdout`` is where its output
-    goes, for a caller who wants all of it. ``confinement`` is the sandbox that holds it.
+    goes, for a caller who wants all of it. ``confinement`` is the sandbox that holds it, ``lock``
+    what it holds as long as anything of it lives.
 
     Raises OSError when the program cannot be started.
     """
     started = time.monotonic()
     outputs = (stdout or Capture(), Capture())
-    mark = secrets.token_hex(8)
-    env = {**env, **confinement.env, MARK: mark}
-    process, descriptors = _start(argv, env, cwd, limits, confinement)
-    tree = ProcessTree(process.pid, mark)
+    env = {**env, **confinement.env}
+    process, descriptors = _start(argv, env, cwd, limits, confinement, lock)
     readers = [
         PipeReader(d, out.take, begin=False) for d, out in zip(descriptors, outputs, strict=True)
     ]
@@ -70,7 +69,7 @@ async def run_process(
     exited, left_behind = False, 0
     try:
         async with asyncio.timeout(seconds):
-            await exit_of(process.pid)
+            await process.exited()
             exited = True
             await _drain(readers)
     except TimeoutError:
@@ -78,9 +77,8 @@ async def run_process(
     finally:
         reading.cancel()
         try:
-            left_behind = await _end(tree)
+            left_behind = await _end(process)
         finally:
-            process.poll()
             for reader in readers:
                 reader.read_ready()
                 reader.close()
@@ -109,12 +107,11 @@ async def _drain(readers: Sequence[PipeReader]) -> None:
         await asyncio.wait(held, timeout=DRAIN_GRACE)
 
 
-async def _end(tree: ProcessTree) -> int:
+async def _end(process: Process) -> int:
     """End what is left of the tree, and return how many processes beside the root that was."""
-    left = tree.members()
-    if left:
-        await tree.end()
-    return len(left - {tree.root})
+    left = process.members()
+    await process.end()
+    return len(left - {process.pid})
 
 
 def _start(
@@ -123,25 +120,16 @@ def _start(
     cwd: Path,
     limits: LimitKeys | None,
     confinement: Confinement,
-) -> tuple[subprocess.Popen[bytes], tuple[int, int]]:
-    """Start the program; return it with the descriptors of its standard output and error.
-
-    ``subprocess`` uses vfork here, so that the cost does not grow with our memory: it must be
-    given neither a ``preexec_fn`` nor another user.
-    """
+    lock: Path | None,
+) -> tuple[Process, tuple[int, int]]:
+    """Start the program; return it with the descriptors of its standard output and error."""
     out_readable, out_writable = os.pipe()
     err_readable, err_writable = os.pipe()
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    streams = (nothing, out_writable, err_writable)
 
-    def spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            env=env,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=out_writable,
-            stderr=err_writable,
-            start_new_session=True,
-        )
+    def spawn(command: Sequence[str], held: Held | None) -> Process:
+        return start(command, env=env, cwd=cwd, streams=streams, lock=lock, held=held)
 
     try:
         process = confinement.start(argv, spawn, limits)
@@ -150,6 +138,6 @@ def _start(
         os.close(err_readable)
         raise
     finally:
-        os.close(out_writable)
-        os.close(err_writable)
+        for descriptor in streams:
+            os.close(descriptor)
     return process, (out_readable, err_readable)

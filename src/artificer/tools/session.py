@@ -77,7 +77,9 @@ class SessionExecutor:
         line = command.form.line(call.arguments)
         if line.problems:
             return refuse(call.definition.name, line.problems)
-        return await self._conversation(call.run, program).say(command, line.text)
+        conversation = self._conversation(call.run, program)
+        conversation.lock = call.locks.shared if call.locks is not None else None
+        return await conversation.say(command, line.text)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
         """Take up what the run did in a process that is gone, and its programs with it."""

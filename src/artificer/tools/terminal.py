@@ -11,9 +11,7 @@ import asyncio
 import contextlib
 import errno
 import os
-import secrets
 import shutil
-import subprocess
 import sys
 import termios
 from collections.abc import Mapping, Sequence
@@ -21,9 +19,10 @@ from pathlib import Path
 
 from artificer.contracts.keys.manifest import LimitKeys
 from artificer.tools.capture import Capture
+from artificer.tools.kept import Held
 from artificer.tools.pipes import PipeReader
 from artificer.tools.sandbox.confinement import UNCONFINED, Confinement
-from artificer.tools.tree import MARK, ProcessTree, exit_of
+from artificer.tools.start import Process, start
 
 SETTLE = 0.05
 """Seconds of silence after which a prompt is believed: what is printed next may follow it."""
@@ -48,16 +47,15 @@ os.execvp(sys.argv[1], sys.argv[1:])
 class Terminal:
     """One program with its terminal. :meth:`end` must be called, and ends all that it started."""
 
-    def __init__(self, process: subprocess.Popen[bytes], descriptor: int, mark: str) -> None:
+    def __init__(self, process: Process, descriptor: int) -> None:
         self._process = process
         self._descriptor = descriptor
-        self._tree = ProcessTree(process.pid, mark)
         self._output = Capture()
         self._last = b""
         self._changed = asyncio.Event()
         self._reader = PipeReader(descriptor, self._take)
         self._reader.ended.add_done_callback(lambda _: self._changed.set())
-        self.exit = asyncio.ensure_future(exit_of(process.pid))
+        self.exit = asyncio.ensure_future(process.exited())
         self.exit.add_done_callback(lambda _: self._changed.set())
 
     @classmethod
@@ -69,24 +67,18 @@ class Terminal:
         cwd: Path,
         limits: LimitKeys,
         confinement: Confinement = UNCONFINED,
+        lock: Path | None = None,
     ) -> Terminal:
-        """Start a program. Raises OSError when that cannot be done."""
+        """Start a program, which holds the lock. Raises OSError when that cannot be done."""
         env = {**env, **confinement.env}
         if not _is_there(argv[0], env, cwd):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
         ours, theirs = os.openpty()
-        mark = secrets.token_hex(8)
+        streams = (theirs, theirs, theirs)
 
-        def spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
-            return subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _ATTACH, *command],
-                env={**env, MARK: mark},
-                cwd=cwd,
-                stdin=theirs,
-                stdout=theirs,
-                stderr=theirs,
-                start_new_session=True,
-            )
+        def spawn(command: Sequence[str], held: Held | None) -> Process:
+            attached = [sys.executable, "-I", "-S", "-c", _ATTACH, *command]
+            return start(attached, env=env, cwd=cwd, streams=streams, lock=lock, held=held)
 
         try:
             _set_up(theirs)
@@ -96,7 +88,7 @@ class Terminal:
             raise
         finally:
             os.close(theirs)
-        return cls(process, ours, mark)
+        return cls(process, ours)
 
     @property
     def has_ended(self) -> bool:
@@ -159,11 +151,9 @@ class Terminal:
         self._reader.read_ready()
         self._reader.close()  # hangs up, which most programs take for a goodbye
         try:
-            if self._tree.members():
-                await self._tree.end()
+            await self._process.end()
         finally:
             self.exit.cancel()
-            self._process.poll()
 
     def _take(self, data: bytes) -> None:
         self._output.take(data)

@@ -59,8 +59,8 @@ class ProcessTree:
             return {self.root} if self._has_group() else set()
         if time.monotonic() - self._since < SURELY_NO_LAP:
             numbers = [n for n in numbers if self._is_younger(n, newest)]
-        living = [p for n in numbers if (p := _read_process(n))]
-        root = _read_process(self.root, zombies=True)
+        living = [p for n in numbers if (p := read_process(n))]
+        root = read_process(self.root, zombies=True)
         began = root.started if root else 0
         processes = [p for p in living if p.started >= began]
         found = {
@@ -187,7 +187,7 @@ def _numbers() -> list[int]:
         return []
 
 
-def _read_process(pid: int, *, zombies: bool = False) -> _Process | None:
+def read_process(pid: int, *, zombies: bool = False) -> _Process | None:
     """What is known of a process that is there, and no zombie unless those are wanted."""
     try:
         # proc(5): pid (comm) state ppid pgrp session …; comm may hold any character.

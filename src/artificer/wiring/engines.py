@@ -60,6 +60,7 @@ def build_engine(
         clock=SystemClock(),
         allowances=(build_allowance(storage, config),),
         clean=redactor_of(config).clean,
+        locks=storage.locks,
     )
     watching = telling(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artificer.config import Config, McpServerConfig
@@ -16,13 +17,15 @@ def build_servers(config: Config, storage: Storage) -> McpServers:
     """The MCP servers that are configured. None is started, or connected to, before it is used."""
     from artificer.tools.mcp_servers import McpServers
 
+    commands = any(server.command for server in config.mcp.servers.values())
+    lock = storage.locks.owner.servers if commands and storage.locks is not None else None
     return McpServers(
-        (_offer(name, server) for name, server in config.mcp.servers.items()),
+        (_offer(name, server, lock) for name, server in config.mcp.servers.items()),
         clean_blobs(storage, config),
     )
 
 
-def _offer(name: str, server: McpServerConfig) -> Offer:
+def _offer(name: str, server: McpServerConfig, lock: Path | None) -> Offer:
     from artificer.contracts.mcp.tools import Contract
     from artificer.tools.mcp_link import McpServer
     from artificer.tools.mcp_oauth import OAuthClient
@@ -37,6 +40,7 @@ def _offer(name: str, server: McpServerConfig) -> Offer:
             headers=server.headers,
             oauth=None if server.oauth is None else OAuthClient(**dict(server.oauth)),
             start_seconds=server.start_seconds,
+            lock=lock,
         ),
         Contract(
             effect=server.effect,

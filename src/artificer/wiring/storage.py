@@ -20,6 +20,7 @@ from artificer.journal.purse import MemoryPurse
 from artificer.journal.sqlite import SqliteJournal
 from artificer.journal.upgrade import OLDER_VERSIONS
 from artificer.journal.versions import MemoryVersions
+from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
 from artificer.ports import (
@@ -56,6 +57,8 @@ class Storage:
     purse: Purse = field(default_factory=MemoryPurse)
     owner: LocalOwner = field(default_factory=LocalOwner)
     """Who owns the runs that are driven here."""
+    locks: ProjectLocks | None = None
+    """The locks of the calls that are made here."""
 
 
 async def open_storage(config: Config) -> Storage:
@@ -89,6 +92,7 @@ async def open_storage(config: Config) -> Storage:
         snapshots,
         journal.purse,
         owner,
+        ProjectLocks(owner),
     )
 
 

@@ -14,6 +14,7 @@ from artificer.tools.limits import limits_command
 from artificer.tools.sandbox.confinement import Spawn
 from artificer.tools.sandbox.finding import SandboxFinding
 from artificer.tools.sandbox.rules import Rules, system_folders
+from artificer.tools.start import Process
 from artificer.values.text import clip
 
 NAME = "bubblewrap"
@@ -35,11 +36,9 @@ class Bubblewrap:
         """Its folder for temporary files is ``/tmp``, and its home."""
         return {"TMPDIR": _SCRATCH, "HOME": _SCRATCH}
 
-    def start(
-        self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None
-    ) -> subprocess.Popen[bytes]:
+    def start(self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None) -> Process:
         """Start a program in namespaces of its own, its limits set before it begins."""
-        return spawn([*_prefix(self.rules), *limits_command(limits), *argv])
+        return spawn([*_prefix(self.rules), *limits_command(limits), *argv], None)
 
 
 @cache

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
 from artificer.contracts.keys.manifest import LimitKeys
+from artificer.tools.kept import Held
 from artificer.tools.limits import set_limits
+from artificer.tools.start import Process
 
-Spawn = Callable[[Sequence[str]], "subprocess.Popen[bytes]"]
+Spawn = Callable[[Sequence[str], Held | None], Process]
 """Starts a command in a session of its own, its streams and its environment already chosen."""
 
 
@@ -32,9 +33,7 @@ class Confinement(Protocol):
         """Variables that must be as the sandbox has them."""
         ...
 
-    def start(
-        self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None
-    ) -> subprocess.Popen[bytes]:
+    def start(self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None) -> Process:
         """Start a program with its limits. Raises OSError when that cannot be done."""
         ...
 
@@ -46,22 +45,19 @@ class Unconfined:
     ends_all = False
     env: Mapping[str, str] = MappingProxyType({})
 
-    def start(
-        self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None
-    ) -> subprocess.Popen[bytes]:
+    def start(self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None) -> Process:
         """Start a program with its limits."""
-        return limited(spawn(argv), limits)
+        return limited(spawn(argv, None), limits)
 
 
 UNCONFINED = Unconfined()
 
 
-def limited(process: subprocess.Popen[bytes], limits: LimitKeys | None) -> subprocess.Popen[bytes]:
+def limited(process: Process, limits: LimitKeys | None) -> Process:
     """Set the limits of a program that has just been started; if that fails, it is ended."""
     try:
         set_limits(process.pid, limits)
     except OSError:
         process.kill()
-        process.wait()
         raise
     return process

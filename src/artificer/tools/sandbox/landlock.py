@@ -1,20 +1,17 @@
 """Confining a program by Landlock: the kernel refuses what the rules do not name.
 
-A thread of ours restricts itself and then starts the program, which inherits the restriction; the
-thread ends. So nothing runs between fork and exec, and the spawn stays as cheap as any other.
+The keeper is given the rules as a descriptor, and its child restricts itself before it becomes the
+program. Landlock does not hold a capability, and root may read the environment of any process with
+one: the child of root gives up what root may do beyond files.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import errno
 import os
 import stat
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -22,10 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artificer.contracts.keys.manifest import LimitKeys
+from artificer.tools.kept import Held
 from artificer.tools.limits import limits_command
 from artificer.tools.sandbox.confinement import Spawn
 from artificer.tools.sandbox.finding import SandboxFinding
 from artificer.tools.sandbox.rules import Rules
+from artificer.tools.start import Process
 
 if TYPE_CHECKING:
     from landlockpy import AccessFS, Ruleset
@@ -36,9 +35,6 @@ NETWORK_ABI = 4
 
 UDP_ABI = 10
 """First version that can refuse UDP."""
-
-_DROP_FROM_BOUNDING_SET = 24
-"""An operation of prctl(2), for the calling thread."""
 
 _DEVICES = tuple(
     Path("/dev") / name for name in ("null", "zero", "full", "random", "urandom", "tty")
@@ -58,19 +54,11 @@ class Landlock:
         """Where its temporary files go; there is no other home for it."""
         return {"TMPDIR": str(self.rules.scratch), "HOME": str(self.rules.scratch)}
 
-    def start(
-        self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None
-    ) -> subprocess.Popen[bytes]:
-        """Start a program from a thread that has restricted itself, its limits set before."""
-
-        def restricted() -> subprocess.Popen[bytes]:
-            with _ruleset(self.rules) as ruleset:
-                _drop_capabilities()
-                ruleset.restrict()
-                return spawn([*limits_command(limits), *argv])
-
-        with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(restricted).result()
+    def start(self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None) -> Process:
+        """Start a program that is held by the rules before it begins, and by its limits."""
+        with _ruleset(self.rules) as ruleset:
+            held = Held(ruleset.fileno(), flags=0, drop=os.geteuid() == 0)
+            return spawn([*limits_command(limits), *argv], held)
 
 
 @cache
@@ -99,21 +87,6 @@ def finding_of(abi: int) -> SandboxFinding:
         )
     udp = "" if abi >= UDP_ABI else ", UDP is not held"
     return SandboxFinding(NAME, True, f"ABI {abi}: files and TCP{udp}")
-
-
-def _drop_capabilities() -> None:
-    """Take from this thread's programs what root may do beyond files: a no-op for others.
-
-    Landlock does not hold a capability: root may read the environment of any process with one.
-    """
-    if os.geteuid() != 0:
-        return
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    for capability in range(64):
-        if prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0) != 0:
-            if ctypes.get_errno() == errno.EINVAL:  # the kernel knows no more of them
-                return
-            raise OSError(ctypes.get_errno(), "capabilities cannot be dropped")
 
 
 def _ruleset(rules: Rules) -> Ruleset:

@@ -1,0 +1,75 @@
+"""Whether the processes of calls still live: one lock for each call, and one for what calls share.
+
+A call's processes hold its lock, ``<project>/calls/KEY``. Servers that several calls share hold one
+of their owner, ``<project>/owners/ID.servers``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from artificer.ownership.fifo import drop, holders, is_held
+from artificer.ownership.process import FOLDER, SERVERS, ProcessOwner
+from artificer.ports import CallLocks
+
+CALLS = "calls"
+
+PATIENCE_S = 5.0
+"""How long what a dead owner left may take to end, before its calls are left in doubt."""
+
+_PAUSE_S = 0.02
+
+
+@dataclass(frozen=True)
+class ProjectLocks:
+    """The locks of a project's calls. ``patience_s`` bounds how long they are waited for."""
+
+    owner: ProcessOwner
+    patience_s: float = PATIENCE_S
+
+    def of(self, key: str) -> CallLocks:
+        """The locks that the processes of a call hold, by its idempotency key."""
+        return CallLocks(self._call(key), self.owner.servers)
+
+    async def held(self, keys: Iterable[str]) -> dict[str, str]:
+        """Wait until the processes of these calls, and servers of dead owners, are gone.
+
+        Returns why those are in doubt whose processes are not, naming these.
+        """
+        wanted = list(keys)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.patience_s
+        while any(self._locks(key) for key in wanted):
+            if loop.time() >= deadline:
+                break
+            await asyncio.sleep(_PAUSE_S)
+        return {key: _why(locks) for key in wanted if (locks := self._locks(key))}
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """What became of these calls is recorded: nobody asks after their processes any more."""
+        for key in keys:
+            drop(self._call(key))
+
+    def _call(self, key: str) -> Path:
+        return self.owner.project / CALLS / key
+
+    def _locks(self, key: str) -> list[Path]:
+        """The locks that keep a call in doubt."""
+        return [path for path in (self._call(key), *self._left()) if is_held(path)]
+
+    def _left(self) -> list[Path]:
+        """The locks of servers whose owners are dead."""
+        left: list[Path] = []
+        with suppress(OSError):
+            left = sorted((self.owner.project / FOLDER).glob(f"*{SERVERS}"))
+        return [path for path in left if not self.owner.lives(path.name.removesuffix(SERVERS))]
+
+
+def _why(locks: Iterable[Path]) -> str:
+    pids = sorted({pid for path in locks for pid in holders(path)})
+    who = f"process {', '.join(map(str, pids))}" if pids else "a process"
+    return f"What its former owner had started was still alive: {who}."

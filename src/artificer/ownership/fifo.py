@@ -1,0 +1,64 @@
+"""A lock that processes hold by inheriting it: the read end of a named pipe (fifo(7)).
+
+Whoever opens the pipe for writing learns whether anybody holds a read end. Unlike ``flock``, a
+holder cannot release it for the others: it is free when the last copy of the descriptor is closed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from artificer.files import FILE_MODE, private_folder
+
+
+@contextmanager
+def holding(path: Path | None) -> Iterator[tuple[int, ...]]:
+    """The descriptors to be inherited by a process that is started now; none without a path.
+
+    They are closed here when it has been started. Raises OSError.
+    """
+    if path is None:
+        yield ()
+        return
+    private_folder(path.parent)
+    with suppress(FileExistsError):
+        os.mkfifo(path, FILE_MODE)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        yield (descriptor,)
+    finally:
+        os.close(descriptor)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds it. One that cannot be asked after is held."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        return error.errno != errno.ENXIO
+    os.close(descriptor)
+    return True
+
+
+def holders(path: Path) -> list[int]:
+    """The processes that hold it, as far as this user can see (proc(5))."""
+    wanted = os.path.realpath(path)
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if any(str(link.readlink()) == wanted for link in (entry / "fd").iterdir()):
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+def drop(path: Path) -> None:
+    """Remove it, unless it is held."""
+    if not is_held(path):
+        with suppress(OSError):
+            path.unlink()

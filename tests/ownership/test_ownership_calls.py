@@ -1,0 +1,180 @@
+"""What a call started dies with the runtime, or keeps the call in doubt as long as it lives."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import Place, alive, place_in
+
+from artificer import Config, ScriptedProvider, World, tool
+from artificer.ownership.fifo import drop, holders, holding, is_held
+from artificer.providers.scripted import call, reply, say
+from artificer.tools import keeper
+from artificer.tools.kept import can_keep
+from artificer.tools.process import run_process
+
+pytestmark = [
+    pytest.mark.req("call-orphans"),
+    pytest.mark.skipif(not can_keep(), reason="needs Linux 5.4 and /proc"),
+]
+KINDS = pytest.mark.parametrize("kind", ["command", "function"])
+CLASSES = pytest.mark.parametrize(
+    ("effect", "probe"),
+    [("once", True), ("keyed", True), ("keyed", False), ("idempotent", False)],
+)
+PROGRAM = Path(__file__).with_name("program.py")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with place_in(tmp_path) as place:
+        yield place
+
+
+def keeper_of(pid: int) -> int:
+    """The keeper of a process: its first ancestor that ignores SIGTERM."""
+    while True:
+        pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        ignored = int(status.split("SigIgn:")[1].split()[0], 16)
+        if ignored >> (signal.SIGTERM - 1) & 1:
+            return pid
+
+
+def statuses(outcome: dict[str, Any]) -> list[str]:
+    return [status for status, _ in outcome["results"]]
+
+
+@KINDS
+@CLASSES
+def test_what_a_killed_runtime_had_started_ends_before_it_is_done_again(
+    place: Place, kind: str, effect: str, probe: bool
+) -> None:
+    facts = {"kind": kind, "effect": effect, "probe": probe}
+    place.under_way(**facts).send(signal.SIGKILL)
+    resumed = place.start("resume", **facts)
+    resumed.go()
+    place.until(lambda: len(place.ledger("begin")) == 2)
+    first, second = place.ledger("begin")
+    assert not alive(first) and alive(second)
+    place.allow()
+    outcome = resumed.end()
+    assert (outcome["status"], statuses(outcome)) == ("completed", ["ok"])
+    assert place.ledger("act") == [second]
+
+
+@pytest.mark.parametrize(
+    ("kind", "effect", "probe", "way"),
+    [
+        ("command", "once", True, "daemon"),
+        ("function", "once", True, "act"),
+        ("function", "keyed", True, "daemon"),
+        ("command", "keyed", False, "act"),
+        ("command", "idempotent", False, "daemon"),
+        ("function", "idempotent", False, "act"),
+    ],
+)
+def test_a_late_orphan_keeps_its_call_in_doubt_and_is_named(
+    place: Place, kind: str, effect: str, probe: bool, way: str
+) -> None:
+    """Its keeper stands still, so nothing ends it: not its session, and no descriptor either."""
+    facts = {"kind": kind, "effect": effect, "probe": probe, "way": way}
+    owner = place.under_way(**facts)
+    (orphan,) = place.ledger("begin")
+    keeping = keeper_of(orphan)
+    os.kill(keeping, signal.SIGSTOP)
+    owner.send(signal.SIGKILL)
+    try:
+        outcome = place.start("resume", **facts).outcome()
+        assert (outcome["status"], statuses(outcome)) == ("completed", ["ambiguous"])
+        assert str(keeping) in outcome["results"][0][1]
+        assert place.ledger("begin") == [orphan], "nothing was repeated"
+        place.allow()
+        place.until(lambda: place.ledger("act"))
+        assert place.ledger("act") == [orphan]
+    finally:
+        os.kill(keeping, signal.SIGCONT)
+    place.until(lambda: not alive(orphan))
+
+
+@KINDS
+def test_a_daemon_without_environment_session_and_descriptors_dies_with_the_runtime(
+    place: Place, kind: str
+) -> None:
+    owner = place.under_way(kind=kind, way="daemon")
+    (daemon,) = place.ledger("begin")
+    assert Path(f"/proc/{daemon}/environ").read_bytes() == b""
+    owner.send(signal.SIGKILL)
+    place.until(lambda: not alive(daemon))
+
+
+async def test_a_daemon_does_not_outlive_its_call(tmp_path: Path) -> None:
+    program = (sys.executable, str(PROGRAM), "daemon")
+    running = asyncio.ensure_future(run_process(program, env={}, cwd=tmp_path, seconds=600))
+    ledger = tmp_path / "ledger"
+    await asyncio.to_thread(Place.until, ledger.exists)
+    await asyncio.to_thread(Place.until, lambda: ledger.read_text().endswith("\n"))
+    daemon = int(ledger.read_text().split()[1])
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert not alive(daemon)
+
+
+async def test_a_call_holds_its_own_lock_and_nothing_of_another(tmp_path: Path) -> None:
+    """Calls at once, forked and spawned: each sees its own lock and no other call's, no owner's."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "list.clad.toml").write_text(
+        '[tool]\nname = "spawned"\nversion = "1"\ndescription = "List."\neffect = "once"\n'
+        f'[args.n]\ntype = "integer"\nrequired = true\n'
+        f'[command]\nexec = ["{sys.executable}", "{PROGRAM}", "files", "{{n}}"]\n'
+    )
+
+    def files() -> str:
+        found = []
+        for link in Path("/proc/self/fd").iterdir():
+            try:
+                found.append(str(link.readlink()))
+            except OSError:
+                continue
+        return "\n".join(found)
+
+    @tool(effect="once")
+    def forked(n: int) -> str:
+        """List."""
+        return files()
+
+    calls = [call(name, n=n) for name in ("forked", "spawned") for n in range(4)]
+    model = ScriptedProvider([reply(*calls), say("Done.")])
+    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
+        run = await world.run("Go.", kind="chat", model=model, tools=[tools, forked])
+        results = [b.content for m in run.state.history for b in m.blocks if hasattr(b, "content")]
+        assert len(results) == 8
+        for content in results:
+            assert content.count("/home/p/calls/") == 1, content
+            assert "/owners/" not in content
+        assert list((tmp_path / "home/p/calls").iterdir()) == [], "no lock is left behind"
+
+
+def test_a_lock_is_held_until_its_last_holder_closes_it(tmp_path: Path) -> None:
+    lock = tmp_path / "calls" / "key"
+    assert not is_held(lock)
+    with holding(lock) as first, holding(lock):
+        assert is_held(lock) and holders(lock) == [os.getpid()]
+        drop(lock)
+        assert lock.exists() and len(first) == 1
+    assert not is_held(lock)
+    drop(lock)
+    assert not lock.exists()
+
+
+def test_children_are_found_where_the_kernel_does_not_list_them() -> None:
+    listed = set(keeper.children_of(os.getpid()))
+    assert listed == set(keeper._children_by_parent(os.getpid()))
