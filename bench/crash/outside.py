@@ -10,6 +10,8 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 from disk import Disk
 
 FINAL = "All is done."
+ORPHAN = Path(__file__).with_name("orphan.py")
 
 SCRIPTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "one after the other": (("A",), ("B",)),
@@ -44,7 +47,9 @@ class Plan:
     ``at`` is a point it passes, such as ``("charge", "A", "after")``; there it is killed, or with
     ``freeze`` stopped. ``disk`` makes its n-th change to the runtime's files fail. ``clock`` moves
     the wall clock by so many seconds when an effect begins, or from the ``start``. ``approve`` says
-    that a person has approved what waited.
+    that a person has approved what waited. With ``hold`` an effect begins, and goes on when it may
+    (:meth:`Outside.let_go`). With ``orphan`` a process that the tool starts has the effect, and the
+    runtime is killed before it.
     """
 
     at: tuple[str, str, str] | None = None
@@ -52,6 +57,8 @@ class Plan:
     disk: tuple[str, int] | None = None
     clock: tuple[str, int] | None = None
     approve: bool = False
+    hold: bool = False
+    orphan: bool = False
 
 
 @dataclass
@@ -63,6 +70,13 @@ class Outside:
     plan: Plan = Plan()
     resumed: bool = False
     approval: bool = False
+    probe: bool = False
+    """Whether the tool can be asked what happened."""
+    apart: bool = False
+    """Whether the tool's work is done by a process that it starts."""
+    take_over: bool = False
+    """Whether an operator has said that the run's former owner shall not go on."""
+    runtime: int = field(default_factory=os.getpid)
     disk: Disk = field(default_factory=Disk)
 
     @property
@@ -90,10 +104,29 @@ class Outside:
         self.set_clock("effect")
         if self.script == "at once" and order != "A":
             await asyncio.sleep(0.3)  # A's result can be recorded, by a runtime that does
+        if self.plan.hold:
+            await self._held()
         self.reach("charge", order, "before")
+        if self.plan.orphan:
+            command = [sys.executable, str(ORPHAN), str(self.folder), order, str(self.runtime)]
+            await asyncio.to_thread(subprocess.run, command, check=False)
         self.write("effects", {"order": order})
         self.reach("charge", order, "after")
         return f"charged {order}"
+
+    def has_charged(self, order: str) -> bool:
+        """Ask the bank, which changes nothing: the tool's probe."""
+        return any(line["order"] == order for line in self.read("effects"))
+
+    async def _held(self) -> None:
+        """Say that the effect has begun, and wait until it may go on."""
+        (self.folder / "held").touch()
+        while not (self.folder / "go").exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.01)
+
+    def let_go(self) -> None:
+        """What is held may go on."""
+        (self.folder / "go").touch()
 
     def set_clock(self, when: str) -> None:
         """Somebody sets the clock."""

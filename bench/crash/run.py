@@ -107,6 +107,8 @@ def _rows(adapter: Any, stage: Stage, scenario: Any, most: int) -> Iterator[dict
     reason = adapter.NOT.get(scenario.name)
     if scenario.children and not adapter.CHILDREN:
         reason = reason or "not tried"
+    elif scenario.probe and not adapter.PROBES:
+        reason = reason or "it asks no tool what happened"
     elif scenario.disk and not stage.disk:
         reason = "needs Linux and a C compiler"
     if reason:

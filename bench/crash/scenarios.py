@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from judge import Counts
@@ -16,7 +16,7 @@ DAY = 86_400
 @dataclass(frozen=True)
 class Scenario:
     """A way to fail. ``disk`` says that it needs the failing disk, ``children`` runtimes whose runs
-    start runs.
+    start runs, ``probe`` those that ask a tool what has happened.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Scenario:
     play: Callable[[Stage, int], Counts]
     disk: bool = False
     children: bool = False
+    probe: bool = False
 
 
 def _all(stage: Stage, trials: Iterator[tuple[str, list[Plan]]]) -> Counts:
@@ -95,6 +96,36 @@ def _stale(stage: Stage, most: int) -> Counts:
     return _all(stage, ((SERIES, [Plan(at=p, freeze=True)]) for p in points))
 
 
+def _beside(plans: Sequence[Plan], others: int, probe: bool) -> Callable[[Stage, int], Counts]:
+    def play(stage: Stage, most: int) -> Counts:
+        counts = Counts()
+        for plan in plans:
+            counts.add(stage.play_beside(SERIES, plan, others, probe))
+        return counts
+
+    return play
+
+
+def _owned() -> Iterator[Scenario]:
+    """Who owns a run: its owner lives, stands still, left a program, or has several heirs."""
+    points = [("charge", "A", "before"), ("charge", "A", "after"), ("charge", "B", "before")]
+    kinds: list[tuple[str, str, list[Plan], int]] = [
+        ("late orphan", "killed; what its tool started acts later", [Plan(orphan=True)], 1),
+        ("live resume", "resumed while it is driven elsewhere", [Plan(hold=True)], 1),
+        (
+            "frozen owner",
+            "resumed while its process stands still, which then goes on",
+            [Plan(at=point, freeze=True) for point in points],
+            1,
+        ),
+        ("contenders", "killed, then resumed by four at once", [Plan(at=p) for p in points], 4),
+    ]
+    for name, what, plans, others in kinds:
+        for probe in (False, True):
+            words = f"{name}, with a probe" if probe else name
+            yield Scenario(words, what, _beside(plans, others, probe), probe=probe)
+
+
 def _child(stage: Stage, most: int) -> Counts:
     plans = [Plan(at=("model", str(turn), "before")) for turn in range(3)]
     if stage.disk:
@@ -124,4 +155,5 @@ SCENARIOS = (
     Scenario("disk full", "from some write on the disk is full", _at_writes("full"), True),
     Scenario("clock jump", "the clock jumps a day or years, back or forth", _clock, True),
     Scenario("stale owner", "a frozen process wakes up when another has finished", _stale),
+    *_owned(),
 )

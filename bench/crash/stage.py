@@ -13,6 +13,7 @@ import resource
 import shutil
 import signal
 import tempfile
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -35,6 +36,8 @@ class Adapter(Protocol):
     """Whether it leaves no thread behind, so that processes can be forked when it has run."""
     CHILDREN: bool
     """Whether it can be asked for a run that starts others (the script ``in a child run``)."""
+    PROBES: bool
+    """Whether it can ask a tool what has happened."""
     NOT: dict[str, str]
     """Scenarios that cannot be tried, each with the reason."""
 
@@ -75,7 +78,7 @@ class Stage:
             approval = any(plan.approve for plan in plans)
             ended, frozen = NOTHING, []
             for number, plan in enumerate([*plans, Plan(approve=approval)]):
-                world = Outside(folder, script, plan, number > 0, approval)
+                world = Outside(folder, script, plan, number > 0, approval, take_over=bool(frozen))
                 pid = self._fork(world)
                 ended, stopped = _wait(pid)
                 if stopped:
@@ -89,12 +92,41 @@ class Stage:
             for pid in frozen:
                 os.kill(pid, signal.SIGCONT)
                 _wait(pid)
-            counts = judge(world, finished)
-            if counts.faults and os.environ.get("CRASH_KEEP"):
-                shutil.copytree(folder, Path(os.environ["CRASH_KEEP"]) / folder.name)
-            if not finished:
-                self.errors.append(_last_words(folder))
-            return counts
+            return self._judged(world, finished)
+
+    def _judged(self, world: Outside, finished: bool) -> Counts:
+        counts = judge(world, finished)
+        if counts.faults and os.environ.get("CRASH_KEEP"):
+            shutil.copytree(world.folder, Path(os.environ["CRASH_KEEP"]) / world.folder.name)
+        if not finished:
+            self.errors.append(_last_words(world.folder))
+        return counts
+
+    def play_beside(self, script: str, plan: Plan, others: int = 1, probe: bool = False) -> Counts:
+        """Play a trial of processes side by side: one for the plan, and others that resume its run.
+
+        The first may be dead by then, stand still, or be in the middle of a call, which goes on
+        when the others have ended. When none has finished, a last one resumes the run.
+        """
+        with self._folder() as folder:
+            first = Outside(folder, script, plan, probe=probe, apart=plan.orphan)
+            pid = self._fork(first)
+            alive = _comes_to(pid, plan, folder / "held")
+            again = [self._beside(first) for _ in range(others)]
+            ended = [_wait(other)[0] for other in [self._fork(world) for world in again]]
+            first.let_go()
+            if alive:
+                os.kill(pid, signal.SIGCONT)
+                ended.append(_wait(pid)[0])
+            if DONE not in ended:
+                ended.append(_wait(self._fork(self._beside(first)))[0])
+            _outlive(folder / "orphan")
+            return self._judged(first, DONE in ended)
+
+    def _beside(self, first: Outside) -> Outside:
+        return Outside(
+            first.folder, first.script, Plan(), True, probe=first.probe, apart=first.apart
+        )
 
     def changes(self, script: str, approval: bool = False) -> int:
         """How often an undisturbed run changes the runtime's files."""
@@ -125,6 +157,7 @@ class Stage:
     def _live(self, world: Outside) -> int:
         """The life of a process of a trial: how it ends, when it does."""
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        world.runtime = os.getpid()
         log = os.open(world.folder / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(log, 1)
         os.dup2(log, 2)
@@ -162,6 +195,27 @@ def _wait(pid: int) -> tuple[int, bool]:
     signal.alarm(0)
     stopped = os.WIFSTOPPED(status)
     return (NOTHING if stopped else os.waitstatus_to_exitcode(status)), stopped
+
+
+def _comes_to(pid: int, plan: Plan, held: Path) -> bool:
+    """Wait until what befalls a process has; whether it is alive then."""
+    if not plan.hold:
+        return _wait(pid)[1]
+    deadline = time.monotonic() + PATIENCE_S
+    while not held.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return True
+
+
+def _outlive(orphan: Path) -> None:
+    """Wait until a process that a tool left has ended, however it does."""
+    deadline = time.monotonic() + PATIENCE_S
+    while orphan.exists() and time.monotonic() < deadline:
+        try:
+            os.kill(int(orphan.read_text() or 0), 0)
+        except (ProcessLookupError, ValueError):
+            return
+        time.sleep(0.01)
 
 
 def _tear(state: Path) -> None:

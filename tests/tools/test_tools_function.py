@@ -507,3 +507,27 @@ class TestTimeout:
         assert (await perform(deaf)).status == "timeout"
         assert "swallows its cancellation" in caplog.text
         release.set()
+
+
+@pytest.mark.req("call-probe")
+@pytest.mark.parametrize(
+    "probe",
+    [
+        lambda: True,
+        lambda chair: True,
+        lambda seat, row: True,
+        lambda seat, row, extra: True,
+        lambda *seats: True,
+        "not a function",
+    ],
+)
+def test_a_probe_that_cannot_be_called_as_its_tool_is_refused_at_once(probe: Any) -> None:
+    def book(seat: str, row: int = 1) -> str:
+        """Book a seat."""
+        return seat
+
+    with pytest.raises(ToolDefinitionError, match="has a probe with other parameters") as caught:
+        tool(effect="once", probe=probe)(book)
+    assert "book" in caught.value.message
+    for fitting in (lambda seat, row=1: True, lambda **given: True):
+        assert tool(effect="once", probe=fitting)(book).definition.probe

@@ -21,6 +21,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 NAME = "Google ADK"
 WARM = True
 CHILDREN = False
+PROBES = False
 NOT: dict[str, str] = {}
 CONFIRM = "adk_request_confirmation"
 WHO = {"user_id": "somebody", "session_id": "run"}

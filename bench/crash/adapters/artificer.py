@@ -5,6 +5,7 @@ A run that starts others is ``World.build``: its code run adds a line to a file 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ from artificer.values.model import ModelReply
 NAME = "Artificer"
 WARM = True
 CHILDREN = True
+PROBES = True
 NOT: dict[str, str] = {}
 ASK = artificer.Policy(rules=(artificer.Rule(decision="ask", tool="charge"),))
 
@@ -57,10 +59,19 @@ async def drive_run(outside: Outside) -> None:
         ]
         return reply(*calls) if calls else say(said.text)
 
-    @artificer.tool(effect="once")
-    async def charge(order: str) -> str:
-        """Charge for an order."""
+    async def here(order: str) -> str:
         return await outside.charge(order)
+
+    def apart(order: str) -> str:
+        return asyncio.run(outside.charge(order))
+
+    def happened(order: str) -> str | bool:
+        return f"charged {order}" if outside.has_charged(order) else False
+
+    options: dict[str, Any] = {"probe": happened} if outside.probe else {}
+    charge = artificer.tool(
+        name="charge", description="Charge for an order.", effect="once", **options
+    )(apart if outside.apart else here)
 
     model = ScriptedProvider(answer)
     config = artificer.Config(home=outside.state, project="bench")
@@ -75,7 +86,9 @@ async def drive_run(outside: Outside) -> None:
                         await world.send(
                             "run", artificer.AnswerCall(call=question.digest, approved=True)
                         )
-                run = await world.resume("run", model=model, tools=[charge])
+                run = await world.resume(
+                    "run", model=model, tools=[charge], take_over=outside.take_over
+                )
             except NotFoundError as error:
                 raise NothingToResumeError from error
     if run.status == "waiting":

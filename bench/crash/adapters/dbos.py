@@ -15,6 +15,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 NAME = "DBOS"
 WARM = False
 CHILDREN = False
+PROBES = False
 NOT: dict[str, str] = {}
 here: list[Outside] = []
 

@@ -20,6 +20,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 NAME = "LangGraph"
 WARM = True
 CHILDREN = False
+PROBES = False
 NOT: dict[str, str] = {}
 
 

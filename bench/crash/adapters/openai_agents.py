@@ -19,6 +19,7 @@ from outside import NothingToResumeError, Outside, WaitingError
 NAME = "OpenAI Agents"
 WARM = True
 CHILDREN = False
+PROBES = False
 NOT: dict[str, str] = {}
 
 

@@ -14,6 +14,7 @@ from outside import NothingToResumeError, Outside
 NAME = "a plain loop"
 WARM = True
 CHILDREN = False
+PROBES = False
 NOT = {"approval pending": "it has none"}
 
 

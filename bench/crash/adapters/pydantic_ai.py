@@ -26,6 +26,7 @@ from pydantic_ai_harness.step_persistence import SqliteStepStore, continue_run
 NAME = "Pydantic AI + Harness"
 WARM = True
 CHILDREN = False
+PROBES = False
 NOT: dict[str, str] = {}
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.ownership.fifo import drop, holders, is_held
+from artificer.ownership.fifo import holders, is_held
 from artificer.ownership.process import FOLDER, SERVERS, ProcessOwner
 from artificer.ports import CallLocks
 
@@ -52,7 +52,8 @@ class ProjectLocks:
     def forget(self, keys: Iterable[str]) -> None:
         """What became of these calls is recorded: nobody asks after their processes any more."""
         for key in keys:
-            drop(self._call(key))
+            with suppress(OSError):
+                self._call(key).unlink()
 
     def _call(self, key: str) -> Path:
         return self.owner.project / CALLS / key

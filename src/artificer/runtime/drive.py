@@ -76,7 +76,7 @@ class Drive:
         except asyncio.CancelledError:
             await _end(self._tasks)
             with suppress(OperatorError):  # the run is then as if they had not ended yet
-                await self._ledger.commit(*self._receipts(list(self._tasks)))
+                await self._commit(list(self._tasks))
             raise
         finally:
             ringing.cancel()
@@ -138,11 +138,19 @@ class Drive:
 
     async def _record(self, done: Sequence[_Task]) -> Sequence[Intent]:
         """Record what tasks have brought; raise what broke, now that their siblings' is safe."""
-        receipts = self._receipts(done)
-        intents = await self._ledger.commit(*receipts)
+        intents = await self._commit(done)
         for task in done:
             if not task.cancelled():
                 task.result()
+        return intents
+
+    async def _commit(self, done: Sequence[_Task]) -> Sequence[Intent]:
+        """Record what came of tasks that have ended well, and return what follows."""
+        begun = [self._tasks[task] for task in done]
+        receipts = self._receipts(done)
+        intents = await self._ledger.commit(*receipts)
+        answered = {getattr(receipt, "intent", None) for receipt in receipts}
+        self._performer.settled(self.run, [i for i in begun if i.n in answered])
         return intents
 
     def _receipts(self, done: Sequence[_Task]) -> list[ev.Event]:
@@ -208,7 +216,7 @@ class Drive:
     async def _finish_tasks(self) -> None:
         """End what is under way, and record what of it had come to its own end."""
         await _end(self._tasks)
-        await self._ledger.commit(*self._receipts(list(self._tasks)))
+        await self._commit(list(self._tasks))
 
     async def _drop_settled(self) -> None:
         """End what nobody waits for any more: a question that a letter has answered."""

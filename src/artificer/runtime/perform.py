@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool
+from artificer.core.intents import AskApproval, CallTool, Intent
 from artificer.core.letters import Pause, Steer, answer, opened, overruled_event, read_letter
 from artificer.core.record import FORMAT
 from artificer.core.state import RunState
@@ -82,7 +82,6 @@ class Performer:
         """Perform a tool call, within its time; whatever goes wrong is a result."""
         started = time.monotonic()
         receipt = await self._execute(run, intent)
-        self.settled(run, [intent])
         said = content = self.clean(receipt.content)
         whole = None
         if len(said) > result_chars:
@@ -175,11 +174,11 @@ class Performer:
         keys = {idempotency_key(run, intent): intent.n for intent in calls}
         return {keys[key]: why for key, why in (await self.locks.held(keys)).items()}
 
-    def settled(self, run: str, calls: Sequence[CallTool]) -> None:
-        """Let go of the locks of calls whose processes have ended, or that are recorded."""
+    def settled(self, run: str, intents: Iterable[Intent]) -> None:
+        """What became of these is recorded: forget the locks of those that are calls."""
         if self.locks is not None:
-            made = [c for c in calls if c.effect != "pure"]
-            self.locks.forget(idempotency_key(run, intent) for intent in made)
+            calls = [i for i in intents if isinstance(i, CallTool) and i.effect != "pure"]
+            self.locks.forget(idempotency_key(run, intent) for intent in calls)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
         """Tell the executors how often the run has called which tools in another process."""

@@ -126,6 +126,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[Option
     def decorate(function: Callable[P, R]) -> FunctionTool[P, R]:
         _check(function)
         signature = signature_of(function, local_names)
+        if (probe := options.get("probe")) is not None:
+            _check_probe(function, probe)
         definition = _definition(function, signature, options)
         return FunctionTool(function, definition, signature, options.get("probe"))
 
@@ -179,6 +181,21 @@ def _check(function: Callable[..., Any]) -> None:
         raise unusable(
             function, "needs a process of its own, and this system has no fork", "Use async def."
         )
+
+
+def _check_probe(function: Callable[..., Any], probe: Callable[..., Any]) -> None:
+    """Refuse a probe that could not be called as its tool is: it would break after a crash only."""
+    hint = "Give the probe the tool's parameters, with defaults where the tool has them."
+    wanted = inspect.signature(function).parameters.values()
+    needed = [p.name for p in wanted if p.default is p.empty]
+    try:
+        taken = inspect.signature(probe)
+        for names in (needed, [p.name for p in wanted]):
+            taken.bind(**dict.fromkeys(names))
+    except (TypeError, ValueError) as error:
+        raise unusable(function, f"has a probe with other parameters: {error}", hint) from error
+    if inspect.isgeneratorfunction(probe) or inspect.isasyncgenfunction(probe):
+        raise unusable(function, "has a probe that yields", "Return True, False, None or a result.")
 
 
 def _definition(
