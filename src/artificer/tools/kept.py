@@ -54,6 +54,7 @@ class Kept:
         self._leash = leash
         self._child = child
         self._said = b""
+        self._ready: asyncio.Future[None] | None = None
         self.returncode: int | None = None
         leash.settimeout(START_SECONDS)
         while b"\n" not in self._said:
@@ -81,25 +82,44 @@ class Kept:
 
     def poll(self) -> int | None:
         """How it ended: negative for a signal. None as long as it runs."""
-        if self.returncode is None:
-            with contextlib.suppress(BlockingIOError):
-                self._said += (data := self._leash.recv(256))
-                if not data:  # the keeper was killed, and with it what it had started
-                    self.returncode = -signal.SIGKILL
-            if b"\n" in self._said:
-                self.returncode = self._next()[1]
+        if self.returncode is None and self._hear():  # its keeper was killed, and it with that
+            self.returncode = -signal.SIGKILL
         return self.returncode
+
+    def _hear(self) -> bool:
+        """Take what the keeper has said; return whether it is gone."""
+        if self._leash.fileno() < 0:
+            return False
+        gone = False
+        with contextlib.suppress(BlockingIOError):
+            try:
+                while data := self._leash.recv(256):
+                    self._said += data
+                gone = True
+            except ConnectionResetError:
+                gone = True
+        if b"\n" in self._said:
+            self.returncode = self._next()[1]
+        return gone
 
     async def exited(self) -> None:
         """Wait until it has ended."""
-        loop = asyncio.get_running_loop()
-        while self.poll() is None:
-            ready: asyncio.Future[None] = loop.create_future()
-            loop.add_reader(self._leash, _set, ready)
-            try:
-                await ready
-            finally:
-                loop.remove_reader(self._leash)
+        while self.poll() is None and self._leash.fileno() >= 0:
+            await self._readable()
+
+    async def _readable(self) -> None:
+        """Wait until the keeper says something, or the leash is closed. For any number of tasks."""
+        if self._ready is None:
+            loop = asyncio.get_running_loop()
+            self._ready = loop.create_future()
+            loop.add_reader(self._leash, self._wake)
+        await asyncio.wait((self._ready,))
+
+    def _wake(self) -> None:
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            ready.get_loop().remove_reader(self._leash)
+            ready.set_result(None)
 
     def members(self) -> set[int]:
         """The descendants of the keeper that are alive: the process, and all that it started."""
@@ -141,7 +161,10 @@ class Kept:
     async def _end(self, grace: float) -> bool:
         if self._leash.fileno() < 0:
             return True
-        self.poll()
+        if not self.members():  # so it has ended, and its keeper is about to say how
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(KILL_PATIENCE):
+                    await self.exited()
         if not self.members() and self._child is None:  # the keeper, too, ends by itself
             self._let_go()
             return True
@@ -157,15 +180,12 @@ class Kept:
         """Let go of the leash, and wait for the keeper to end what is left, and itself."""
         with contextlib.suppress(OSError):
             self._leash.shutdown(socket.SHUT_WR)
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(KILL_PATIENCE):
-                while await loop.sock_recv(self._leash, 256):
-                    pass
+                while not self._hear():
+                    await self._readable()
         except TimeoutError:
             return False
-        except OSError:
-            pass
         finally:
             self._let_go()
         if self._child is not None:
@@ -173,6 +193,7 @@ class Kept:
         return True
 
     def _let_go(self) -> None:
+        self._wake()
         _leashes.discard(self._leash)
         self._leash.close()
 
@@ -195,11 +216,6 @@ def _parent_of(pid: int) -> int:
     if process is None:
         raise OSError(errno.ESRCH, "it is gone")
     return process.parent
-
-
-def _set(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 # --- programs ---------------------------------------------------------------------------------
