@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from artificer.config import load_config
+from artificer.config import Config, load_config
 from artificer.contracts.facilities import Facilities
 from artificer.contracts.workspace.grant import Grant
 from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
-from artificer.errors import ConfigError
+from artificer.errors import ConfigError, TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.tools.workspace.folder import commit_folder
 from artificer.values.model import ModelFailure
@@ -124,3 +125,30 @@ class TestConfigured:
         (tmp_path / "artificer.toml").write_text(text)
         with pytest.raises(ConfigError, match="workspaces"):
             load_config(tmp_path)
+
+
+@pytest.mark.req("chained-notes")
+async def test_a_workspace_that_was_removed_from_its_table_is_missed(tmp_path: Path) -> None:
+    """Verified, collected or worked in: nowhere is it taken for one that never was."""
+    config = Config(home=tmp_path, project="p", durability="process")
+    commit = call("workspace.commit", workspace="notes", message="A note.")
+    script = [reply(FIRST), reply(commit), say("Done.")]
+    async with await World.open(config) as world:
+        run = await world.run("Go.", model=ScriptedProvider(script), facilities=NOTES)
+        assert run.status == "completed" and world.workspaces.names() == ["notes"]
+    db = sqlite3.connect(config.project_folder / "journal.db")
+    db.execute("DELETE FROM versions")
+    db.commit()
+    db.close()
+    async with await World.open(config) as world:
+        assert any("'notes'" in problem for problem in (await world.verify()).problems)
+        assert not (await world.fsck()).sound
+        with pytest.raises(TamperedError, match="'notes'"):
+            await world.gc(older_than_s=0)
+        provider = ScriptedProvider([reply(FIRST), say(".")])
+        again = await world.run("Go.", model=provider, facilities=NOTES)
+        events = [getattr(line, "event", None) for line in (await world.get(again.id)).lines]
+        (returned,) = [e for e in events if isinstance(e, ToolReturned)]
+        assert returned.status == "error" and "the journal tells of" in returned.content
+        assert (await world.fsck(repair=True)).sound
+        assert [version.message for version in world.workspaces.log("notes")] == ["A note."]

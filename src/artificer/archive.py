@@ -233,9 +233,11 @@ class Archive:
     async def fsck(self, *, repair: bool = False) -> Check:
         """Verify the world, and find what nothing refers to and what was never finished."""
         storage = self._storage
-        return await check_world(
+        check = await check_world(
             storage.journal, storage.blobs, storage.versions, storage.files, repair=repair
         )
+        check.verification.problems += await asyncio.to_thread(audit, self.workspaces)
+        return check
 
     async def gc(self, *, older_than_s: float = GRACE_S, dry_run: bool = False) -> Sweep:
         """Remove the blobs that nothing refers to. Raises TamperedError before it guesses."""

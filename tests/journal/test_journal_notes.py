@@ -254,3 +254,50 @@ class TestNothingChangedIsActedOn:
                 with pytest.raises(TamperedError, match="monday"):
                     await spend()
             assert await reserve(journal, "tuesday", 1, now=50)
+
+
+class TestRebuilding:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "UPDATE spending SET tokens = 0",
+            "DELETE FROM spending",
+            SMUGGLED["total"],
+            SMUGGLED["reservation"],
+            "UPDATE versions SET digest = 'x'",
+            "DELETE FROM versions",
+            SMUGGLED["workspace"],
+            SMUGGLED["signal"],
+        ],
+    )
+    async def test_what_follows_from_notes_is_put_back(self, path: Path, change: str) -> None:
+        tamper(path, change)
+        async with SqliteJournal(path, "process") as journal:
+            assert await journal.audit()
+            assert len(await journal.rebuild()) == 1
+            assert await journal.audit() == []
+            assert await journal.rebuild() == []
+            assert journal.versions.head("docs") == (2, digest_of(b"2"))
+            assert await reserve(journal, "monday", 1, now=50)
+
+    async def test_what_a_signal_said_cannot_be(self, path: Path) -> None:
+        tamper(path, "UPDATE letters SET body = x'00' WHERE run = 'one'")
+        async with SqliteJournal(path, "process") as journal:
+            assert await journal.rebuild() == []
+            assert await journal.audit()
+
+    async def test_nothing_is_put_back_from_a_broken_chain(self, path: Path) -> None:
+        tamper(path, "DELETE FROM spending", "DELETE FROM notes WHERE subject = 'spent monday'")
+        async with SqliteJournal(path, "process") as journal:
+            assert await journal.rebuild() == []
+            assert await journal.audit()
+
+    async def test_names_of_workspaces_are_proven_too(self, path: Path) -> None:
+        """A collection would else take the files of a workspace for nobody's."""
+        async with SqliteJournal(path, "process") as journal:
+            assert (journal.versions.names(), journal.versions.names("one")) == (["docs"], ["docs"])
+        tamper(path, "DELETE FROM versions WHERE run = 'one'")
+        async with SqliteJournal(path, "process") as journal:
+            assert journal.versions.names() == ["docs"]
+            with pytest.raises(TamperedError, match="'docs'"):
+                journal.versions.names("one")

@@ -13,14 +13,17 @@ from artificer.cli.words import count
 
 
 @click.command(name="fsck")
-@click.option("--repair", is_flag=True, help="Remove leftovers, put orphans aside; nothing else.")
+@click.option(
+    "--repair", is_flag=True, help="Put tables back, put orphans aside, remove leftovers."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 @pass_settings
 def command(settings: Settings, repair: bool, as_json: bool) -> int:
     """Check the whole project: records, chains, heads, blobs, and files that are nobody's.
 
-    A problem is something changed or missing; the exit code is then 1, and no --repair mends it. An
-    orphan is a blob that nothing refers to, a leftover a file that was never finished: they take
+    A problem is something changed or missing; the exit code is then 1. --repair mends one kind:
+    where the chain is whole, it puts the tables of budgets and workspaces back as the chain says.
+    An orphan is a blob that nothing refers to, a leftover a file that was never finished: they take
     space and do no harm. --repair removes leftovers and moves orphans to blobs/quarantine. A
     foreign file is one that Artificer did not make: it is named, and never touched.
 

@@ -29,6 +29,14 @@ def audit(db: sqlite3.Connection) -> list[str]:
         return [f"SQLite cannot read the file: {error}."]
 
 
+def chain_is_whole(db: sqlite3.Connection) -> bool:
+    """Whether all records and notes are as they were written, whatever the other tables say."""
+    with snapshot(db):
+        meta = dict(db.execute("SELECT key, value FROM meta"))
+        problems = [*_structure_problems(db, meta)]
+        return not (problems or _content_problems(db, meta, cached=False))
+
+
 def _structure_problems(db: sqlite3.Connection, meta: dict[str, str]) -> Iterator[str]:
     for (finding,) in db.execute("PRAGMA integrity_check"):
         if finding != "ok":
@@ -40,7 +48,9 @@ def _structure_problems(db: sqlite3.Connection, meta: dict[str, str]) -> Iterato
             yield f"The table, index, view or trigger {name} is not as it was made."
 
 
-def _content_problems(db: sqlite3.Connection, meta: dict[str, str]) -> list[str]:
+def _content_problems(
+    db: sqlite3.Connection, meta: dict[str, str], *, cached: bool = True
+) -> list[str]:
     began = meta.get("began", meta.get("format", ""))
     known = meta.keys() - {"began"} == {"format", "release"}
     if not known or not began.isdecimal() or ("began" in meta and meta["format"] != str(FORMAT)):
@@ -54,12 +64,17 @@ def _content_problems(db: sqlite3.Connection, meta: dict[str, str]) -> list[str]
     if meta["format"] == "1" and not _has_notes(db):
         return find_problems(start, runs, records, Tip(*tip))
     notes = (StoredNote(*row) for row in db.execute("SELECT * FROM notes ORDER BY position"))
-    caches = Caches(
+    end, upgraded = Tip(*tip), "began" in meta
+    caches = _caches(db) if cached else None
+    return find_problems(start, runs, records, end, notes, caches, upgraded=upgraded)
+
+
+def _caches(db: sqlite3.Connection) -> Caches:
+    return Caches(
         signals=db.execute("SELECT position, run, n, body FROM letters ORDER BY position"),
         spending=db.execute("SELECT day, n, tokens, micros, until FROM spending"),
         versions=db.execute("SELECT run, workspace, number, digest FROM versions"),
     )
-    return find_problems(start, runs, records, Tip(*tip), notes, caches, upgraded="began" in meta)
 
 
 def _has_notes(db: sqlite3.Connection) -> bool:

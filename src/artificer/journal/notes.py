@@ -7,6 +7,7 @@ budgets and versions are caches of the notes, and an audit recomputes them.
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -129,6 +130,17 @@ def spent_from(account: str) -> str:
 def versions_of(run: str, workspace: str) -> str:
     """The subject of a workspace's versions, or of a run's draft of it."""
     return f"versions {canonical([run, workspace]).decode()}"
+
+
+def range_of(run: str) -> tuple[str, str]:
+    """Between which two texts the subjects are of all workspaces, or of all drafts of a run."""
+    first = f"versions {canonical([run]).decode()[:-1]}"
+    return f"{first},", f"{first}-"
+
+
+def workspace_in(subject: str) -> str:
+    """The workspace that a subject of versions is about."""
+    return str(json.loads(subject.removeprefix("versions "))[1])
 
 
 def read_note(hash_: str, body: bytes) -> Note:

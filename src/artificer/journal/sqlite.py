@@ -11,7 +11,7 @@ from artificer.errors import AuthorError
 from artificer.journal.anchor import newest_mark, world_at
 from artificer.journal.audit import Tip
 from artificer.journal.chain import check_name, verify_link
-from artificer.journal.checking import audit
+from artificer.journal.checking import audit, chain_is_whole
 from artificer.journal.damage import damage_problems
 from artificer.journal.mailbox import SqliteMailbox
 from artificer.journal.notes import RunImported
@@ -26,6 +26,7 @@ from artificer.journal.reader import (
     read_tip,
     unsigned,
 )
+from artificer.journal.rebuild import rebuild
 from artificer.journal.small import SqliteSmall
 from artificer.journal.versions import SqliteVersions
 from artificer.journal.writer import NoWriter, Writer
@@ -231,6 +232,12 @@ class SqliteJournal:
             *await asyncio.to_thread(damage_problems, self._path),
             *await reader.ask(audit),
         ]
+
+    async def rebuild(self) -> list[str]:
+        """Put tables back as the notes say, if the chain is whole; return what was done."""
+        if not await self._opened(self._reader).ask(chain_is_whole):
+            return []
+        return await self._opened(self._writer).perform(rebuild)
 
     async def anchor(self) -> None:
         """Make durable, outside of the file, that the journal has come this far: see `Anchored`.

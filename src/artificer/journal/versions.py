@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from artificer.errors import ArtificerError, TamperedError
 from artificer.journal.anchor import Anchor
 from artificer.journal.database import FAULTS, connect, designed, only_read
-from artificer.journal.notes import VersionAdded, read_note, versions_of
+from artificer.journal.notes import VersionAdded, range_of, read_note, versions_of, workspace_in
 from artificer.journal.reader import last_note, snapshot
 from artificer.journal.transaction import commit
 from artificer.ports import Durability
@@ -118,8 +118,7 @@ class SqliteVersions:
 
     def names(self, run: str = "") -> list[str]:
         """Every name, in order."""
-        query = "SELECT DISTINCT workspace FROM versions WHERE run = ? ORDER BY workspace"
-        return [name for (name,) in self._ask(lambda db: db.execute(query, (run,)).fetchall())]
+        return self._ask(lambda db: _names(db, run))
 
     def _ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
         with self._lock:
@@ -138,6 +137,7 @@ _HEAD = (
     "ORDER BY number DESC LIMIT 1"
 )
 _ONE = "SELECT number, digest FROM versions WHERE run = ? AND workspace = ? AND number = ?"
+_SUBJECTS = "SELECT DISTINCT subject FROM notes WHERE subject >= ? AND subject < ?"
 _NOTE = "SELECT hash, body FROM notes WHERE subject = ? ORDER BY position LIMIT 1 OFFSET ?"
 
 
@@ -157,13 +157,27 @@ def _get(db: sqlite3.Connection, name: str, number: int, run: str) -> str | None
         return None if found is None else found[1]
 
 
+def _names(db: sqlite3.Connection, run: str) -> list[str]:
+    with snapshot(db):
+        rows = db.execute("SELECT DISTINCT workspace FROM versions WHERE run = ?", (run,))
+        found = {name for (name,) in rows}
+        rows = db.execute(_SUBJECTS, range_of(run))
+        for name in sorted(found ^ {workspace_in(subject) for (subject,) in rows}):
+            raise _tampered(name)
+    return sorted(found)
+
+
 def _proven(row: Any, note: object, name: str) -> tuple[int, str] | None:
     """A version as the table has it, if a note says the same."""
     noted = (note.number, note.digest) if isinstance(note, VersionAdded) else None
     if row != noted:
-        raise TamperedError(
-            f"The versions of {name!r} are not those that the journal tells of.",
-            hint="Run `artificer verify` to see what differs; `artificer fsck --repair` puts the "
-            "table back as the journal says.",
-        )
+        raise _tampered(name)
     return noted
+
+
+def _tampered(name: str) -> TamperedError:
+    return TamperedError(
+        f"The versions of {name!r} are not those that the journal tells of.",
+        hint="Run `artificer verify` to see what differs; `artificer fsck --repair` puts the "
+        "table back as the journal says.",
+    )

@@ -54,6 +54,14 @@ class Prunable(Protocol):
         """Remove blobs if the world has still so many records; return whether it has."""
 
 
+@runtime_checkable
+class Rebuildable(Protocol):
+    """A journal whose tables of budgets and workspaces follow from its chain."""
+
+    async def rebuild(self) -> list[str]:
+        """Put them back as the chain says, if that is whole; return what was done."""
+
+
 class Shelf(Protocol):
     """Files of blobs, which can be put aside."""
 
@@ -160,9 +168,11 @@ async def check_world(
 ) -> Check:
     """Verify everything, and find what nothing refers to and what was never finished.
 
-    ``repair`` does only what is safe: it removes leftovers, and puts orphans aside.
+    ``repair`` does only what is safe: it puts tables back as the chain says, removes leftovers,
+    and puts orphans aside.
     """
-    check = Check(await verify(journal, blobs))
+    repaired = await journal.rebuild() if repair and isinstance(journal, Rebuildable) else []
+    check = Check(await verify(journal, blobs), repaired=repaired)
     if shelf is None:
         return check
     leftovers = await asyncio.to_thread(shelf.leftovers)

@@ -15,7 +15,11 @@ def audit(workspaces: Workspaces) -> list[str]:
     """What is wrong, one sentence each. The bytes of files are not read."""
     problems: list[str] = []
     seen: set[str] = set()
-    for name in workspaces.names():
+    try:
+        names = workspaces.names()
+    except TamperedError as error:
+        return [error.message]
+    for name in names:
         try:
             for version in workspaces.log(name):
                 problems += _faults(workspaces.blobs, version, seen)
