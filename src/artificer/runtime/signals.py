@@ -40,6 +40,11 @@ async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> li
     return list(_faults(run, lines, posted, await journal.unsigned(run)))
 
 
+def last_taken(lines: Sequence[Line]) -> int:
+    """The number of the last signal that a run took; 0 for none."""
+    return max((number for _, number in _taken(lines)), default=0)
+
+
 def _taken(lines: Sequence[Line]) -> Iterator[tuple[EventLine, int]]:
     """The events that name a signal. A fork took over those before it with its origin's facts."""
     forks = [n for n, line in enumerate(lines) if _is_fork(line)]

@@ -34,7 +34,7 @@ from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record
 from artificer.providers.recorded import RecordedProvider
 from artificer.runtime.load import Line, Loaded, load, read_chain
 from artificer.runtime.replay import replay
-from artificer.runtime.signals import Signalled
+from artificer.runtime.signals import Signalled, last_taken
 from artificer.runtime.verify import cited
 from artificer.store.memory import MemoryStore
 from artificer.values.base import Value
@@ -117,8 +117,7 @@ async def keep(cassette: Cassette, journal: Journal, blobs: BlobStore) -> bool:
     apart = [data for data in wanted.values() if not _joins(blobs, data)]
     await asyncio.to_thread(lambda: [blobs.put(data) for data in apart])
     joined = [data for data in wanted.values() if _joins(blobs, data)]
-    if loaded.state.letters and isinstance(journal, Signalled):
-        await journal.note_import(run, loaded.head, loaded.state.letters)
+    await _import_signals(journal, run, loaded.head, loaded.lines)
     lease = await journal.acquire(run)
     records = await cassette.journal.read(run)
     await journal.append(run, lease.epoch, lease.head, records, joined)
@@ -192,8 +191,7 @@ async def insert(data: bytes) -> Cassette:
     for content in contents:
         cassette.blobs.put(content)
     records = [Record(header.run, seq, digest_of(body), body) for seq, body in enumerate(bodies, 1)]
-    for _ in read_chain(header.run, records, cassette.blobs):
-        pass
+    read = list(read_chain(header.run, records, cassette.blobs))
     lease = await cassette.journal.acquire(header.run)
     head = await cassette.journal.append(header.run, lease.epoch, Head(), records)
     if header.head is not None and header.head != head:
@@ -201,7 +199,14 @@ async def insert(data: bytes) -> Cassette:
             f"The run of this file ends at record {head.seq} with the hash {head.hash}, and its "
             f"first line says record {header.head.seq} with {header.head.hash}."
         )
+    await _import_signals(cassette.journal, header.run, head, read)
     return cassette
+
+
+async def _import_signals(journal: Journal, run: str, head: Head, lines: Sequence[Line]) -> None:
+    """Let a journal know that a run took signals elsewhere."""
+    if (taken := last_taken(lines)) and isinstance(journal, Signalled):
+        await journal.note_import(run, head, taken)
 
 
 async def check(cassette: Cassette, provider: Provider | None) -> list[str]:
