@@ -36,7 +36,7 @@ from artificer.runtime.verify import cited
 from artificer.system import SystemClock
 from artificer.values.model import ToolChoice
 from artificer.wiring.engines import build_engine, compaction_prompt, system_prompt
-from artificer.wiring.policies import must_fit
+from artificer.wiring.policies import must_fit, tools_of_builds
 from artificer.wiring.providers import build_provider, choose_model, wire_of
 from artificer.wiring.servers import build_servers
 from artificer.wiring.specs import (
@@ -192,6 +192,7 @@ class World(Archive):
 
         options = options or BuildOptions()
         must_be_possible(options, check)
+        must_fit(policy or self.config.policy, tools_of_builds())
         folder = project_folder(project)
         provider, name = choose_model(model, self.config)
         model_name = f"{provider.name}/{name}"

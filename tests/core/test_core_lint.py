@@ -10,7 +10,9 @@ from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.conditions import Condition
 from artificer.core.lint import rule_faults
 from artificer.core.policy import Policy, Rule
+from artificer.errors import ConfigError
 from artificer.values.base import JsonObject
+from artificer.wiring.policies import must_fit, tools_of_builds
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -119,3 +121,12 @@ def test_what_belongs_to_either_language_is_left_alone() -> None:
         assert faults(tool="note", arguments=(Condition(at="/path", glob=glob),)) == []
     for pattern in ("^/etc/.*", r".*\.md", "a*b", "[a-z]+/x"):
         assert faults(tool="note", arguments=(Condition(at="/path", pattern=pattern),)) == []
+
+
+@pytest.mark.req("policy-never")
+def test_the_tools_of_builds_are_known_before_one_begins() -> None:
+    policy = Policy(rules=(Rule(decision="deny", tool="host.writ", arguments=at("/path")),))
+    with pytest.raises(ConfigError, match="did you mean 'host"):
+        must_fit(policy, tools_of_builds())
+    right = Rule(decision="deny", tool="host.write", arguments=at("/path"))
+    must_fit(Policy(rules=(right,)), tools_of_builds())

@@ -425,3 +425,27 @@ async def _gone(pid: int) -> None:
             return
         await asyncio.sleep(0.01)
     raise AssertionError(f"process {pid} is still there")
+
+
+@pytest.mark.req("path-operand")
+async def test_a_path_in_a_line_stays_in_the_folder_and_is_a_file(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "outside").write_text("outside")
+    (inside / "link").symlink_to("../outside")
+    manifest = parse_manifest(
+        '[tool]\nname = "s"\nversion = "1"\ndescription = "d"\n[session]\n'
+        'startup_command = "cat"\nready_pattern = ""\n[session.commands.open]\n'
+        'description = "d"\ntemplate = "open {file}"\n'
+        '[session.commands.open.args.file]\ntype = "path"\npattern = ".*"\nrequired = true\n',
+        "s.clad.toml",
+    )
+    executor = SessionExecutor([manifest], cwd=inside)
+    (opening,) = executor.tools
+    try:
+        left = await executor.execute(Call("r", "c", opening, {"file": "link"}, "k"))
+        made = await executor.execute(Call("r", "d", opening, {"file": "host:x"}, "k"))
+    finally:
+        await executor.release("r")
+    assert left.status == "invalid"
+    assert "open ./host:x" in made.content

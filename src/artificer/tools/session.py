@@ -15,6 +15,7 @@ from artificer.contracts.manifest.model import Manifest
 from artificer.contracts.session.model import Contract, SessionCommand, session_commands
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
+from artificer.tools.confine import file_problems
 from artificer.tools.conversation import Conversation, Program
 from artificer.tools.environment import child_environment
 from artificer.tools.refusal import refuse
@@ -75,8 +76,9 @@ class SessionExecutor:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
         program, command = found
         line = command.form.line(call.arguments)
-        if line.problems:
-            return refuse(call.definition.name, line.problems)
+        outside = file_problems(command.form.arguments, call.arguments, self._cwd)
+        if problems := (*line.problems, *outside):
+            return refuse(call.definition.name, problems)
         conversation = self._conversation(call.run, program)
         conversation.lock = call.locks.shared if call.locks is not None else None
         return await conversation.say(command, line.text)

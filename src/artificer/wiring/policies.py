@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from artificer.contracts.definition import Toolset
+from artificer.artifacts import catalog
+from artificer.contracts.definition import Toolset, toolset
+from artificer.contracts.facilities import Host
+from artificer.contracts.host.tools import definitions
 from artificer.core.lint import RuleFault, rule_faults
 from artificer.core.policy import Policy
 from artificer.errors import ConfigError
@@ -31,6 +34,11 @@ def must_fit(policy: Policy, toolset: Toolset) -> None:
             "The policy has rules that can never match: " + "; ".join(found) + ".",
             hint="Correct them, and try again: artificer policy check",
         )
+
+
+def tools_of_builds() -> Toolset:
+    """What the runs of a build are offered, but for the commands that its project declares."""
+    return toolset((*definitions(Host(folder="/", write=True)), *catalog.TOOLS))
 
 
 def _told(policy: Policy, fault: RuleFault) -> str:
