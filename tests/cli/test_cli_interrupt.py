@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import threading
 
 import pytest
 from cli_kit import Shell, finish, lines_until, until
 
+from artificer.cli.drive import drive
+from artificer.errors import OperatorError
 from artificer.testing.strict_server import Calls, Hangs, Says, StrictServer
 
 SLEEPER = """
@@ -113,3 +116,16 @@ async def test_an_interrupt_before_the_model_is_asked_leaves_a_run_too(shell: Sh
         shell.configure(server.url)
         done = await shell.run("resume", "last")
     assert (done.code, done.out) == (0, "Here it is.\n")
+
+
+@pytest.mark.req("cli-no-threads")
+def test_a_process_that_may_start_no_thread_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def work() -> None:
+        await asyncio.to_thread(print)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(OperatorError, match="may not start another thread"):
+        drive(work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -109,3 +109,33 @@ async def test_a_function_with_a_probe(tmp_path: Path, booked: bool) -> None:
         assert status == "ok"
         assert (content == "booked") is not booked
         assert ledger.read_text(encoding="utf-8") == "4A"
+
+
+@pytest.mark.parametrize("found", ["absent", "unknown"])
+async def test_a_keyed_call_runs_again_only_where_its_probe_says_that_it_had_not_happened(
+    found: Literal["absent", "unknown"],
+) -> None:
+    rig, begun, keys = Rig(), asyncio.Event(), list[str]()
+
+    async def pay(call: Call) -> str:
+        keys.append(call.key)
+        begun.set()
+        if len(keys) == 1:
+            await asyncio.sleep(3600)
+        return "paid now"
+
+    async def prober(call: Call) -> Probed:
+        return Probed(found=found, reason="The bank said so.")
+
+    rig.tools.add("pay", pay, effect="keyed", prober=prober)
+    driving = asyncio.ensure_future(rig.run([reply(call("pay", amount=5))]))
+    await begun.wait()
+    driving.cancel()
+    await asyncio.gather(driving, return_exceptions=True)
+    ((status, content),) = results(await rig.resume([say("Done.")]))
+    if found == "absent":
+        assert (status, keys) == ("ok", [keys[0]] * 2)
+    else:
+        assert (status, len(keys)) == ("ambiguous", 1)
+        assert "The bank said so." in content
+    assert (await rig.replay()).identical

@@ -162,7 +162,7 @@ def make_project(project: Path) -> None:
     shutil.rmtree(project, ignore_errors=True)
     project.mkdir()
     (project / "orders.txt").write_text(FIRST)
-    (project / "Makefile").write_text("test:\n\t@grep -q Orders orders.txt\n")
+    (project / "Makefile").write_text("test:\n\t@grep -q charged orders.txt\n")
     who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
     for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "Orders"]):
         git(project, *words)

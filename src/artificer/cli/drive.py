@@ -17,6 +17,7 @@ from artificer.archive import Archive
 from artificer.cli.exits import Interrupted
 from artificer.cli.settings import Settings
 from artificer.config import Config, load_config
+from artificer.errors import OperatorError
 from artificer.world import World
 
 T = TypeVar("T")
@@ -84,7 +85,12 @@ def configuration(
 
 
 def drive(work: Callable[[], Awaitable[T]]) -> T:
-    """Run a coroutine function to its end. Raises Interrupted, and what the work raises."""
+    """Run a coroutine function to its end.
+
+    Raises:
+        Interrupted: by a signal.
+        OperatorError: the system lets this process start no thread. And what the work raises.
+    """
 
     async def watched() -> T:
         task = asyncio.current_task()
@@ -97,7 +103,15 @@ def drive(work: Callable[[], Awaitable[T]]) -> T:
                     raise
                 raise Interrupted(caught[0]) from None
 
-    return asyncio.run(watched())
+    try:
+        return asyncio.run(watched())
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        raise OperatorError(
+            "This process may not start another thread: its memory or its threads are limited.",
+            hint="Raise the limit (ulimit -v, ulimit -u, the container's). A run can be resumed.",
+        ) from error
 
 
 @contextmanager
