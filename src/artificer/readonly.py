@@ -20,6 +20,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -70,7 +71,7 @@ class ReadOnlyDatabase:
             sqlite3.Error, and what the query raises.
         """
         with self._lock:
-            for _ in range(ATTEMPTS):
+            for attempt in range(ATTEMPTS):
                 stamp = self._stamp_now()
                 try:
                     result = query(self._connection(stamp))
@@ -81,6 +82,7 @@ class ReadOnlyDatabase:
                     if self._way == "shared" or self._stamp_now() == stamp:
                         return result
                 self._forget()
+                time.sleep(0.005 * attempt)
         raise OperatorError(
             f"{self._path} is being written all the time: it could not be read.",
             hint="Try again when its writer has paused.",

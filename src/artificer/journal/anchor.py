@@ -143,7 +143,13 @@ def _decode(slot: bytes) -> Mark | None:
     checksum, _, body = slot.rstrip(b" \n").partition(b" ")
     if not body or checksum != _checksum(body):
         return None
-    return Mark(**orjson.loads(body))
+    try:
+        found = orjson.loads(body)
+        return Mark(
+            int(found["position"]), str(found["world"]), str(found["run"]), int(found["seq"])
+        )
+    except (ValueError, TypeError, KeyError):  # of another release
+        return None
 
 
 def _checksum(body: bytes) -> bytes:

@@ -140,7 +140,7 @@ def _create(db: sqlite3.Connection) -> None:
     db.execute("BEGIN EXCLUSIVE")
     if _is_empty(db):
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute("PRAGMA user_version = 1")  # it has an anchor: one that is gone is told
+        db.execute("PRAGMA user_version = 1")  # it has an anchor: a missing one is reported
         for table in TABLES.values():
             db.execute(table)
         db.executemany(
