@@ -1,7 +1,7 @@
 """SQLite databases that are only read: no file is made in their folder, none changes there.
 
 SQLite itself would: opened by a reader, a database with a write-ahead log gets a ``-wal`` and a
-``-shm`` file that stay, owned by whoever read it; an empty one loses its log. Where the folder
+``-shm`` file that stay, owned by the user who read it; an empty one loses its log. Where the folder
 cannot be written it would not open at all. So there are three ways to read, the first that fits:
 
 * Nothing is in a log. Then the file is all there is, and it is read without locks (``immutable``).
