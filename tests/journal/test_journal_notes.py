@@ -301,3 +301,46 @@ class TestRebuilding:
             assert journal.versions.names() == ["docs"]
             with pytest.raises(TamperedError, match="'docs'"):
                 journal.versions.names("one")
+
+
+class TestAnOlderWorld:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        with tarfile.open(OLDER) as tar:
+            tar.extractall(tmp_path, filter="data")
+        (path,) = tmp_path.rglob("journal.db")
+        return path.parent
+
+    async def test_its_versions_are_taken_over_once(self, folder: Path) -> None:
+        """A file that is put there later adds nothing."""
+        async with SqliteJournal(folder / "journal.db", "process") as journal:
+            head = journal.versions.head("notes")
+            assert head is not None
+        tamper(folder / "workspaces.db", "INSERT INTO versions VALUES ('', 'forged', 1, 'x')")
+        async with SqliteJournal(folder / "journal.db", "process") as journal:
+            assert journal.versions.names() == ["notes"]
+            assert journal.versions.head("notes") == head
+            assert await journal.audit() == []
+
+    @pytest.mark.parametrize("damage", ["gap", "bytes"])
+    async def test_damaged_versions_are_not_taken_over(self, folder: Path, damage: str) -> None:
+        """Nothing has changed then, and a backup of them can be put in their place."""
+        good = (folder / "workspaces.db").read_bytes()
+        if damage == "gap":
+            tamper(folder / "workspaces.db", "DELETE FROM versions WHERE number = 1")
+        else:
+            (folder / "workspaces.db").write_bytes(b"SQLite format 3\0" + b"rubbish " * 2000)
+        for _ in range(2):
+            with pytest.raises(TamperedError, match=r"workspaces\.db"):
+                async with SqliteJournal(folder / "journal.db", "process"):
+                    pass
+        (folder / "workspaces.db").write_bytes(good)
+        async with SqliteJournal(folder / "journal.db", "process") as journal:
+            assert journal.versions.names() == ["notes"]
+            assert await journal.audit() == []
+
+    async def test_a_journal_that_was_made_to_look_older_is_refused(self, path: Path) -> None:
+        tamper(path, "UPDATE meta SET value = '1' WHERE key = 'format'")
+        with pytest.raises(TamperedError, match="says that it is an older one"):
+            async with SqliteJournal(path, "process"):
+                pass
