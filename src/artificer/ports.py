@@ -424,6 +424,24 @@ class Spent:
     reserved: Amount
 
 
+@dataclass(frozen=True)
+class Correction:
+    """What a person says that a day has cost. None leaves tokens, or micro-dollars, as they are."""
+
+    tokens: int | None
+    micros: int | None
+    by: str
+    reason: str
+    at: int
+
+    def of(self, spent: Amount) -> Amount:
+        """The total after it."""
+        return Amount(
+            spent.tokens if self.tokens is None else self.tokens,
+            spent.micros if self.micros is None else self.micros,
+        )
+
+
 class Purse(Protocol):
     """What a world spends, day by day. Processes spend from it at the same time."""
 
@@ -441,6 +459,9 @@ class Purse(Protocol):
 
     async def spent(self, day: str, now: int) -> Spent:
         """What a day has cost, and what is reserved of it."""
+
+    async def correct(self, day: str, correction: Correction) -> Amount:
+        """Put what a day has cost right, and return its total after it."""
 
 
 class BlobStore(Protocol):

@@ -24,8 +24,9 @@ from artificer.core.state import Phase, RunState
 from artificer.errors import ConfigError, OperatorError
 from artificer.loops.facts import BuildOptions
 from artificer.loops.kinds import RunKind
-from artificer.ports import Approver, Provider, Requiring
+from artificer.ports import Amount, Approver, Correction, Provider, Requiring
 from artificer.runs import Run
+from artificer.runtime.allowance import day_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.fork import ForkPlan, Wish, origin_of, plan_fork
 from artificer.runtime.keeping import Prunable, remove_views
@@ -476,6 +477,24 @@ class World(Archive):
         storage = self._storage
         found = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
         return await unpromoted(self.config, run_id, found.state)
+
+    async def correct_budget(
+        self,
+        *,
+        tokens: int | None = None,
+        micros: int | None = None,
+        day: str | None = None,
+        by: str = "",
+        reason: str = "",
+    ) -> Amount:
+        """Put right what a day has cost, after a wrong report, and return its total.
+
+        ``day`` is a date of UTC, by default today. What is None stays as it is. The correction is
+        part of the journal's chain, with who made it and why.
+        """
+        now = SystemClock().now()
+        correction = Correction(tokens=tokens, micros=micros, by=by, reason=reason, at=now)
+        return await self._storage.purse.correct(day or day_of(now), correction)
 
     async def prune(
         self, run_id: str, *, by: str = "", reason: str = "", discard: bool = False

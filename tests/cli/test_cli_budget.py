@@ -92,3 +92,25 @@ async def test_processes_at_the_same_time_cannot_spend_the_same_dollar(shell: Sh
         assert len(server.seen) == 1
         shell.configure(server.url, "[budget]\nper_day_tokens = 20_000\n")
         assert (await shell.run("resume", "last")).out == "Here.\n"
+
+
+@pytest.mark.req("budget-correction")
+async def test_a_day_that_a_wrong_report_locked_is_put_right(shell: Shell) -> None:
+    async with StrictServer(Says("Two.")) as server:
+        shell.configure(server.url, "[budget]\nper_day_tokens = 100_000\n")
+        wrong = await shell.run("budget", "--set-tokens", "99999", "--reason", "A wrong report.")
+        assert wrong.code == 0, wrong.err
+        locked = await shell.run("run", "--kind", "chat", "Say two.")
+        assert locked.code == 6, locked.err
+        unsaid = await shell.run("budget", "--set-tokens", "0")
+        assert unsaid.code == 2 and "--reason" in unsaid.err
+        corrected = await shell.run("budget", "--set-tokens", "0", "--reason", "They said so.")
+        assert corrected.code == 0 and "tokens   0 spent" in corrected.out, corrected.err
+        assert (await shell.run("resume", "last")).out == "Two.\n"
+    other = await shell.run(
+        *("budget", "--set-tokens", "7", "--set-dollars", "0.5", "--day", "2026-01-31"),
+        *("--reason", "The invoice.", "--json"),
+    )
+    assert other.json() == {"day": "2026-01-31", "settled": {"tokens": 7, "micros": 500_000}}
+    verified = await shell.run("verify")
+    assert verified.code == 0, verified.err + verified.out

@@ -1,8 +1,8 @@
 """Notes: what the world's chain says besides the records of its runs.
 
-A signal that was posted, a budget that was reserved or settled, a version of a workspace: each is
-written down in the transaction that changes the table it belongs to. The tables of signals,
-budgets and versions are caches of the notes, and an audit recomputes them.
+A signal that was posted, a budget that was reserved, settled or corrected, a version of a
+workspace: each is written down in the transaction that changes the table it belongs to. The tables
+of signals, budgets and versions are caches of the notes, and an audit recomputes them.
 """
 
 from __future__ import annotations
@@ -97,6 +97,23 @@ class BudgetSettled(Value):
         return spent_from(self.account)
 
 
+class BudgetCorrected(Value):
+    """A person put an account's total right. ``tokens`` and ``micros`` are the total after it."""
+
+    note: Literal["budget_corrected"] = "budget_corrected"
+    account: str
+    tokens: int
+    micros: int
+    by: str
+    reason: str
+    at: int
+
+    @property
+    def subject(self) -> str:
+        """What the note is about."""
+        return spent_from(self.account)
+
+
 class VersionAdded(Value):
     """A workspace, or a run's draft of it, got a version."""
 
@@ -112,7 +129,15 @@ class VersionAdded(Value):
         return versions_of(self.run, self.workspace)
 
 
-Note = ChainingBegan | SignalPosted | RunImported | BudgetReserved | BudgetSettled | VersionAdded
+Note = (
+    ChainingBegan
+    | SignalPosted
+    | RunImported
+    | BudgetReserved
+    | BudgetSettled
+    | BudgetCorrected
+    | VersionAdded
+)
 
 _notes: TypeAdapter[Note] = TypeAdapter(Annotated[Note, Field(discriminator="note")])
 

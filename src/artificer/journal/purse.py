@@ -6,11 +6,11 @@ import secrets
 from collections.abc import Callable
 
 from artificer.errors import TamperedError
-from artificer.journal.notes import BudgetReserved, BudgetSettled, spent_from
+from artificer.journal.notes import BudgetCorrected, BudgetReserved, BudgetSettled, spent_from
 from artificer.journal.reader import Reader
 from artificer.journal.transaction import Transaction
 from artificer.journal.writer import Writer
-from artificer.ports import Allowed, Amount, Spent
+from artificer.ports import Allowed, Amount, Correction, Spent
 
 UNLIMITED = 2**60
 """Stands for no limit in the one statement that compares and adds."""
@@ -50,7 +50,7 @@ def _new_number() -> int:
     return secrets.randbits(60) + 1
 
 
-Noted = Callable[[BudgetReserved | BudgetSettled], object]
+Noted = Callable[[BudgetReserved | BudgetSettled | BudgetCorrected], object]
 
 
 class MemoryPurse:
@@ -88,6 +88,13 @@ class MemoryPurse:
             if of == day and until > now:
                 reserved += amount
         return Spent(self._settled.get(day, Amount()), reserved)
+
+    async def correct(self, day: str, correction: Correction) -> Amount:
+        """Put what a day has cost right, and return its total after it."""
+        total = correction.of(self._settled.get(day, Amount()))
+        self._noted(_corrected(day, total, correction))
+        self._settled[day] = total
+        return total
 
     def rows(self) -> list[tuple[str, int, int, int, int | None]]:
         """Every account's total (its row 0) and every reservation, as the table has them."""
@@ -128,6 +135,10 @@ class SqlitePurse:
         row = await self._reader.ask(lambda db: db.execute(_SPENT, (now, now, day)).fetchone())
         return Spent(Amount(row[0], row[1]), Amount(row[2], row[3]))
 
+    async def correct(self, day: str, correction: Correction) -> Amount:
+        """Put what a day has cost right, and return its total after it."""
+        return await self._writer.perform(lambda work: _correct(work, day, correction))
+
 
 def _reserve(work: Transaction, note: BudgetReserved, number: int, limits: tuple[int, int]) -> bool:
     _settled(work, note.account)
@@ -148,10 +159,19 @@ def _settle(work: Transaction, day: str, number: int, true: Amount) -> None:
     work.db.execute(_SETTLE, (day, total.tokens, total.micros))
 
 
+def _correct(work: Transaction, day: str, correction: Correction) -> Amount:
+    total = correction.of(_settled(work, day))
+    work.note(_corrected(day, total, correction))
+    work.db.execute(_SETTLE, (day, total.tokens, total.micros))
+    return total
+
+
 def _settled(work: Transaction, day: str) -> Amount:
     """What a day has cost, if its row and its last note agree."""
     row, note = work.db.execute(_SETTLED, (day,)).fetchone(), work.last(spent_from(day))
-    noted = (note.tokens, note.micros) if isinstance(note, BudgetSettled) else None
+    noted = (
+        (note.tokens, note.micros) if isinstance(note, BudgetSettled | BudgetCorrected) else None
+    )
     if row != noted:
         raise TamperedError(
             f"What {day} has cost is not what the journal says of it.",
@@ -179,4 +199,15 @@ def _reservation(day: str, number: int, need: Amount, now: int, until: int) -> B
 def _settlement(day: str, number: int, total: Amount) -> BudgetSettled:
     return BudgetSettled(
         account=day, reservation=str(number), tokens=total.tokens, micros=total.micros
+    )
+
+
+def _corrected(day: str, total: Amount, correction: Correction) -> BudgetCorrected:
+    return BudgetCorrected(
+        account=day,
+        tokens=total.tokens,
+        micros=total.micros,
+        by=correction.by,
+        reason=correction.reason,
+        at=correction.at,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from artificer.journal.notes import (
+    BudgetCorrected,
     BudgetReserved,
     BudgetSettled,
     ChainingBegan,
@@ -49,6 +50,8 @@ class Recomputed:
                 self._expire(note.at)
             case BudgetSettled():
                 self.reserved.pop((note.account, int(note.reservation)), None)
+                self.totals[note.account] = (note.tokens, note.micros)
+            case BudgetCorrected():
                 self.totals[note.account] = (note.tokens, note.micros)
             case VersionAdded():
                 self.versions[note.run, note.workspace, note.number] = note.digest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from artificer.ports import Allowed, Amount, Purse, Spent
+from artificer.ports import Allowed, Amount, Correction, Purse, Spent
 
 DAY, NEXT_DAY = "2026-11-22", "2026-11-23"
 TEN = Amount(10, 100)
@@ -85,3 +85,19 @@ class PurseSuite:
             await purse.settle(DAY, number, Amount(2**80, 2**80))
         assert (await purse.spent(DAY, 0)).settled.tokens >= 2**53 - 1
         assert await _reserve(purse, Allowed(tokens=10**12)) is None
+
+    async def test_a_person_can_put_a_day_right(self, purse: Purse) -> None:
+        """What they do not name stays; what is reserved stays; the next request counts on."""
+        number = await _reserve(purse, Allowed())
+        assert number is not None
+        await purse.settle(DAY, number, Amount(10**12, 30))
+        assert await _reserve(purse, Allowed(tokens=100)) is None
+        correction = Correction(tokens=20, micros=None, by="anna", reason="A wrong report.", at=5)
+        assert await purse.correct(DAY, correction) == Amount(20, 30)
+        number = await _reserve(purse, Allowed(tokens=100))
+        assert number is not None
+        assert await purse.spent(DAY, 0) == Spent(Amount(20, 30), TEN)
+        await purse.settle(DAY, number, Amount(1, 2))
+        assert (await purse.spent(DAY, 0)).settled == Amount(21, 32)
+        empty = Correction(tokens=7, micros=8, by="anna", reason="Paid elsewhere.", at=5)
+        assert await purse.correct(NEXT_DAY, empty) == Amount(7, 8)
