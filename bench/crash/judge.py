@@ -34,8 +34,10 @@ class Counts:
             setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
 
 
-def judge(outside: Outside, finished: bool) -> Counts:
+def judge(outside: Outside, finished: bool, refused: bool = False) -> Counts:
     """Count a trial's faults.
+
+    A run is ``refused`` when the trial destroyed what had been synced, and the runtime said so.
 
     - duplicate: charges for an order beyond the first;
     - lost: orders never charged, of which the model was not told so;
@@ -47,6 +49,9 @@ def judge(outside: Outside, finished: bool) -> Counts:
     effects = Counter(line["order"] for line in outside.read("effects"))
     counts = Counts(trials=1, duplicate=sum(effects.values()) - len(effects))
     counts.repaid = _repaid(outside)
+    if refused:
+        counts.unsure = 1
+        return counts
     if not finished:
         counts.unrecoverable = 1
         return counts

@@ -157,5 +157,9 @@ class NothingToResumeError(Exception):
     """The runtime knows nothing of the run."""
 
 
+class DamagedError(Exception):
+    """The runtime says that what it had written was changed, and goes no further."""
+
+
 class WaitingError(Exception):
     """The run rests until a person has approved what it asks about."""

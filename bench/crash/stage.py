@@ -22,9 +22,9 @@ from typing import Protocol
 
 from disk import Disk
 from judge import Counts, judge
-from outside import NothingToResumeError, Outside, Plan, WaitingError
+from outside import DamagedError, NothingToResumeError, Outside, Plan, WaitingError
 
-DONE, WAITING, NOTHING, RAISED = 0, 3, 4, 5
+DONE, WAITING, NOTHING, RAISED, DAMAGED = 0, 3, 4, 5, 6
 PATIENCE_S = 120
 
 
@@ -92,13 +92,13 @@ class Stage:
             for pid in frozen:
                 os.kill(pid, signal.SIGCONT)
                 _wait(pid)
-            return self._judged(world, finished)
+            return self._judged(world, finished, torn and ended == DAMAGED)
 
-    def _judged(self, world: Outside, finished: bool) -> Counts:
-        counts = judge(world, finished)
+    def _judged(self, world: Outside, finished: bool, refused: bool = False) -> Counts:
+        counts = judge(world, finished, refused)
         if counts.faults and os.environ.get("CRASH_KEEP"):
             shutil.copytree(world.folder, Path(os.environ["CRASH_KEEP"]) / world.folder.name)
-        if not finished:
+        if not finished and not refused:
             self.errors.append(_last_words(world.folder))
         return counts
 
@@ -169,6 +169,9 @@ class Stage:
         except NothingToResumeError:
             traceback.print_exc()
             return NOTHING
+        except DamagedError:
+            traceback.print_exc()
+            return DAMAGED
         except WaitingError:
             os.kill(os.getpid(), signal.SIGKILL)
         except BaseException:  # noqa: BLE001 - whatever a runtime says

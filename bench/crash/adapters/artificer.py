@@ -13,10 +13,10 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
-from outside import NothingToResumeError, Outside, WaitingError
+from outside import DamagedError, NothingToResumeError, Outside, WaitingError
 
 import artificer
-from artificer.errors import NotFoundError
+from artificer.errors import NotFoundError, TamperedError
 from artificer.loops.facts import BuildOptions
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.base import JsonObject
@@ -43,9 +43,12 @@ def told(messages: Any) -> list[tuple[str, str]]:
 
 
 async def drive(outside: Outside) -> None:
-    if outside.script == "in a child run":
-        return await drive_build(outside)
-    return await drive_run(outside)
+    try:
+        if outside.script == "in a child run":
+            return await drive_build(outside)
+        return await drive_run(outside)
+    except TamperedError as error:
+        raise DamagedError from error
 
 
 async def drive_run(outside: Outside) -> None:
