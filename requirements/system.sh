@@ -11,6 +11,7 @@ bc bc
 bwrap bubblewrap
 cc gcc
 chromium chromium fonts-liberation
+ffmpeg ffmpeg
 git git
 jq jq
 node nodejs
