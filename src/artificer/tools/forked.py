@@ -23,7 +23,7 @@ from typing import Literal, NoReturn
 
 from artificer.ownership.fifo import holding
 from artificer.tools.keeper import keep
-from artificer.tools.kept import Kept, can_keep, fork_leash
+from artificer.tools.kept import Kept, can_keep, drop_leash, fork_leash
 from artificer.tools.pipes import PipeReader
 from artificer.tools.start import Child, Process
 from artificer.tools.tree import MARK
@@ -78,28 +78,39 @@ def _fork(work: Callable[[], Report], lock: Path | None) -> tuple[Process, int]:
     """Fork the process that does the work, under a keeper where the system has what that needs."""
     _flush()
     readable, writable = pipe = os.pipe()
-    ours, theirs = fork_leash()
     kept, mark = can_keep(), secrets.token_hex(8)
-    with holding(lock), theirs:
-        # A signal between the fork and the child's own handlers would wake our event loop.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    ours, theirs = fork_leash()
+    try:
+        with holding(lock), theirs:
+            perform = partial(_perform, work, writable, mark)
+            pid = _forked(lambda: _be_the_child(theirs if kept else None, perform, pipe))
+        if kept:
+            return Kept(ours, pid), readable
+        drop_leash(ours)
+        return Child(pid, mark), readable
+    except OSError:
+        drop_leash(ours)
+        os.close(readable)
+        raise
+    finally:
+        os.close(writable)
+
+
+def _forked(child: Callable[[], NoReturn]) -> int:
+    """Fork, and return the child's number. Raises OSError, and leaves all as it was."""
+    # A signal between the fork and the child's own handlers would wake our event loop.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    try:
         with warnings.catch_warnings():
             # Python 3.12 warns of any fork beside threads. The child touches none of their
             # state: it runs the function and leaves by os._exit.
             warnings.filterwarnings("ignore", _MULTI_THREADED, DeprecationWarning)
             pid = os.fork()
         if pid == 0:
-            _be_the_child(theirs if kept else None, partial(_perform, work, writable, mark), pipe)
+            child()
+    finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    os.close(writable)
-    if not kept:
-        ours.close()
-        return Child(pid, mark), readable
-    try:
-        return Kept(ours, pid), readable
-    except OSError:
-        os.close(readable)
-        raise
+    return pid
 
 
 def _be_the_child(

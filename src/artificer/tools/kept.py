@@ -61,15 +61,15 @@ class Kept:
             try:
                 data = leash.recv(256)
             except OSError as error:
-                self._let_go()
+                self._fail()
                 raise OSError(errno.ETIMEDOUT, "its keeper does not answer") from error
             if not data:
-                self._let_go()
+                self._fail()
                 raise OSError(errno.EAGAIN, "its keeper could not be started")
             self._said += data
         word, number = self._next()
         if word == "failed":
-            self._let_go()
+            self._fail()
             raise OSError(number, os.strerror(number))
         self.pid = number
         leash.setblocking(False)
@@ -192,10 +192,21 @@ class Kept:
             _reap(self._child)
         return True
 
+    def _fail(self) -> None:
+        """Nothing was started: its keeper ends, and is reaped if it is a child of ours."""
+        self._let_go()
+        if self._child is not None:
+            _reap(self._child)
+
     def _let_go(self) -> None:
         self._wake()
-        _leashes.discard(self._leash)
-        self._leash.close()
+        drop_leash(self._leash)
+
+
+def drop_leash(ours: socket.socket) -> None:
+    """Let go of a leash."""
+    _leashes.discard(ours)
+    ours.close()
 
 
 def _reap(child: int) -> None:
@@ -250,8 +261,7 @@ class _Program:
             with theirs:
                 self.ask(theirs)
         except OSError:
-            _leashes.discard(ours)
-            ours.close()
+            drop_leash(ours)
             raise
         return ours
 
@@ -341,8 +351,7 @@ def start_kept(
         sent = socket.send_fds(ours, [message], descriptors)
         ours.sendall(message[sent:])
     except OSError:
-        _leashes.discard(ours)
-        ours.close()
+        drop_leash(ours)
         raise
     return Kept(ours)
 

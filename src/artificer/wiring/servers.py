@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from artificer.config import Config, McpServerConfig
+from artificer.errors import OperatorError
 from artificer.wiring.secrets import clean_blobs
 from artificer.wiring.storage import Storage
 
@@ -18,7 +20,10 @@ def build_servers(config: Config, storage: Storage) -> McpServers:
     from artificer.tools.mcp_servers import McpServers
 
     commands = any(server.command for server in config.mcp.servers.values())
-    lock = storage.locks.owner.servers if commands and storage.locks is not None else None
+    lock = None
+    if commands and storage.locks is not None:
+        with suppress(OperatorError):  # a run, which must own something, will say why not
+            lock = storage.locks.owner.servers
     return McpServers(
         (_offer(name, server, lock) for name, server in config.mcp.servers.items()),
         clean_blobs(storage, config),
