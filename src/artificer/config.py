@@ -23,7 +23,7 @@ from artificer.contracts.workspace.grant import Grant
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
-from artificer.money import BudgetConfig, PriceConfig, Section
+from artificer.money import BudgetConfig, LimitsConfig, PriceConfig, Section
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
 from artificer.values.canon import canonical, digest_of
@@ -130,32 +130,6 @@ class BrowserConfig(Section):
     """
 
     live: str = Field(default="", pattern=r"^(http://(127\.0\.0\.1|localhost|\[::1\]):\d{1,5}/?)?$")
-
-
-class ReplyLimits(Section):
-    """``[limits.kinds.KIND]`` and ``[limits.models."provider/model"]``."""
-
-    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)]
-
-
-class LimitsConfig(Section):
-    """``[limits]``: how many tokens a reply may have, in all runs, in those of a kind, and how many
-    a model can write.
-    """
-
-    max_tokens: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
-    kinds: Mapping[Literal["chat", "deliver", "build"], ReplyLimits] = Field(default_factory=dict)
-    models: Mapping[str, ReplyLimits] = Field(default_factory=dict)
-
-    def max_tokens_of(self, kind: str) -> int | None:
-        """What is configured for runs of a kind."""
-        own = next((limits for name, limits in self.kinds.items() if name == kind), None)
-        return self.max_tokens if own is None else own.max_tokens
-
-    def most_of(self, model: str) -> int | None:
-        """What is configured for a ``provider/model``."""
-        own = self.models.get(model)
-        return None if own is None else own.max_tokens
 
 
 class _Policies(Section):

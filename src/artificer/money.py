@@ -1,8 +1,9 @@
-"""What a project may spend, in ``artificer.toml``: prices, budgets, and the limits of its runs."""
+"""The sections of ``artificer.toml`` about spending: prices, budgets, and limits of runs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -78,3 +79,29 @@ class BudgetConfig(Section):
         limits = {"total_tokens": self.per_run_tokens, "cost_micros": micros(self.per_run_dollars)}
         known = {name: limit for name, limit in limits.items() if limit is not None}
         return {**known, "repeats": self.per_run_repeats or None}
+
+
+class ReplyLimits(Section):
+    """``[limits.kinds.KIND]`` and ``[limits.models."provider/model"]``."""
+
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+class LimitsConfig(Section):
+    """``[limits]``: how many tokens a reply may have, in all runs, in those of a kind, and how many
+    a model can write.
+    """
+
+    max_tokens: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
+    kinds: Mapping[Literal["chat", "deliver", "build"], ReplyLimits] = Field(default_factory=dict)
+    models: Mapping[str, ReplyLimits] = Field(default_factory=dict)
+
+    def max_tokens_of(self, kind: str) -> int | None:
+        """Return what is configured for runs of a kind."""
+        own = next((limits for name, limits in self.kinds.items() if name == kind), None)
+        return self.max_tokens if own is None else own.max_tokens
+
+    def most_of(self, model: str) -> int | None:
+        """Return what is configured for a ``provider/model``."""
+        own = self.models.get(model)
+        return None if own is None else own.max_tokens

@@ -190,7 +190,7 @@ def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for()
         (
             "[browser]\n[browser.commands.click]\n"
             '[browser.scope]\nallowed_domains = ["http://x/"]\n',
-            "is no domain",
+            "is not a domain",
         ),
         (
             "[browser]\n" + SCOPE + '[browser.commands.click]\nargs.x = { type = "string" }\n',
@@ -212,7 +212,7 @@ def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for()
         ("[browser]\n" + SCOPE + "[browser.commands.login]\n", "no auth_flows to log in with"),
         (
             '[browser]\n[browser.scope]\nallowed_domains = ["admin.*"]\n[browser.commands.click]\n',
-            "'admin.*' is no domain",
+            "'admin.*' is not a domain",
         ),
     ],
 )

@@ -1,8 +1,10 @@
-"""The limits that options say."""
+"""Limits that are given as options."""
 
 from __future__ import annotations
 
 import click
+
+from artificer.money import micros
 
 MAX_TOKENS = click.option(
     "--max-tokens",
@@ -15,6 +17,5 @@ def limits_said(
     turns: int | None = None, tokens: int | None = None, dollars: float | None = None
 ) -> dict[str, int]:
     """The limits that were given on the command line, by their names."""
-    micros = None if dollars is None else round(dollars * 1_000_000)
-    said = {"turns": turns, "max_tokens": tokens, "cost_micros": micros}
+    said = {"turns": turns, "max_tokens": tokens, "cost_micros": micros(dollars)}
     return {name: limit for name, limit in said.items() if limit is not None}

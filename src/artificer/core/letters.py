@@ -6,7 +6,6 @@ an event. Each is taken once, in the order in which they were posted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -141,35 +140,6 @@ def read_letter(body: bytes) -> Letter | None:
         return _letters.validate_json(body)
     except ValidationError:
         return None
-
-
-def overruled(letters: Iterable[tuple[int, bytes]]) -> set[int]:
-    """The decisions among letters that lie there together which a later one takes back.
-
-    Nothing has come of them yet, so the last word about a plan or a change counts.
-    """
-    read = [(number, read_letter(body)) for number, body in letters]
-    said = [(n, letter) for n, letter in read if isinstance(letter, Decide | Consent)]
-    latest = {_subject(letter): _word(letter) for _, letter in said}
-    return {n for n, letter in said if _word(letter) != latest[_subject(letter)]}
-
-
-def _subject(letter: Decide | Consent) -> Digest:
-    return letter.plan if isinstance(letter, Decide) else letter.change
-
-
-def _word(letter: Decide | Consent) -> tuple[str, str]:
-    """What a decision says; to say the same once more takes nothing back."""
-    if isinstance(letter, Consent):
-        return str(letter.granted), ""
-    return letter.decision, letter.reason if letter.decision == "iterate" else ""
-
-
-def overruled_event(number: int, letter: Letter | None, at: int) -> ev.ReceiptIgnored:
-    """The event of a decision that a later letter takes back."""
-    why = "A later letter decides otherwise, and nothing had come of this one."
-    what = "letter" if letter is None else letter.type
-    return ev.ReceiptIgnored(at=at, letter=number, what=what, reason=why)
 
 
 def opened(state: RunState, number: int, letter: Letter | None, at: int) -> ev.Event:

@@ -9,7 +9,6 @@ half at best.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from artificer.loops.judge import CRITERIA
 from artificer.loops.table import LOOPS
 from artificer.loops.wishes import Check, StartRun, StepId
 from artificer.values.base import JsonObject, JsonValue
-from artificer.values.text import head_and_tail
+from artificer.values.text import fence_for, head_and_tail
 from artificer.values.tokens import BYTES_A_TOKEN, tokens_of
 
 FILES: tuple[str, ...] = (
@@ -260,6 +259,5 @@ def _fit(
 
 def _fenced(text: str) -> str:
     """A text that cannot end the fence it stands in."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_for(text)
     return f"{fence}text\n{text}\n{fence}"

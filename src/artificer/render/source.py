@@ -17,6 +17,7 @@ from markdown_it.tree import SyntaxTreeNode
 from artificer.render.links import inert
 from artificer.render.narrative import Marks, Passage
 from artificer.render.text import fenced
+from artificer.values.text import fence_for
 
 _SPECIAL = re.compile(r"[\\`*\[\]|~]|!$|(?<![^\W_])_|_(?![^\W_])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
@@ -137,8 +138,7 @@ def _text(content: str) -> str:
 
 def _code(content: str) -> str:
     """A code span whose content is exactly this."""
-    longest = max((len(run) for run in re.findall("`+", content)), default=0)
-    fence = "`" * (longest + 1)
+    fence = fence_for(content, least=1)
     spaced = content.strip(" ") and content.startswith(" ") and content.endswith(" ")
     padded = bool(spaced) or content.startswith("`") or content.endswith("`")
     return f"{fence} {content} {fence}" if padded else f"{fence}{content}{fence}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 
-from artificer.values.text import UNPRINTABLE
+from artificer.values.text import UNPRINTABLE, fence_for
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!])")
 _LINE_START = re.compile(r"^(?:(?=[-+=])|(\d{1,9})(?=[.)](?:\s|$)))")
@@ -41,15 +41,13 @@ def escape_markdown(text: str) -> str:
 def code_span(text: str) -> str:
     """Return a code span, which a backtick within cannot end."""
     text = one_line(text)
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    return f"{fence} {text} {fence}" if longest else f"{fence}{text}{fence}"
+    fence = fence_for(text, least=1)
+    return f"{fence} {text} {fence}" if len(fence) > 1 else f"{fence}{text}{fence}"
 
 
 def fenced(content: str, language: str) -> str:
     """A code block whose fence is longer than any run of backticks within."""
-    longest = max((len(run) for run in re.findall("`+", content)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_for(content)
     return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
 
 

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
-from artificer.core.letters import cancelled, overruled, read_letter
+from artificer.core.letters import cancelled, read_letter
+from artificer.core.overruled import overruled
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
 from artificer.loops.wishes import CancelRun

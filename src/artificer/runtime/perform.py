@@ -11,7 +11,8 @@ from typing import Literal
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Intent
-from artificer.core.letters import Pause, Steer, answer, opened, overruled_event, read_letter
+from artificer.core.letters import Pause, Steer, answer, opened, read_letter
+from artificer.core.overruled import overruled_event
 from artificer.core.record import FORMAT
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError, places

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 from artificer.contracts.arguments.bind import bind
 from artificer.contracts.browser.model import BrowserCommand, browser_commands
-from artificer.contracts.browser.scope import DEFAULT_PORTS, host_refusal
+from artificer.contracts.browser.scope import host_refusal, place_in
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.keys.browser import BrowserKeys
@@ -91,13 +90,12 @@ def _site(manifest: Manifest, live: str) -> Site:
 
 
 def _out_of_scope(browser: BrowserKeys, values: Mapping[str, JsonValue]) -> tuple[Problem, ...]:
-    """What the proxy would refuse anyhow, told before anything is opened."""
+    """Report what the proxy would refuse, before anything is opened."""
     if "url" not in values:
         return ()
     try:
-        parts = urlsplit(str(values["url"]))
-        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme == "https"]
+        host, port = place_in(str(values["url"]))
     except ValueError:
-        return (Problem(pointer="/url", message="is no address"),)
+        return (Problem(pointer="/url", message="is not an address"),)
     reason = host_refusal(browser.scope, host, port)
     return (Problem(pointer="/url", message=f"{host!r} {reason}"),) if reason else ()

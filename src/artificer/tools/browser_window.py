@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from artificer.contracts.browser.scope import DEFAULT_PORTS, host_refusal, takes_cookie
+from artificer.contracts.browser.scope import host_refusal, place_in, takes_cookie
 from artificer.contracts.keys.browser import BrowserKeys, BrowserScopeKeys
 from artificer.errors import NotFoundError
 
@@ -82,8 +82,7 @@ async def _held(browser: Browser, scope: BrowserScopeKeys) -> dict[str, Any]:
         cookies += [c for c in await context.cookies() if takes_cookie(scope, c["domain"])]
         for page in context.pages:
             parts = urlsplit(page.url)
-            port = parts.port or DEFAULT_PORTS[parts.scheme == "https"]
-            refusal = host_refusal(named, parts.hostname or "", port)
+            refusal = host_refusal(named, *place_in(page.url))
             if parts.scheme in ("http", "https") and refusal is None:
                 stored = await page.evaluate(_STORED)
                 origins[f"{parts.scheme}://{parts.netloc}"] = stored

@@ -8,6 +8,12 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufff
 """What XML 1.0 (section 2.2) and HTML refuse, and the C1 controls, which nobody means."""
 
 
+def fence_for(text: str, least: int = 3) -> str:
+    """Return a run of backticks that is longer than any within a text."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return "`" * max(least, longest + 1)
+
+
 def unprintable(text: str) -> str | None:
     """Return the first character that no document may hold, or None."""
     found = UNPRINTABLE.search(text)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.browser.scope import DEFAULT_PORTS, host_refusal
+from artificer.contracts.browser.scope import host_refusal, place_in
 from artificer.contracts.keys.browser import AuthFlowKeys, BrowserKeys
 
 USERNAME, PASSWORD = "_username", "_password"
@@ -61,9 +60,8 @@ def flow_faults(browser: BrowserKeys) -> Iterator[Fault]:
 
 def _unreachable(browser: BrowserKeys, url: str) -> str | None:
     try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme == "https"]
+        host, port = place_in(url)
     except ValueError:
-        return "is no address"
+        return "is not an address"
     reason = host_refusal(browser.scope, host, port)
     return f"its host {host!r} {reason}" if reason else None

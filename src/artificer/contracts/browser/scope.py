@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from artificer.contracts.addresses import ip_of, is_host
 from artificer.contracts.keys.browser import BrowserScopeKeys
@@ -13,8 +14,8 @@ ANY_PARENT = ".*"
 """The end of a pattern for every host of that first label, wherever it is."""
 
 DEFAULT_PORTS = (80, 443)
-"""What a loopback host opens when a scope names it without a port: a machine's other services are
-not for a browser by being on the same machine as a page.
+"""The ports that a scope opens on a loopback host that it names without one. A page must not reach
+the other services of its machine.
 """
 
 _WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+)):([1-9][0-9]{0,4}|\*)")
@@ -27,6 +28,12 @@ class _Place(NamedTuple):
 
     host: str
     port: int | None = None
+
+
+def place_in(url: str) -> tuple[str, int]:
+    """Return the host and the port of a URL. Raises ValueError."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme == "https"]
 
 
 def host_refusal(scope: BrowserScopeKeys, host: str, port: int | None) -> str | None:
@@ -76,7 +83,7 @@ def takes_cookie(scope: BrowserScopeKeys, domain: str) -> bool:
 
 
 def domain_fault(pattern: str, *, blocks: bool) -> str | None:
-    """Why a text is no domain of a scope, or None."""
+    """Return why a text is not a domain of a scope, or None."""
     host, port = _place(pattern)
     is_port = port is None or port <= 65_535
     if is_port and (ip_of(host) or is_host(host.removeprefix("*."))):
@@ -84,7 +91,7 @@ def domain_fault(pattern: str, *, blocks: bool) -> str | None:
     if is_port and blocks and is_host(host.removesuffix(ANY_PARENT)):
         return None
     kinds = "domain, '*.domain', 'name.*' or address" if blocks else "domain, '*.domain' or address"
-    return f"{pattern!r} is no {kinds}, with or without ':port'"
+    return f"{pattern!r} is not a {kinds}, with or without ':port'"
 
 
 def _place(pattern: str) -> _Place:
