@@ -54,6 +54,7 @@ def test_the_grammar(text: str, holds: bool) -> None:
     "text",
     [
         *("", "and", "mode ==", "(mode", "mode)", "mode mode", "== 1", "mode = 1", "a.b", "5x"),
+        *("mode == ==", "not <"),
         *("'open", "not " * 10_000 + "a", "(" * 10_000),
     ],
 )

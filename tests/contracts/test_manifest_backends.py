@@ -41,6 +41,43 @@ def test_a_manifest_may_be_another_servers_tool() -> None:
     assert manifest.definition.backend == "mcp"
 
 
+@pytest.mark.req("manifest-labels")
+@pytest.mark.parametrize(
+    "section",
+    [
+        '[command]\ntemplate = "echo {x}"\n',
+        '[http]\nurl = "https://h/{x}"\n',
+        '[mcp]\nserver = "s"\ntool = "search"\n',
+    ],
+    ids=["command", "http", "mcp"],
+)
+@pytest.mark.parametrize("sensitive", [True, False])
+def test_a_sensitive_tool_is_known_as_one(section: str, sensitive: bool) -> None:
+    text = TOOL.replace("[args.x]", f"sensitive = {str(sensitive).lower()}\n[args.x]") + section
+    assert parse_manifest(text, "t.clad.toml").definition.sensitive is sensitive
+
+
+@pytest.mark.req("manifest-labels")
+@pytest.mark.parametrize(
+    "section",
+    [
+        '[session]\nstartup_command = "cat"\nready_pattern = ""\n'
+        '[session.commands.read]\npattern = "^read$"\ndescription = "Read."\n',
+        '[browser.scope]\nallowed_domains = ["example.com"]\n'
+        "[browser.commands.navigate]\n[browser.commands.click]\n",
+    ],
+    ids=["session", "browser"],
+)
+@pytest.mark.parametrize("sensitive", [True, False])
+def test_so_is_each_command_of_a_sensitive_session_or_browser(
+    section: str, sensitive: bool
+) -> None:
+    label = f"sensitive = {str(sensitive).lower()}"
+    text = TOOL.replace("[args.x]\nrequired = true", label) + section
+    definitions = parse_manifest(text, "t.clad.toml").definitions
+    assert definitions and {definition.sensitive for definition in definitions} == {sensitive}
+
+
 @pytest.mark.req("manifest-backends")
 @pytest.mark.parametrize(
     ("section", "message"),

@@ -186,6 +186,8 @@ for _ in range(12):
         {"$ref": "#/$defs/node"},
         {"$ref": "https://example.com/schema"},
         {"anyOf": [OBJECT, {**OBJECT, "properties": {"b": {"type": "string"}}}]},
+        {"anyOf": [{"type": "string"}, {"type": "null"}], "enum": ["a", None]},
+        {"anyOf": [{"type": "string"}, {"type": "null"}], "type": "string"},
         {"enum": [{"a": 1}]},
         {"type": "string", "enum": [str(n) for n in range(MAX_NODES + 1)]},
         NESTED,

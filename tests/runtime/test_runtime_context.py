@@ -13,6 +13,7 @@ from test_runtime_snapshot import commits, prefix, same
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core import events as ev
 from artificer.core.intents import Compact
+from artificer.core.letters import Pause
 from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
@@ -215,6 +216,28 @@ class TestOverflow:
         assert state.reason == "context_limit" and len(sent) > 2
         assert state.window.start == len(state.history) - 1
         assert all(messages_of(body)[-1].text.endswith("And in short?") for body in sent)
+
+    async def test_a_paused_run_is_not_made_shorter_yet(self, rig: Rig) -> None:
+        """Its model refused while the pause came in: what is left out waits until it goes on."""
+        model = Model(12, fits=40_000)
+
+        class Pausing(ScriptedProvider):
+            async def generate(self, *args: object) -> object:  # type: ignore[override]
+                answer = await super().generate(*args)  # type: ignore[arg-type]
+                if model.refused == 1:
+                    await engine.post.post("run", Pause().canonical())
+                    for _ in range(20):
+                        await asyncio.sleep(0)
+                return answer
+
+        engine = rig.engine(Pausing(model))
+        spec = rig.spec(limits=Limits(turns=60), compaction=SUMMARISE)
+        state = await engine.start("run", spec)
+        assert (state.standing, model.summaries) == ("paused", [])
+        after = await rig.resume(model.provider)
+        assert (after.reason, after.turn) == ("done", 13)
+        assert model.summaries
+        await proven(rig)
 
     async def test_what_cannot_be_cut_ends_the_run_by_name(self, rig: Rig) -> None:
         model = Model(1, fits=10)
