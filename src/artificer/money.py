@@ -59,7 +59,7 @@ def _repeats(times: int) -> int:
 class BudgetConfig(Section):
     """``[budget]``: what the project may spend in a day, and a run that is told nothing else.
 
-    ``per_run_repeats`` is how often a model may repeat itself; 0 is no limit.
+    ``per_run_repeats`` is how often a model may repeat itself; 0 means without a limit.
     """
 
     per_day_dollars: Dollars | None = None

@@ -126,7 +126,7 @@ class Requiring(Protocol):
 
 @dataclass(frozen=True)
 class CallLocks:
-    """What the processes of a call hold as long as they live (`ownership.fifo.holding`).
+    """The locks that the processes of a call hold as long as they live (`ownership.fifo.holding`).
 
     ``own`` is for those that are the call's alone, ``shared`` for servers that outlive it.
     """
@@ -231,7 +231,7 @@ class Locks(Protocol):
         """
 
     def forget(self, keys: Iterable[str]) -> None:
-        """What became of these calls is recorded: nobody asks after their processes any more."""
+        """Remove the locks of calls whose results are recorded."""
 
 
 class Builder(Protocol):
@@ -276,7 +276,7 @@ class Lease(Value):
 
 @dataclass(frozen=True)
 class Claim:
-    """What acquires a run, and on which conditions: compare and set, in one step.
+    """The owner that acquires a run, and its conditions: compare and set, in one step.
 
     ``owner`` is written down with the run until it is released. ``head`` is where the run must end
     (None: anywhere). ``admit`` is called with the run's former owner, within that step: what it
@@ -426,7 +426,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Correction:
-    """What a person says that a day has cost. None leaves tokens, or micro-dollars, as they are."""
+    """A day's cost as a person states it. None leaves tokens, or micro-dollars, as they are."""
 
     tokens: int | None
     micros: int | None

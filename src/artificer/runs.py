@@ -92,7 +92,7 @@ class Run:
 
     @property
     def message(self) -> str:
-        """What the model said last to the reader, where that is not the narrative.
+        """The model's last words to the reader, where these are not the narrative.
 
         A short answer to a follow-up leaves the report as it is, and is shown with it.
         """

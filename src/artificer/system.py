@@ -54,8 +54,8 @@ def keep_memory_private() -> None:
     """Close this process's memory to others of the same user, where the system can (Linux).
 
     Its environment and its memory hold keys: without this every program that a tool starts may
-    read them from ``/proc`` or attach to the process. What a program starts anew is as open as
-    ever. Root's processes may read everything all the same.
+    read them from ``/proc`` or attach to the process. The programs that are started are ordinary
+    processes. Root's processes may read everything all the same.
     """
     if not sys.platform.startswith("linux") or os.environ.get(DUMPABLE) == "1":
         return

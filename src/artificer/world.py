@@ -463,7 +463,7 @@ class World(Archive):
         return await promote_build(self.config, run_id, before.state, branch, into)
 
     async def diff_of(self, run_id: str, base: str, commit: str) -> str:
-        """What differs between two commits of a build. Raises NotFoundError, GitError."""
+        """Return the difference of two commits of a build. Raises NotFoundError, GitError."""
         from artificer.wiring.builds import diff_of
 
         storage = self._storage
@@ -471,7 +471,7 @@ class World(Archive):
         return await diff_of(self.config, run_id, Path(found.state.given.project), base, commit)
 
     async def unpromoted(self, run_id: str) -> str:
-        """What of a completed build is in no branch of its project, in a sentence; else ''."""
+        """Say in a sentence what of a completed build is in no branch of its project; else ''."""
         from artificer.wiring.builds import unpromoted
 
         storage = self._storage

@@ -38,7 +38,7 @@ TOOLS: tuple[ToolDefinition, ...] = (
 """The eleven ``create_*`` tools of seed 002."""
 
 REPORT_TOOLS: tuple[ToolDefinition, ...] = (*TOOLS, withdraw.WITHDRAW_ARTIFACT)
-"""What a run that makes a report is offered."""
+"""The tools that a run which makes a report may use."""
 
 LIMITS: dict[ArtifactKind, int] = {
     "chart": chart.MAX_CHARTS,

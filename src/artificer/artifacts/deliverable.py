@@ -241,7 +241,7 @@ def _wanted(examined: Examined) -> set[str]:
 
 
 def of_another_kind(before: Examined, after: Examined) -> set[str]:
-    """What was cited by the wrong kind, and is cited by the right one now."""
+    """Return the subjects that were cited by the wrong kind, and are now cited by the right one."""
     cited = {item.id.lower() for item in after.citations}
     return {item.subject.lower() for item in before.missing if item.id.lower() in cited}
 

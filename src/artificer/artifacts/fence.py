@@ -1,7 +1,7 @@
 """A report inside one Markdown fence: models that learnt to show Markdown wrap their answer in it.
 
 Taken as it is, such a report is a block of code: its placeholders cite nothing. It is taken out of
-the fence where the fence is all there is. Around it may stand a line of prose, such as "Here is
+the fence where the fence is all there is. A line of prose may surround it, such as "Here is
 the report:", if every placeholder is inside.
 """
 
@@ -18,7 +18,7 @@ _ASIDE = 200
 
 
 def unwrapped(text: str) -> str | None:
-    """The report without the one fence around it; None where there is no such fence."""
+    """Return the report without the one fence around it; None if there is no such fence."""
     lines = text.replace("\r\n", "\n").strip("\n").split("\n")
     first = next((number for number, line in enumerate(lines) if _FENCE.match(line)), None)
     if first is None:

@@ -1,4 +1,4 @@
-"""What to tell a model about an answer that cannot be delivered yet, since rules 2."""
+"""Requests to the model about an answer that cannot be delivered yet, since rules 2."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def repairs_request(
     findings: tuple[Finding, ...], gone: frozenset[str], *, may_withdraw: bool
 ) -> str:
     """Ask for the repair of ``findings``, which are blocking ones. ``gone`` was withdrawn."""
-    told = tuple(_withdrawn(f) if f.subject in gone else f for f in findings)
-    request = repair_request(told)
-    if may_withdraw and any(finding.code == "missing" for finding in told):
+    named = tuple(_withdrawn(f) if f.subject in gone else f for f in findings)
+    request = repair_request(named)
+    if may_withdraw and any(finding.code == "missing" for finding in named):
         request += f"\nCall {WITHDRAW} for what you do not want to cite after all."
     return request
 

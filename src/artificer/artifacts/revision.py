@@ -38,7 +38,7 @@ class Candidate(Value):
 
 @dataclass(frozen=True)
 class Choice:
-    """What became of the texts of some turns.
+    """The decision about the texts of some turns.
 
     ``narrative`` is what is kept, ``revised`` whether it is new, ``last`` whether it is the last
     reply, ``unwrapped`` whether it stood in a fence. ``message`` is the last reply where it is not
@@ -86,7 +86,7 @@ def choose(
 
 
 def why_rejected(choice: Choice, *, may_withdraw: bool) -> str:
-    """What to tell the model about a last reply that could be meant as the report."""
+    """Return a request about a last reply that could be meant as the report."""
     said = [f"Your last text has not replaced the answer that is kept: {choice.rejected}."]
     if not choice.dropped:
         said.append(
@@ -161,7 +161,7 @@ class _Rules:
         return _Text(shown, examine(shown, self.made), inside is not None)
 
     def weighed(self, kept: _Text, candidate: tuple[_Text, bool]) -> _Text:
-        """What is kept after a text that stood next to calls, or was sent back."""
+        """Return the text to keep, given one that stood next to calls or was sent back."""
         text, final = candidate
         if not text.cites:
             return kept
@@ -192,7 +192,7 @@ class _Rules:
         )
 
     def _lost(self, kept: _Text, text: _Text) -> tuple[str, ...]:
-        """What ``text`` would drop. A text that nobody has checked yet only owes what exists."""
+        """Return what ``text`` would drop. A kept text that is unchecked only owes what exists."""
         owed = set(kept.cites if self.checked else kept.accepted)
         righted = of_another_kind(kept.examined, text.examined)
         lost = sorted(owed - self.withdrawn - righted - text.cites.keys())

@@ -206,7 +206,7 @@ CHILDREN: dict[str, frozenset[str]] = {
         frozenset({"title", "desc"}),
     ),
 }
-"""What an element may contain, where that is not everything in CONTAINED."""
+"""The elements that an element may contain, where these are not all of CONTAINED."""
 
 CONTAINED = frozenset(ELEMENTS) - {"tspan", "textPath", "stop", *FILTERS} | {"filter"}
 WITH_TEXT = frozenset({"text", "tspan", "textPath", "title", "desc"})

@@ -1,4 +1,4 @@
-"""What a filter in a drawing may hold: shadows and glows, and nothing that reads an image."""
+"""The filters that a drawing may have: shadows and glows, and nothing that reads an image."""
 
 from __future__ import annotations
 
@@ -54,4 +54,4 @@ FILTERS: dict[str, dict[str, Grammar]] = {
 
 CHANNELS = frozenset({"feFuncR", "feFuncG", "feFuncB", "feFuncA"})
 STEPS = frozenset(FILTERS) - {"filter", "feMergeNode"} - CHANNELS
-"""What a ``<filter>`` may consist of."""
+"""The elements of a ``<filter>``."""

@@ -18,7 +18,7 @@ MAX_DRAWN = 20_000
 """Elements drawn when every reference is followed."""
 
 _COSTLY = {"filter": 50}
-"""What a step of a filter costs, in elements: it works on pixels."""
+"""The cost of a filter's step, in elements: it works on pixels."""
 
 MAX_CHAIN = 8
 """Longest chain of references."""

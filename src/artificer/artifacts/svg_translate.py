@@ -28,7 +28,7 @@ _SPACES = str.maketrans(dict.fromkeys(" \t\r\n", "\u00a0"))
 
 @dataclass(frozen=True)
 class _Context:
-    """What an element has from those around it.
+    """The properties that an element inherits.
 
     ``box`` is the view box to which ``transform-origin`` refers, where it is known.
     """

@@ -30,7 +30,7 @@ class Withdrawal(Value):
 
     @property
     def subject(self) -> str:
-        """What it names, as ``kind:id``."""
+        """The artifact's name, as ``kind:id``."""
         return f"{self.kind}:{self.id}"
 
 
@@ -57,12 +57,12 @@ def problems(arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Prob
 
 
 def withdrawal(arguments: JsonObject) -> Withdrawal:
-    """What accepted arguments withdraw."""
+    """Return the artifact that accepted arguments withdraw."""
     return Withdrawal.model_validate(arguments)
 
 
 def describe(gone: Withdrawal) -> str:
-    """What the model is told of it."""
+    """Return the result of the call, for the model."""
     return (
         f'{NAME}: {gone.kind} "{gone.id}" is not part of the report any more.'
         " If the text cites it, send the whole text without that placeholder."

@@ -138,7 +138,7 @@ class TreeBuilder:
         return self._told(returned(wish, ended, self.children.blobs), ended)
 
     async def _before(self, build: BuildState, wish: StartRun) -> str:
-        """What a phase's check says before a code run begins, if it fails."""
+        """Return the report of a phase's check before a code run begins, if it fails."""
         phase = build.phase(wish.step)
         if wish.step.kind != "code" or phase is None or phase.phase is None:
             return ""
@@ -184,7 +184,7 @@ class TreeBuilder:
             write_artifact(self.views / child, child, owes, artifact, ended.now)
 
     async def _summary(self, run: str, wish: Check) -> str:
-        """What the run of a Check said that it did."""
+        """Return the summary of the run whose work a Check is about."""
         state = await self.children.state(f"{run}.{wish.step.kind}-{short(wish.run)}")
         made = artifact_of(state, "completion", self.children.blobs)
         return made.summary if isinstance(made, Completion) else ""

@@ -17,7 +17,7 @@ _READ_ALWAYS = ("Makefile", "makefile", "GNUmakefile", "package.json")
 async def changes_of(
     repository: BuildRepository, base: str, commit: str, line: str
 ) -> list[Change]:
-    """What a commit changes. The text is read where it matters to the check ``line``."""
+    """Return the changes of a commit. Texts are read where they matter to the check ``line``."""
     found: list[Change] = []
     read = 0
     for letter, old, new in await repository.changed(base, commit):

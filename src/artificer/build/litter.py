@@ -1,4 +1,4 @@
-"""What tools leave in a project and nobody commits: caches, installed packages, build output."""
+"""Files that tools leave and nobody commits: caches, installed packages, build output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BESIDE: dict[str, tuple[str, ...]] = {
     "target": ("Cargo.toml", "pom.xml", "build.sbt"),
     ".build": ("Package.swift",),
 }
-"""Folders that are build output only where one of these files stands beside them."""
+"""Folders that are build output only next to one of these files."""
 
 SUFFIXES = (".pyc", ".pyo", ".egg-info", ".class", ".swp", ".swo", ".tsbuildinfo")
 """Files, and folders such as ``name.egg-info``, that end like this."""

@@ -29,7 +29,7 @@ def child_id(build: str, wish: StartRun | Check | CancelRun) -> str:
 
 
 def short(key: Digest) -> str:
-    """A wish's key, as it stands in the id of its run."""
+    """Return a wish's key as the id of its run has it."""
     return key.removeprefix("sha256:")[:16]
 
 

@@ -43,7 +43,7 @@ class TreePerformer:
     repository: BuildRepository
     validator: Validator
     baselines: dict[tuple[str, str], Validation] = field(default_factory=dict)
-    """What checks came to on trees that changes begin from, by commit and command."""
+    """Results of checks on the trees that changes begin from, by commit and command."""
     _running: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
     async def worktree(self, run: StartRun) -> Worktree:
@@ -69,7 +69,7 @@ class TreePerformer:
         return f.BasePrepared(key=wish.key, commit=made)
 
     async def before(self, commit: str, line: str) -> Validation:
-        """What a check comes to on the tree that a change begins from. It is run there once."""
+        """Return a check's result on the tree that a change begins from. It runs there once."""
         async with self._running.setdefault((commit, line), asyncio.Lock()):
             if (commit, line) not in self.baselines:
                 name = f"before-{digest_of(f'{commit} {line}'.encode())[-12:]}"
@@ -131,7 +131,7 @@ class TreePerformer:
     async def merge(self, wish: MergeSpec) -> f.SpecMerged | f.MergeRefused:
         """Merge a spec into the integration branch, if the merged tree passes.
 
-        Where the branch stands is no evidence: a program of the build may have moved it. So a
+        Where the branch stands proves nothing: a program of the build may have moved it. So a
         merge that is performed again is validated again.
         """
         async with self.repository.lock:
@@ -156,7 +156,7 @@ class TreePerformer:
         return f.IntegrationRebuilt(key=wish.key, integration=made)
 
     async def faults(self, name: str, commit: str, commands: Sequence[str], onto: str) -> str:
-        """What fails in a merged tree, but for tests that fail without the merge as well.
+        """Return what fails in a merged tree, without the tests that also fail without the merge.
 
         ``onto`` is the commit that was merged onto.
         """
@@ -223,7 +223,7 @@ def _refused(committed: Committed) -> Iterator[str]:
 
 
 def _left_out(committed: Committed) -> str:
-    """What was changed and is not in the commit: the next attempt must know."""
+    """Return a note on changes that are not in the commit: the next attempt must know."""
     lines = []
     if committed.files.outside:
         some = ", ".join(map(well_formed, committed.files.outside[:MAX_TOLD]))

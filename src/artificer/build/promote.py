@@ -26,7 +26,7 @@ _UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", 
 
 @dataclass(frozen=True)
 class Promotion:
-    """What came of it. ``branch`` holds ``commit`` in the person's repository in any case.
+    """The result. ``branch`` holds ``commit`` in the person's repository in any case.
 
     ``warning`` says what was found wrong with the build's own repository.
     """

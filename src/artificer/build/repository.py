@@ -96,7 +96,7 @@ class BuildRepository:
         return self.folder / "repo.git"
 
     async def _clone(self, project: Path) -> None:
-        """Clone into a folder beside, which becomes the repository when it is whole.
+        """Clone into a folder of its own, which becomes the repository when it is whole.
 
         git links the objects where it can and copies them where it cannot: on another file system.
         """
@@ -279,7 +279,7 @@ class BuildRepository:
     # --- reading commits --------------------------------------------------------------------------
 
     async def changed(self, base: str, commit: str) -> list[tuple[str, str, str]]:
-        """What differs between two commits: a letter, the old path, the new path.
+        """Return the differences of two commits: a letter, the old path, the new path.
 
         ``A`` was added, ``D`` deleted, ``R`` renamed, and everything else is ``M``.
         """
@@ -293,12 +293,12 @@ class BuildRepository:
         return found
 
     async def text(self, commit: str, path: str) -> str | None:
-        """A file of a commit, or None where there is none. What is no text is replaced."""
+        """Return a file of a commit, or None. Bytes that are not text are replaced."""
         answer = await self.git.ask("cat-file", "blob", f"{commit}:{path}")
         return well_formed(answer.out) if answer.exit_code == 0 else None
 
     async def diff(self, base: str, commit: str) -> str:
-        """What differs between two commits, for people to read."""
+        """Return the difference of two commits, for people to read."""
         return well_formed(
             await self.git.run(
                 "diff", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "-M", base, commit

@@ -29,7 +29,7 @@ PROGRAMS: tuple[str, ...] = (
 
 
 def toolchains(env: Mapping[str, str], home: Path) -> Iterator[Path]:
-    """The folders of version managers of which a folder stands in PATH."""
+    """The folders of version managers that PATH leads into."""
     entries = [Path(entry) for entry in env.get("PATH", "").split(os.pathsep) if entry]
     for name in MANAGERS:
         root = home / name

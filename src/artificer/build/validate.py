@@ -24,7 +24,7 @@ _KEYS = ToolKeys(name="validation", version="1", description="A validation comma
 """What a sandbox is told of a validation command: as much as of any command of the project."""
 
 NO_SANDBOX = "none"
-"""What is recorded of a validation that no sandbox held."""
+"""Recorded for a validation without a sandbox."""
 
 MAX_OUTPUT = 2_500
 """Characters of a stream that a report shows."""

@@ -129,6 +129,6 @@ def _heading(
 
 
 def _sandboxes(run: Run) -> list[str]:
-    """What held the validations of a build."""
+    """The sandboxes that held the validations of a build."""
     specs = run.state.build.specs if run.state.build else ()
     return sorted({phase.sandbox for spec in specs for phase in spec.phases if phase.sandbox})

@@ -1,4 +1,4 @@
-"""What a schema says of one place in a value."""
+"""The description that a schema has of one place in a value."""
 
 from __future__ import annotations
 

@@ -86,14 +86,14 @@ def format_of(
 
 
 OutputCheck = Callable[[str], tuple[Problem, ...]]
-"""What a type's own validators say of a reply that is JSON and fits the type's schema."""
+"""A type's own validators, for a reply that is JSON and fits the type's schema."""
 
 
 def output_check(kind: type[Any]) -> OutputCheck:
     """Return what holds a reply against a type: a pydantic model, a dataclass, a TypedDict.
 
-    Every violation comes with its pointer. Raises AuthorError when a validator breaks: a mistake
-    of the type's author is not told to a model.
+    Every violation comes with its pointer. Raises AuthorError when a validator breaks: a model does
+    not hear of a mistake of the type's author.
     """
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
 

@@ -1,4 +1,4 @@
-"""What stands in the place of a secret that was taken out of a text."""
+"""The mark that replaces a secret in a text."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class ApprovalAnswered(_Event):
 
 
 class ToolReturned(_Event):
-    """What a tool call came to. ``whole`` is the blob of a result too long for ``content``.
+    """A tool call returned. ``whole`` is the blob of a result too long for ``content``.
 
     ``artifact`` is what it made, ``withdrawn`` what it took out of the report.
     """

@@ -67,14 +67,14 @@ _FAILURES: dict[str, str] = {
 """What ended a run for which ``model_failed`` says too little."""
 
 WHOLE = "the reply"
-"""What a finding is about that has no pointer."""
+"""The subject of a finding that has no pointer."""
 
 _UNFIT = "The last reply is still not the JSON that was asked for, after all repair rounds."
 
 
 @dataclass(frozen=True)
 class Judges:
-    """Whom facts are asked of besides our own rules.
+    """The judges of facts besides our own rules.
 
     ``consult`` asks the run's Cedar policies, ``check`` the type that its replies must fit.
     """

@@ -12,7 +12,7 @@ from artificer.values.base import Digest
 def overruled(letters: Iterable[tuple[int, bytes]]) -> set[int]:
     """Return the decisions among waiting letters that a later one takes back.
 
-    Nothing has come of them yet, so the last word about a plan or a change counts.
+    Nobody has acted on them yet, so the last word about a plan or a change counts.
     """
     read = [(number, read_letter(body)) for number, body in letters]
     said = [(n, letter) for n, letter in read if isinstance(letter, Decide | Consent)]

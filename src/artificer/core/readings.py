@@ -28,17 +28,17 @@ _LONGEST_NUMBER = 64
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""What nothing shows and what is no control character (Unicode's Default_Ignorable_Code_Point)."""
+"""Invisible characters that are not control characters (Unicode's Default_Ignorable_Code_Point)."""
 
 _FILE = re.compile(r"(?i)^file:(?://[^/]*)?(?=.)")
 _OPTION = re.compile(r"^--?[^=/]*=|^-[A-Za-z](?=.)|^@(?=.)|^\w[\w-]*=(?=/|~|\.\.?/|(?i:file:))")
-"""What programs take for a file behind it: ``--file=``, ``-f``, ``@`` and ``if=/``."""
+"""Signs behind which programs expect a file: ``--file=``, ``-f``, ``@`` and ``if=/``."""
 
 _WRAPPERS = 4
-"""How many of these stand before a path at most."""
+"""How many of these are taken off a path at most."""
 
 _CLIMBS = 16
-"""How many steps up are followed into folders that may be beside this one."""
+"""How many steps up are followed into folders that may be next to this one."""
 
 
 def plain(text: str) -> str:
@@ -69,7 +69,7 @@ def wide_readings(text: str) -> tuple[str, ...]:
 
 
 def _unwrapped(text: str) -> Iterator[str]:
-    """What a text says behind an option and the scheme of a file."""
+    """The rests of a text behind options and the scheme of a file."""
     for _ in range(_WRAPPERS):
         match = _FILE.match(text) or _OPTION.match(text)
         if match is None:
@@ -79,7 +79,7 @@ def _unwrapped(text: str) -> Iterator[str]:
 
 
 def _climbed(path: str) -> Iterator[str]:
-    """Where a path that climbs may lead: to the root, and into folders beside those it leaves."""
+    """Where a path that climbs may lead: to the root, and into folders next to those it leaves."""
     steps = path.split("/")
     up = next((n for n, step in enumerate(steps) if step != ".."), len(steps))
     below = steps[up:]

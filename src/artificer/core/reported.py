@@ -1,4 +1,4 @@
-"""What a provider reports about a request, held against what is possible.
+"""A provider's report about a request, compared with what is possible.
 
 A budget that believes every report is void where a server reports nothing, and locked for a day
 where it reports nonsense. So a count that cannot be true gives way to our own; every other report

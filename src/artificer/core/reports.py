@@ -1,7 +1,7 @@
 """Reports since rules 2: what is said after a report does not destroy it (invariant 8).
 
-A reply is weighed against the report that is kept and against the texts next to earlier calls. What
-comes of that is a fact, computed here and recorded as ReplyChecked; the other functions are the
+A reply is weighed against the report that is kept and against the texts next to earlier calls. The
+result is a fact, computed here and recorded as ReplyChecked; the other functions are the
 reducer's, which takes it as it was recorded.
 """
 
@@ -72,7 +72,7 @@ def check_report(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
 
 
 def conclude_report(state: RunState, reason: FinishReason, note: str) -> tuple[Deliverable, bool]:
-    """What the run delivers, its status apart, and whether that is incomplete."""
+    """Return the deliverable, its status apart, and whether it is incomplete."""
     choice = _choose(state, state.unfinished)
     kept = choice.narrative.strip()
     examined = examine(choice.narrative if kept else state.last_text, state.artifacts)
@@ -110,7 +110,7 @@ def _may_continue(state: RunState, reply: str) -> bool:
 
 
 def _request(state: RunState, choice: Choice, examined: Examined) -> str | None:
-    """What to tell the model, if anything: no two requests for one prompt are the same."""
+    """Return a request to the model, if any: no two requests for one prompt are the same."""
     limits, said = state.given.limits, []
     may_withdraw = state.given.tools().get(WITHDRAW) is not None
     faults = blocking(examined.findings)
@@ -142,9 +142,9 @@ def _uncited(state: RunState, examined: Examined) -> bool:
 
 
 def _message(state: RunState, choice: Choice) -> str:
-    """What the reader is shown with the report: the last answer to what a person said.
+    """Return the message to show with the report: the last answer to what a person said.
 
-    A reply to our own request for a repair is none, unless it looks like the report they wanted.
+    A reply to our own request for a repair is not one, unless it looks like the report they wanted.
     """
     if choice.last or not choice.message.strip():
         return "" if choice.revised else state.message
@@ -224,7 +224,7 @@ def made_or_withdrawn(
 
 
 def _with_candidate(state: RunState, candidate: Candidate) -> RunState:
-    """A text without a brace cites nothing, and is no report to be kept."""
+    """Keep a text that cites something: without a brace it cannot be the report."""
     if "{{" not in candidate.text:
         return state
     return state.model_copy(update={"candidates": (*state.candidates, candidate)})

@@ -19,7 +19,7 @@ RULES = 2
 
 
 class Ruled(Protocol):
-    """What says of what kind a run is, and by which rules it goes: its spec."""
+    """A spec, for its run's kind and the version of its rules."""
 
     @property
     def kind(self) -> str:

@@ -36,7 +36,8 @@ class Limits(Value):
     tool calls together, ``output_chars`` all that the model is shown of their results.
 
     ``repeats`` is how often in a row a model may make the same calls with the same results, or two
-    such turns in alternation: from half of that on it is told, then the run ends. None is no limit.
+    such turns in alternation: from half of that on a note says so, then the run ends. None sets no
+    limit.
 
     Where ``waiting_counts`` is false, ``wall_ms`` leaves out the time in which nothing was under
     way but a question to a person.

@@ -12,7 +12,7 @@ from artificer.journal.reader import snapshot
 from artificer.journal.recomputed import Caches
 
 NOTED = ("notes", "notes_subject", "versions")
-"""What a journal of format 1 does not have."""
+"""Tables that a journal of format 1 does not have."""
 
 
 def audit(db: sqlite3.Connection) -> list[str]:

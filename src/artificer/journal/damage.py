@@ -1,4 +1,4 @@
-"""What SQLite would drop from a journal's write-ahead log, found and kept before it does.
+"""Damage in a journal's write-ahead log, found and copied before SQLite drops what follows it.
 
 Recovery reads the log (https://sqlite.org/fileformat2.html#the_write_ahead_log) up to the first
 frame whose salt or checksum is wrong, and overwrites the rest. After a crash the rest is a

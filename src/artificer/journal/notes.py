@@ -23,15 +23,15 @@ Number = Annotated[str, Field(pattern=r"^[0-9]{1,19}$")]
 class ChainingBegan(Value):
     """The first note of a world that a release without notes began.
 
-    What its tables held by then is noted after it. Records before it may name signals of which
-    no note tells.
+    Notes on what its tables held by then follow it. Records before it may name signals without
+    a note.
     """
 
     note: Literal["chaining_began"] = "chaining_began"
 
     @property
     def subject(self) -> str:
-        """What the note is about."""
+        """The key of the thing that the note is about."""
         return "world"
 
 
@@ -46,7 +46,7 @@ class SignalPosted(Value):
 
     @property
     def subject(self) -> str:
-        """What the note is about."""
+        """The key of the thing that the note is about."""
         return signals_of(self.run)
 
 
@@ -61,7 +61,7 @@ class RunImported(Value):
 
     @property
     def subject(self) -> str:
-        """What the note is about."""
+        """The key of the thing that the note is about."""
         return signals_of(self.run)
 
 
@@ -78,7 +78,7 @@ class BudgetReserved(Value):
 
     @property
     def subject(self) -> str:
-        """What the note is about."""
+        """The key of the thing that the note is about."""
         return f"reserved {self.account}"
 
 
@@ -93,7 +93,7 @@ class BudgetSettled(Value):
 
     @property
     def subject(self) -> str:
-        """What the note is about."""
+        """The key of the thing that the note is about."""
         return spent_from(self.account)
 
 
@@ -110,7 +110,7 @@ class BudgetCorrected(Value):
 
     @property
     def subject(self) -> str:
-        """What the note is about."""
+        """The key of the thing that the note is about."""
         return spent_from(self.account)
 
 
@@ -125,7 +125,7 @@ class VersionAdded(Value):
 
     @property
     def subject(self) -> str:
-        """What the note is about."""
+        """The key of the thing that the note is about."""
         return versions_of(self.run, self.workspace)
 
 
@@ -183,7 +183,7 @@ def read_note(hash_: str, body: bytes) -> Note:
 
 
 def parse_note(body: bytes) -> Note | None:
-    """Read a note, or return None when it is none."""
+    """Return a note, or None for bytes that are not one."""
     try:
         return _notes.validate_json(body)
     except ValidationError:

@@ -167,7 +167,7 @@ def _correct(work: Transaction, day: str, correction: Correction) -> Amount:
 
 
 def _settled(work: Transaction, day: str) -> Amount:
-    """What a day has cost, if its row and its last note agree."""
+    """Return a day's total, if its row and its last note agree."""
     row, note = work.db.execute(_SETTLED, (day,)).fetchone(), work.last(spent_from(day))
     noted = (
         (note.tokens, note.micros) if isinstance(note, BudgetSettled | BudgetCorrected) else None

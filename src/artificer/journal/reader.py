@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Source(Protocol):
-    """What answers queries."""
+    """A source of answers to queries."""
 
     def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """Return the query's result."""

@@ -1,4 +1,4 @@
-"""What the tables of signals, budgets and versions must hold, as the notes tell."""
+"""The tables of signals, budgets and versions, recomputed from the notes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Caches:
 
 @dataclass
 class Recomputed:
-    """What the tables must hold after the notes that were taken."""
+    """The contents of the tables after the notes that were taken."""
 
     signals: list[SignalPosted] = field(default_factory=list)
     totals: dict[str, tuple[int, int]] = field(default_factory=dict)

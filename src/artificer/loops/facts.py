@@ -21,7 +21,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 ConcernKind = Literal["control", "tests", "check", "regression", "old_failure"]
-"""What a person has to decide about: control files, weakened tests, a rewritten check, a check that
+"""Matters for a person to decide: control files, weakened tests, a rewritten check, a check that
 passed before, tests that failed before."""
 
 AGREED: tuple[ConcernKind, ...] = ("regression", "old_failure")

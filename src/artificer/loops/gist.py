@@ -22,7 +22,7 @@ _HEAD = re.compile(r"^(?:\$ |exit code \d+$|--- (?:output|errors)$)")
 
 
 def gist(report: str) -> str:
-    """What a person wants to see of a report first, in a few lines."""
+    """Return the lines of a report that a person wants to see first."""
     lines = [clip(line.rstrip(), MAX_LINE) for line in report.splitlines() if line.strip()]
     told = [line for line in lines if not _RULE.match(line) and not _HEAD.match(line)]
     first = next((line for line in told if _is_cause(line)), None)

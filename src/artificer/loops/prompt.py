@@ -40,7 +40,7 @@ _MOST_BEFORE = 2_000
 """Characters of what a validation command says before a run begins."""
 
 _MOST_STEERED = 10
-"""What a person said between runs: the last of it."""
+"""How many of the last things that a person said between runs are included."""
 
 _MOST_EARLIER = 20
 """Files that earlier phases left out and that are named."""
@@ -169,7 +169,7 @@ def _task(state: BuildState, step: StepId, phase: PhaseState | None) -> list[Sec
 
 
 def _earlier(state: BuildState, step: StepId) -> list[Section]:
-    """What earlier phases of a spec left out: it is not there, whatever they said."""
+    """Return a section on what earlier phases of a spec left out: it is not in the tree."""
     spec, _ = _places(state, step)
     if step.kind != "code" or spec is None:
         return []
@@ -258,6 +258,6 @@ def _fit(
 
 
 def _fenced(text: str) -> str:
-    """A text that cannot end the fence it stands in."""
+    """Return a text in a fence that it cannot end."""
     fence = fence_for(text)
     return f"{fence}text\n{text}\n{fence}"

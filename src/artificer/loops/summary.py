@@ -44,7 +44,7 @@ def _line(spec: SpecState) -> str:
 
 
 def _worth(spec: SpecState) -> Iterator[str]:
-    """What somebody must know of a spec's phases who takes them: all of it is recorded."""
+    """Yield what a person who takes a spec must know of its phases: all of it is recorded."""
     for phase in spec.phases:
         where = f"{spec.name}/{phase.name}"
         if phase.consent:
@@ -56,7 +56,7 @@ def _worth(spec: SpecState) -> Iterator[str]:
 
 
 def came_to(wish: w.Check, fact: f.Checked) -> str:
-    """What a validation, or a judge, came to, in a few words."""
+    """Return the result of a validation, or of a judge, in a few words."""
     if wish.for_judge:
         return "accepted" if fact.passed else "rejected"
     if fact.concerns:
@@ -71,7 +71,7 @@ def came_to(wish: w.Check, fact: f.Checked) -> str:
 
 
 def left_out(fact: f.Checked) -> Iterator[str]:
-    """What a commit does not hold although a run changed it."""
+    """Yield what a run changed and the commit does not hold."""
     if fact.outside:
         yield f"left out, not in the phase's scope: {', '.join(fact.outside)}"
     yield from (f"not committed: {text}" for text in fact.refused)

@@ -19,7 +19,7 @@ from artificer.ports import CallLocks
 CALLS = "calls"
 
 PATIENCE_S = 5.0
-"""How long what a dead owner left may take to end, before its calls are left in doubt."""
+"""How long a dead owner's processes may take to end, before its calls are left in doubt."""
 
 _PAUSE_S = 0.02
 
@@ -50,7 +50,7 @@ class ProjectLocks:
         return {key: _why(locks) for key in wanted if (locks := self._locks(key))}
 
     def forget(self, keys: Iterable[str]) -> None:
-        """What became of these calls is recorded: nobody asks after their processes any more."""
+        """Remove the locks of calls whose results are recorded."""
         for key in keys:
             with suppress(OSError):
                 self._call(key).unlink()

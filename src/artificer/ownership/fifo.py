@@ -1,7 +1,8 @@
 """A lock that processes hold by inheriting it: the read end of a named pipe (fifo(7)).
 
-Whoever opens the pipe for writing learns whether anybody holds a read end. Unlike ``flock``, a
-holder cannot release it for the others: it is free when the last copy of the descriptor is closed.
+A process that opens the pipe for writing learns whether another holds a read end. Unlike with
+``flock``, a holder cannot release it for the others: it is free when the last copy of the
+descriptor is closed.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class LocalOwner:
         return Hold(self, run, take_over=take_over)
 
     def look(self, former: str | None, run: str, hold: Hold) -> Found:
-        """What has become of the owner that a run had, before a hold of ours."""
+        """Return the standing of a run's former owner, before a hold of ours."""
         if former is None:
             return UNKNOWN
         if former == "":

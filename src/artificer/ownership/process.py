@@ -65,7 +65,7 @@ class ProcessOwner(LocalOwner):
         return self._id
 
     def look(self, former: str | None, run: str, hold: Hold) -> Found:
-        """What has become of the owner that a run had, before a hold of ours."""
+        """Return the standing of a run's former owner, before a hold of ours."""
         if former in (None, "", self.id):
             return super().look(former, run, hold)
         return _find(self._folder / f"{former}{_ENDING}")

@@ -1,4 +1,4 @@
-"""What a Cedar policy names and no call has: such a condition never holds, and a ``forbid`` with it
+"""Names in a Cedar policy that no call has. Such a condition never holds, and a ``forbid`` with it
 forbids nothing.
 """
 

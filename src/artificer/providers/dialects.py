@@ -32,7 +32,7 @@ class Dialect:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What changes requests and can be chosen: a replay must know it."""
+        """Choices that change requests: a replay must know them."""
         return ()
 
     @property

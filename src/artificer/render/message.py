@@ -9,7 +9,7 @@ from artificer.render.prose import passage_html
 from artificer.render.text import clean, escape_markdown
 
 Inline = Callable[[Citation], str]
-"""What a sentence calls an artifact that it cites."""
+"""Returns the words by which a sentence names an artifact that it cites."""
 
 
 def message_html(message: str, inline: Inline) -> str:

@@ -1,8 +1,8 @@
 """A passage of the narrative as Markdown again, written from its tokens.
 
 Nothing of the model's own source is copied, so that no viewer finds more in it than the page shows:
-every text is escaped, code is code, links are those of :mod:`artificer.render.links`, and there
-is no image, no HTML and no link definition in it. ``<`` is written as an entity, because not
+every text is escaped, code is code, links are those of :mod:`artificer.render.links`, and it
+has no image, no HTML and no link definition. ``<`` is written as an entity, because not
 every dialect of Markdown knows a backslash before it.
 """
 

@@ -16,8 +16,8 @@ _DANGEROUS = ("=", "+", "-", "@")
 _BLANK = ("\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*(e[+-]?\d+)?\s?%?", re.IGNORECASE | re.ASCII)
 _SEPARATOR = re.compile(r"([;\t\r\n])")
-"""What some spreadsheet programs take for the end of a cell, even between quotes: where the comma
-is the decimal sign, Excel separates cells by semicolons."""
+"""Characters that some spreadsheet programs take for the end of a cell, even between quotes: where
+the comma is the decimal sign, Excel separates cells by semicolons."""
 
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 """Letters by their category that are drawn as nothing."""

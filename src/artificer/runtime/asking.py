@@ -28,7 +28,7 @@ _Reserved = list[tuple[Allowance, Reservation]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request came to. ``raw`` is the blob of the provider's own response.
+    """The result of a request. ``raw`` is the blob of the provider's own response.
 
     The reply's usage is what counts; ``reported`` is the provider's report, where that is another.
     """

@@ -141,7 +141,7 @@ def _bytes(blobs: BlobStore, digest: str) -> bytes:
 
 @dataclass
 class Check:
-    """What a check of a whole world found; ``repaired`` is what was put in order.
+    """The result of checking a whole world; ``repaired`` is what was put in order.
 
     ``foreign`` are files that Artificer did not make. They are reported and never touched.
     """

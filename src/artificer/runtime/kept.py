@@ -32,7 +32,7 @@ class KeptHeads:
 
 @dataclass(frozen=True)
 class Compared:
-    """What became of a kept head. ``now`` is the last record today, ``why`` what is wrong."""
+    """A kept head, compared. ``now`` is the last record today, ``why`` what is wrong."""
 
     name: str
     kept: int

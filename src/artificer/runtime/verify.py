@@ -52,7 +52,7 @@ class Position(Protocol):
 
 @dataclass
 class Verification:
-    """What was checked, and what is wrong.
+    """The result of a verification: what was checked, and what is wrong.
 
     ``heads`` and ``world`` can be kept elsewhere; ``against`` is what became of those that were.
     """

@@ -155,7 +155,7 @@ class JournalSuite:
     async def test_of_many_claims_on_one_head_one_is_met(self, journal: Journal) -> None:
         """Contenders that read the same owner: one acquires the run, and the others change nothing.
 
-        So whoever has acquired it can append.
+        So the one that has acquired it can append.
         """
         await journal.acquire("a", Claim("dead"))
         leases: list[Lease] = []

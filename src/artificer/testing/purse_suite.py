@@ -87,7 +87,7 @@ class PurseSuite:
         assert await _reserve(purse, Allowed(tokens=10**12)) is None
 
     async def test_a_person_can_put_a_day_right(self, purse: Purse) -> None:
-        """What they do not name stays; what is reserved stays; the next request counts on."""
+        """Totals that they do not name stay, and so do reservations; the next request counts on."""
         number = await _reserve(purse, Allowed())
         assert number is not None
         await purse.settle(DAY, number, Amount(10**12, 30))

@@ -167,7 +167,7 @@ async def _drive(
 
 
 def _check_of(recorded: Loaded) -> OutputCheck | None:
-    """What the caller's type said of each reply: it is not in the recording, its words are."""
+    """Return the caller's type as recorded: its answers are in the recording, it is not."""
     asked = recorded.state.given.response_format
     if asked is None or not asked.type:
         return None

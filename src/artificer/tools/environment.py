@@ -25,7 +25,7 @@ def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict
 def executor_environment(
     manifest: Manifest, bound: Bound, places: Mapping[str, str]
 ) -> dict[str, str]:
-    """What an executor is given: the variables that ``docs/manifests.md`` names; a list is JSON."""
+    """Return an executor's variables, those that ``docs/manifests.md`` names; a list is JSON."""
     given = {
         f"TOOLCLAD_ARG_{a.name.upper()}": _written(a, bound.values[a.name])
         for a in manifest.arguments

@@ -1,4 +1,4 @@
-"""The forms in which a secret may stand in a text: as it is, and as programs and models encode it.
+"""The forms in which a text may hold a secret: as it is, and as programs and models encode it.
 
 ``docs/guides/secrets.md`` lists them.
 """
@@ -103,7 +103,7 @@ def _by_byte(data: bytes) -> Iterator[str]:
 
 
 def _aligned(data: bytes, base: _Base) -> Iterator[str]:
-    """What an encoding makes of bytes wherever they begin in a text, without the characters that
+    """Yield the encodings of bytes wherever they begin in a text, without the characters that
     they share with their neighbours.
     """
     for before in range(base.bytes_in):

@@ -1,4 +1,4 @@
-"""Variables of the environment that hold secrets by convention, whoever set them.
+"""Variables of the environment that hold secrets by convention.
 
 Only names that mean a secret wherever they are set: ``AWS_SECRET_ACCESS_KEY``, and not
 ``AWS_DEFAULT_OUTPUT``. ``docs/guides/secrets.md`` lists them.
@@ -90,6 +90,6 @@ def _password(url: str) -> str:
 
 
 def _looks_made(value: str) -> bool:
-    """Whether a value is more than a word: ``postgres`` is a password too, and stands in texts."""
+    """Whether a value is more than a word: ``postgres`` is also a password."""
     is_word = value.isalpha() and value.islower() and len(value) < MIN_MADE
     return len(value) >= MIN_LENGTH and not is_word

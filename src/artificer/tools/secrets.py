@@ -86,12 +86,12 @@ _NAMED = {"&": ["amp"], "<": ["lt"], ">": ["gt"], '"': ["quot"], "'": ["apos"]}
 
 
 _SIGNS = re.compile(r"[!-/:;=?@\[-^`{-~]")
-"""What a pattern must escape. Not ``<`` and ``>``: escaped, they are the bounds of a word."""
+"""Characters that a pattern must escape. Not ``<`` and ``>``: escaped, they bound a word."""
 
 
 @lru_cache(maxsize=32)
 def _any_of(texts: tuple[str, ...]) -> Schema | None:
-    """What finds any of these in linear time; None where they are too many, or no texts."""
+    """Return a schema that finds any of these in linear time; None if they are too many."""
     pattern = "|".join(_SIGNS.sub(r"\\\g<0>", text) for text in texts)
     try:
         return Schema({"type": "string", "pattern": pattern})
@@ -130,7 +130,7 @@ class Redactor:
         """Whether a text may hold a secret at all, said in one pass: nearly none does."""
         try:
             text if text.isascii() else text.encode()
-        except UnicodeEncodeError:  # half of a surrogate pair: bytes that are no text
+        except UnicodeEncodeError:  # half of a surrogate pair: bytes that are not text
             return True
         sought = (*(form for form, _ in self._forms), *(mixed.core for mixed in self._mixed))
         engine = _any_of(sought)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""What XML 1.0 (section 2.2) and HTML refuse, and the C1 controls, which nobody means."""
+"""Characters that XML 1.0 (section 2.2) and HTML refuse, and the C1 controls."""
 
 
 def fence_for(text: str, least: int = 3) -> str:

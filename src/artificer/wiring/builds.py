@@ -108,13 +108,13 @@ async def promote_build(
 
 
 async def diff_of(config: Config, run: str, project: Path, base: str, commit: str) -> str:
-    """What differs between two commits of a build. Raises NotFoundError, GitError."""
+    """Return the difference of two commits of a build. Raises NotFoundError, GitError."""
     place = await BuildPlace.open(config, run, project)
     return await place.repository.diff(base, commit)
 
 
 async def unpromoted(config: Config, run: str, state: RunState) -> str:
-    """What would be lost with a completed build, in a sentence; nothing for any other run."""
+    """Say in a sentence what would be lost with a completed build; '' for any other run."""
     build, folder = state.build, build_folder(config, run)
     if build is None or build.ended != "completed" or not (folder / "repo.git").is_dir():
         return ""

@@ -101,7 +101,7 @@ def grants_of_build(config: Config) -> Grants:
 
 
 def held_by(config: Config) -> str:
-    """What holds the programs of a build, in a sentence."""
+    """Say in a sentence what holds the programs of a build."""
     from artificer.tools.sandbox.sandbox import choose, findings
 
     grants = grants_of_build(config)

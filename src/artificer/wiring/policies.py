@@ -26,7 +26,7 @@ def policy_faults(policy: Policy, toolset: Toolset) -> Iterator[str]:
 def must_fit(policy: Policy, toolset: Toolset) -> None:
     """Raise ConfigError for a rule that is meant for one of these tools and can never match.
 
-    A rule for tools that this run does not offer is none: a policy may be shared.
+    A rule for tools that this run does not offer is not a fault: a policy may be shared.
     """
     found = [_told(policy, fault) for fault in rule_faults(policy, toolset) if fault.fatal]
     if found:
@@ -37,7 +37,7 @@ def must_fit(policy: Policy, toolset: Toolset) -> None:
 
 
 def tools_of_builds() -> Toolset:
-    """What the runs of a build are offered, but for the commands that its project declares."""
+    """The tools of a build's runs, but for the commands that its project declares."""
     return toolset((*definitions(Host(folder="/", write=True)), *catalog.TOOLS))
 
 

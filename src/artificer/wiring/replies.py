@@ -25,7 +25,7 @@ def max_tokens_of(kind: RunKind, model: str, given: Limits, config: Config) -> i
 
 
 def most_of(model: str, config: Config) -> int | None:
-    """What a ``provider/model`` can write at most in a reply, or None where it is not known."""
+    """Return the longest reply of a ``provider/model`` in tokens, or None if it is not known."""
     return config.limits.most_of(model) or longest_reply(model)
 
 
@@ -38,7 +38,7 @@ def continuations_of(kind: RunKind, model: str) -> int:
 
 
 def _shares(kind: RunKind, model: str, given: Limits, config: Config) -> list[int]:
-    """What a share of each budget buys. A run's own limits shorten its replies by themselves."""
+    """The tokens that a share of each budget buys. A run's own limits shorten its replies."""
     day = config.budget.day
     tokens, micros = [day.tokens], [day.micros]
     if kind == "build":

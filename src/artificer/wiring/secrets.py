@@ -1,4 +1,4 @@
-"""What is taken out of whatever tools bring and models write: the secrets of our environment."""
+"""The secrets of our environment, which are taken out of tool results and model replies."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def typed(given: ResponseFormat | Mapping[str, Any] | type[Any] | None) -> type[
 
 
 def check_of(asked: ResponseFormat | None, given: type[Any] | None) -> OutputCheck | None:
-    """What holds the replies of a run against the type that its format was made of.
+    """Return the check of a run's replies by the type that its format was made of.
 
     Raises:
         ConfigError: the type was not given, or it is another one by now.

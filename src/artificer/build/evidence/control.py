@@ -1,4 +1,4 @@
-"""Control files: what decides how people, agents and machines treat a project.
+"""Control files: they decide how people, agents and machines treat a project.
 
 A build changes them only with a person's consent. The list is data; ``docs/concepts/build.md``
 shows it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 NAMES: tuple[str, ...] = (
-    # Artificer's own, and what other agents are told
+    # Artificer's own, and instructions for other agents
     "artificer.toml", "*.clad.toml", "agents.md", "agents.override.md", "claude.md",
     "claude.local.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".roorules",
     ".goosehints", ".aider.conf.yml", "copilot-instructions.md", ".mcp.json",

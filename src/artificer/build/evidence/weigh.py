@@ -23,7 +23,7 @@ NO_TEST = (
 
 @dataclass(frozen=True)
 class Validation:
-    """What running a check came to.
+    """The result of running a check.
 
     ``counted`` is None where the runner says no number. ``sandbox`` names what held it.
     """

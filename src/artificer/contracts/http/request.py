@@ -161,7 +161,7 @@ class _Builder:
         return text
 
     def _check_path(self, parts: Parts) -> None:
-        """Refuse values that vanish, or that make a segment climb for whoever decodes it."""
+        """Refuse values that vanish, or that a server could decode to ``.`` or ``..``."""
         segment = ""
         names: list[str] = []
         for part in (*parts, Part(text="/")):

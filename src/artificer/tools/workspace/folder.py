@@ -36,10 +36,10 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class CheckedOut(Value):
-    """What stands in the folder's mark.
+    """The content of the folder's mark.
 
-    ``pending`` is the key of a commit on top of ``version`` that was begun: whether it was made
-    stands in the workspace, where a process may have died before it could be noted here.
+    ``pending`` is the key of a commit on top of ``version`` that was begun. The workspace says
+    whether it was made: a process may have died before it could be noted here.
     """
 
     workspace: str
