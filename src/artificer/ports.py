@@ -282,11 +282,15 @@ class Claim:
     (None: anywhere). ``admit`` is called with the run's former owner, within that step: what it
     raises leaves all as it was. The former owner is ``""`` when the run was released or is new, and
     None when nobody knows, as for a run that an older release acquired.
+
+    ``admit`` returns the owners that may still act, if any, with spaces between them. They are
+    written down as well, and shown to the next claim after its former owner, until the run's next
+    record: whoever takes a run from them may die before that says what became of their calls.
     """
 
     owner: str = ""
     head: Head | None = None
-    admit: Callable[[str | None], None] = lambda _: None
+    admit: Callable[[str | None], str | None] = lambda _: None
 
 
 UNCLAIMED = Claim()

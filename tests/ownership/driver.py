@@ -67,7 +67,12 @@ def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
         )
         return [folder / "tools"]
 
+    runtime = os.getpid()
+
     def find() -> bool:
+        if number := asked.get("probe_sends"):
+            os.kill(runtime, number)
+            time.sleep(600)  # it is ended with the runtime
         return has_acted(folder)
 
     def pay() -> str:

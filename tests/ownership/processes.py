@@ -65,6 +65,10 @@ class Driver:
         if number is signal.SIGSTOP:
             os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
 
+    def gone(self) -> None:
+        """Wait for its end, whatever comes of it."""
+        self._process.wait(timeout=PATIENCE_S)
+
     def close(self) -> None:
         """Leave nothing."""
         if self._process.poll() is None:

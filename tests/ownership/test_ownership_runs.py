@@ -68,6 +68,27 @@ def test_a_frozen_owner_is_alive_and_what_is_taken_from_it_is_ambiguous(
     assert taken["identical"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_who_takes_a_run_and_dies_leaves_its_calls_in_doubt(
+    place: Place, number: signal.Signals
+) -> None:
+    """The next one to resume it does not take the first owner for dead."""
+    facts = {"kind": "async", "probe": True}
+    owner = place.under_way(**facts)
+    owner.send(signal.SIGSTOP)
+    taker = place.start("resume", take_over=True, probe_sends=number, **facts)
+    taker.go()
+    taker.gone()
+    assert place.start("resume", **facts).outcome()["error"] == "owned"
+    taken = place.start("resume", take_over=True, **facts).outcome()
+    assert statuses(taken) == ["ambiguous"]
+    assert f"process {owner.pid} on " in taken["results"][0][1]
+    place.allow()
+    owner.send(signal.SIGCONT)
+    assert owner.end()["error"] == "fenced"
+    assert len(place.ledger("begin")) == 1, "nothing was repeated"
+
+
 @pytest.mark.parametrize("effect", ["once", "keyed", "idempotent"])
 def test_what_is_cancelled_from_outside_may_have_happened(place: Place, effect: str) -> None:
     owner = place.under_way(kind="async", effect=effect)

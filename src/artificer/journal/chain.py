@@ -107,18 +107,35 @@ def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
     )
 
 
-def check_claim(run: str, claim: Claim, head: Head, former: str | None) -> None:
-    """Check that a claim holds for a run that ends at ``head`` and was owned by ``former``.
+def claimed(run: str, claim: Claim, head: Head, owners: str | None) -> str:
+    """Check that a claim holds for a run that ends at ``head``; return its owners from now on.
+
+    These are a text: the present owner, then those that may still act, each with the record at
+    which it lost the run. None stands for owners that nobody knows.
 
     Raises:
         Fenced: the run ends elsewhere. And whatever the claim itself raises.
     """
-    claim.admit(former)
+    former = None if owners is None else " ".join(_still_named(owners, head.seq)).strip()
+    doubtful = (claim.admit(former) or "").split()
     if claim.head is not None and claim.head != head:
         raise Fenced(
             f"Run {run} went on while it was being read: another process has driven it.",
             hint=f"See where it stands now: artificer explain {run}",
         )
+    return " ".join([claim.owner, *(f"{name}@{head.seq}" for name in doubtful)])
+
+
+def released(owners: str, seq: int) -> str:
+    """The owners of a run that ends at a record, when its present owner has let go of it."""
+    return " ".join(["", *(f"{name}@{seq}" for name in _still_named(owners, seq)[1:])])
+
+
+def _still_named(owners: str, seq: int) -> list[str]:
+    """The present owner, and those that lost the run at its last record: later ones settle it."""
+    owner, *doubtful = owners.split(" ")
+    lost = [name.rpartition("@") for name in doubtful]
+    return [owner, *(name for name, _, at in lost if at == str(seq))]
 
 
 def pruned(run: str) -> NotFoundError:

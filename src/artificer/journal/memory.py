@@ -9,12 +9,13 @@ from dataclasses import replace
 from artificer.journal.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
 from artificer.journal.chain import (
     FORMAT,
-    check_claim,
     check_name,
+    claimed,
     fenced,
     genesis,
     next_world,
     pruned,
+    released,
     run_seal,
     verify_link,
 )
@@ -58,15 +59,15 @@ class MemoryJournal:
         check_name(run)
         known = self._runs.get(run) or StoredRun(len(self._runs) + 1, run, 0, 0, "", "")
         epoch, head = known.epoch + 1, Head(seq=known.seq, hash=known.hash)
-        check_claim(run, claim, head, self._owners.get(run, ""))
+        owners = claimed(run, claim, head, self._owners.get(run, ""))
         self._runs[run] = replace(known, epoch=epoch, seal=run_seal(known.number, run, epoch))
-        self._owners[run] = claim.owner
+        self._owners[run] = owners
         return Lease(epoch=epoch, head=head)
 
     async def release(self, run: str, epoch: int) -> None:
         """Give the run up, unless somebody else has acquired it since."""
         if run in self._runs and self._runs[run].epoch == epoch:
-            self._owners[run] = ""
+            self._owners[run] = released(self._owners[run], self._runs[run].seq)
 
     async def append(
         self,

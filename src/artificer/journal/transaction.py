@@ -11,7 +11,7 @@ from typing import Any
 from artificer.errors import ArtificerError, TamperedError
 from artificer.journal.anchor import Anchor, Mark
 from artificer.journal.audit import Tip
-from artificer.journal.chain import check_claim, fenced, mailbox_full, next_world, run_seal
+from artificer.journal.chain import claimed, fenced, mailbox_full, next_world, released, run_seal
 from artificer.journal.database import FAULTS, designed
 from artificer.journal.notes import (
     Note,
@@ -46,29 +46,29 @@ class Transaction:
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()
             row = (last + 1, 0, 0, "")
         number, epoch, head = row[0], row[1] + 1, Head(seq=row[2], hash=row[3])
-        check_claim(run, claim, head, self._owner(run, row[1]))
+        owners = claimed(run, claim, head, self._owners(run, row[1]))
         self._db.execute(
             "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, seal = excluded.seal",
             (number, run, epoch, head.seq, head.hash, run_seal(number, run, epoch)),
         )
-        self._own(run, epoch, claim.owner)
+        self._own(run, epoch, owners)
         return Lease(epoch=epoch, head=head)
 
     def release(self, run: str, epoch: int) -> None:
         """Let nobody own a run, if its epoch is still this one."""
-        row = self._db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()
+        row = self._db.execute("SELECT epoch, seq FROM runs WHERE run = ?", (run,)).fetchone()
         if row is not None and row[0] == epoch:
-            self._own(run, epoch, "")
+            self._own(run, epoch, released(self._owners(run, epoch) or "", row[1]))
 
-    def _owner(self, run: str, epoch: int) -> str | None:
+    def _owners(self, run: str, epoch: int) -> str | None:
         if not epoch:
             return ""
         row = self._db.execute("SELECT epoch, owner FROM owners WHERE run = ?", (run,)).fetchone()
         return row[1] if row is not None and row[0] == epoch else None
 
-    def _own(self, run: str, epoch: int, owner: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", (run, epoch, owner))
+    def _own(self, run: str, epoch: int, owners: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", (run, epoch, owners))
 
     def append(
         self,

@@ -24,6 +24,9 @@ class Found:
 
 GONE, UNKNOWN = Found("gone"), Found("unknown")
 
+_NOBODY_KNOWS = "?"
+"""How an owner is written down that the journal does not name."""
+
 
 class Hold:
     """An owner's hold on one run. ``admit`` is for `ports.Claim`."""
@@ -34,13 +37,20 @@ class Hold:
         self._take_over = take_over
         self.former = GONE
 
-    def admit(self, former: str | None) -> None:
+    def admit(self, former: str | None) -> str:
         """Take hold of the run, unless its former owner lives. May be called again.
 
+        ``former`` are that owner and those it had taken the run from; returned are those that
+        may still act.
+
         Raises:
-            OwnedError: it does, and the run is not to be taken over.
+            OwnedError: one of them lives, and the run is not to be taken over.
         """
-        self.former = self._owner.look(former, self.run, self)
+        names = [_NOBODY_KNOWS] if former is None else former.split()
+        found = {name: self._owner.look(_known(name), self.run, self) for name in names}
+        doubtful = {name: one for name, one in found.items() if one.standing != "gone"}
+        living = [one for one in doubtful.values() if one.standing == "alive"]
+        self.former = next(iter([*living, *doubtful.values()]), GONE)
         if self.former.standing == "alive" and not self._take_over:
             raise OwnedError(
                 f"Run {self.run} is owned by {self.former.who}, which is alive.",
@@ -48,6 +58,7 @@ class Hold:
                 "--take-over takes the run away from it, and leaves its unfinished calls ambiguous",
             )
         self._owner.driven[self.run] = self
+        return " ".join(doubtful)
 
     def end(self, *, released: bool) -> None:
         """Let go of the run; ``released`` says that the journal names us no longer."""
@@ -85,6 +96,10 @@ class LocalOwner:
             other = owner.driven.get(run)
             return GONE if other in (None, hold) else Found("alive", _this_process())
         return GONE if former.startswith(f"{_here}:") else UNKNOWN
+
+
+def _known(name: str) -> str | None:
+    return None if name == _NOBODY_KNOWS else name
 
 
 def _this_process() -> str:

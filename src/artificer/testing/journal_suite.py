@@ -152,6 +152,25 @@ class JournalSuite:
         assert shown == ["one"]
         assert [row.run for row in await journal.runs()] == ["a"]
 
+    async def test_who_may_still_act_is_shown_until_the_next_record(self, journal: Journal) -> None:
+        """Whoever takes a run from a living owner may die, or give up, before it records that."""
+        shown: list[str | None] = []
+
+        def take(former: str | None) -> str | None:
+            shown.append(former)
+            return former
+
+        await journal.acquire("a", Claim("one"))
+        await journal.acquire("a", Claim("two", admit=take))
+        lease = await journal.acquire("a", Claim("three", admit=take))
+        await journal.release("a", lease.epoch)
+        lease = await journal.acquire("a", Claim("four", admit=take))
+        await journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 1))
+        lease = await journal.acquire("a", Claim("five", admit=shown.append))
+        await journal.release("a", lease.epoch)
+        await journal.acquire("a", Claim("six", admit=shown.append))
+        assert shown == ["one", "two one", "two one", "four", ""]
+
     async def test_of_many_claims_on_one_head_one_is_met(self, journal: Journal) -> None:
         """Contenders that read the same owner: one acquires the run, and the others change nothing.
 
