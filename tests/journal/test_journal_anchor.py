@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,31 @@ class TestSlots:
         path = tmp_path_factory.mktemp("anchor") / "journal.db"
         anchor_path(path).write_bytes(data)
         assert newest_mark(path) is None
+
+    def test_who_syncs_meanwhile_waits_until_it_is_durable(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Calls of one turn start together: none may start on another one's unfinished sync."""
+        anchor = Anchor(tmp_path / "journal.db", synced=True)
+        anchor.note(Mark(1, WORLD, "run", 1))
+        syncing, finish = threading.Event(), threading.Event()
+
+        def slow(_: int) -> None:
+            syncing.set()
+            assert finish.wait(60)
+
+        monkeypatch.setattr(os, "fsync", slow)
+        first, second = (threading.Thread(target=anchor.sync) for _ in range(2))
+        first.start()
+        assert syncing.wait(60)
+        second.start()
+        second.join(0.2)
+        waits = second.is_alive()
+        finish.set()
+        first.join()
+        second.join()
+        anchor.close()
+        assert waits
 
     async def test_processes_that_write_at_once_leave_the_end_of_the_world(
         self, tmp_path: Path

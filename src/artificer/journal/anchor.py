@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +74,7 @@ class Anchor:
         self._synced = synced
         self._dirty = True
         self._error: OSError | None = None
+        self._syncing = threading.Lock()
         try:
             private_file(self._path)
             self._handle = os.open(self._path, os.O_RDWR)
@@ -99,14 +101,17 @@ class Anchor:
         """
         if self._error is not None:
             raise self._failed(self._error)
-        if not (self._synced and self._dirty):
+        if not self._synced:
             return
-        self._dirty = False
-        try:
-            os.fsync(self._handle)
-        except OSError as error:
-            self._dirty = True
-            raise self._failed(error) from error
+        with self._syncing:  # who finds nothing to sync has waited for who syncs
+            if not self._dirty:
+                return
+            self._dirty = False
+            try:
+                os.fsync(self._handle)
+            except OSError as error:
+                self._dirty = True
+                raise self._failed(error) from error
 
     def close(self) -> None:
         """Close the file. May be called more than once."""
