@@ -34,6 +34,14 @@ JEST = "Tests:       1 failed, 1 skipped, 2 passed, 4 total\nSnapshots:   0 tota
         ("no tests ran in 0.01s\n", Counted(0)),
         ("collected 0 items\n\n===== no tests ran in 0.01s =====\n", Counted(0)),
         ("3 passed in 0.01s\n", Counted(3)),
+        ("3 passed, 2 skipped, 3 subtests passed in 0.01s\n", Counted(3, 2)),
+        (
+            "SUBFAILED(i=0) t.py::T::test_a - AssertionError\n"
+            "SUBFAILED[a word] (i=1) t.py::T::test_a - AssertionError\n"
+            "FAILED t.py::test_b - assert 0\n"
+            "3 failed, 2 passed, 1 subtests passed in 0.1s\n",
+            Counted(3, 0, frozenset({"t.py::T::test_a", "t.py::test_b"})),
+        ),
         ("==== 1 failed, 2 passed, 1 skipped, 1 xfailed, 1 warning in 1.20s ====\n", Counted(3, 2)),
         (
             "FAILED tests/test_a.py::test_x - assert 1 == 2\n1 failed in 0.1s\n",

@@ -56,18 +56,26 @@ def _unittest(text: str) -> Counted | None:
     return Counted(max(0, sum(map(int, ran)) - skipped - lost), skipped, failed)
 
 
-_PYTEST = re.compile(r"^=* ?((?:\d+ [a-z]+(?:, )?)+|no tests ran) in \d+[\d.]*s.*$", re.MULTILINE)
+_PYTEST = re.compile(
+    r"^=* ?((?:\d+ (?:subtests )?[a-z]+(?:, )?)+|no tests ran) in \d+[\d.]*s.*$", re.MULTILINE
+)
+_SUBFAILED = r"^SUBFAILED.*? (\S+::\S+)"
 
 
 def _pytest(text: str) -> Counted | None:
-    """``3 passed, 1 skipped in 0.01s``, or ``no tests ran in 0.01s``."""
+    """``3 passed, 1 skipped in 0.01s``, or ``no tests ran in 0.01s``.
+
+    Subtests are no tests of their own. One that fails is counted by pytest as if it were.
+    """
     lines = _PYTEST.findall(text)
     if not lines:
         return None
     said = "\n".join(lines)
     executed = _sum(r"(\d+) (?:passed|failed|xpassed)", said)
+    executed -= len(re.findall(_SUBFAILED, text, re.MULTILINE))
     skipped = _sum(r"(\d+) (?:skipped|xfailed)", said)
-    return Counted(executed, skipped, _names(r"^(?:FAILED|ERROR) (\S+)", text))
+    failed = _names(r"^(?:FAILED|ERROR) (\S+)", text) | _names(_SUBFAILED, text)
+    return Counted(max(0, executed), skipped, failed)
 
 
 def _tap(text: str) -> Counted | None:
