@@ -346,3 +346,14 @@ class TestTree:
             await perform(executor)
             await perform(missing)
         assert len(names_in(Path("/proc/self/fd"))) == before
+
+
+@pytest.mark.req("command-isolation")
+async def test_a_relative_folder_is_found_from_our_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    shown = (sys.executable, "-c", "import os; print(os.getcwd())")
+    done = await run_process(shown, env={}, cwd=Path("sub"), seconds=30)
+    assert done.stdout.text.strip() == str(tmp_path / "sub")

@@ -336,7 +336,7 @@ def start_kept(
     asked = {
         "argv": list(argv),
         "env": dict(env),
-        "cwd": str(cwd),
+        "cwd": str(cwd.absolute()),  # the program that forks keepers has another
         "landlock": None if held is None else held.flags,
         "drop": held is not None and held.drop,
     }
