@@ -20,7 +20,7 @@ from artificer.world import World
 
 
 class Approving:
-    """Approves of every plan, and leaves changes to letters (build.builder.Decider)."""
+    """Approves every plan, and leaves changes to signals (build.builder.Decider)."""
 
     def __init__(self) -> None:
         self.plans: list[Plan] = []

@@ -135,7 +135,7 @@ for other in (plan, approve, reject, iterate, review, revise, retry, promote):
     "--max-cost", type=click.FloatRange(min=0.000_001), help="Dollars, all runs together."
 )
 @MAX_TOKENS
-@click.option("--yes", is_flag=True, help="Approve of the plan unseen, and of nothing else.")
+@click.option("--yes", is_flag=True, help="Approve the plan unseen, and nothing else.")
 @click.option(
     "--agree",
     type=click.Choice([kind.replace("_", "-") for kind in AGREED]),
@@ -228,7 +228,7 @@ async def _tell_uncommitted(repo: Path) -> None:
     try:
         changed = await uncommitted(repo)
     except ArtificerError:
-        return  # it is no repository, which is told when the build begins
+        return  # it is not a repository: the build says so when it begins
     if changed:
         some = ", ".join(changed[:3]) + (", …" if len(changed) > 3 else "")
         note(f"{count(len(changed), 'file')} not committed, so not seen by the build: {some}")

@@ -21,7 +21,7 @@ Decision = Literal["approve", "reject", "iterate"]
 
 
 class Yes:
-    """Approves of every plan, because somebody said so in advance (build.builder.Decider).
+    """Approves every plan, because somebody said so in advance (build.builder.Decider).
 
     It agrees to no change with concerns: nobody has seen that, so the build waits.
     """

@@ -28,12 +28,12 @@ PLAN = click.option(
 )
 
 
-@click.command(name="approve", short_help="Approve of a plan, or of a change.")
+@click.command(name="approve", short_help="Approve a plan, or a change.")
 @click.argument("run")
 @PLAN
 @pass_settings
 def approve(settings: Settings, run: str, digest: str) -> int:
-    """Approve of the plan, or of the change, that RUN asks about; then resume the build.
+    """Approve the plan, or the change, that RUN asks about; then resume the build.
 
     The approval is for exactly this plan, which `artificer build plan RUN` shows with its digest,
     or this change, which `artificer build review RUN` shows.

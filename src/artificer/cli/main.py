@@ -109,8 +109,8 @@ def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool
       artificer open last
       artificer replay last
 
-    Settings stand in ./artificer.toml; ARTIFICER_HOME, ARTIFICER_PROJECT and ARTIFICER_MODEL
-    beat it, and options beat those. A RUN is an id, the unique beginning of one, or `last`.
+    Settings are read from ./artificer.toml. ARTIFICER_HOME, ARTIFICER_PROJECT and ARTIFICER_MODEL
+    override it, and options override both. A RUN is an id, the unique beginning of one, or `last`.
     """
     ctx.obj = Settings(home, project, verbose)
 

@@ -23,11 +23,12 @@ from artificer.world import World
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
 @click.option("--local-model", type=MODEL_FILE, help="A GGUF file for the provider `local`.")
 @COMPAT
-@click.option("--yes", is_flag=True, help="Approve of the plan of a build unseen.")
+@click.option("--yes", is_flag=True, help="Approve the plan of a build unseen.")
 @click.option(
     "--take-over",
     is_flag=True,
-    help="Take RUN away from a living process; what it has not finished is then ambiguous.",
+    help="Take RUN away from a living process. Its unfinished calls become ambiguous, but for pure"
+    " ones.",
 )
 @click.option(
     "--total-tokens",
