@@ -130,7 +130,7 @@ def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
         return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
     if state.standing == "waiting":
         return "It waits for a person to answer."
-    return "A process drives it, or it was interrupted. Resuming it takes it up, or names that process."
+    return "A process drives it, or it was interrupted: resuming takes it up, or names the process."
 
 
 def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:
