@@ -203,6 +203,17 @@ class TestEarlyEnds:
 
 @pytest.mark.req("report-follow-up")
 class TestFollowUps:
+    async def test_an_answer_that_is_sent_again_as_it_was_is_a_message(self, rig: Rig) -> None:
+        await deliver(rig, reply(make("a")), say(REPORT))
+        answer = "The list has one entry, and that is all there is to say about it here. " * 3
+        state = await follow(rig, "How many entries?", say(answer), say(answer))
+        assert outcome(rig, state) == ("completed", REPORT, answer)
+        assert (state.repairs, rig.deliverable(state).note) == (1, "")
+        titled = f"# New\n\n{answer}"
+        state = await follow(rig, "Rewrite it.", *[say(titled)] * (1 + Limits().repairs))
+        assert outcome(rig, state) == ("completed", REPORT, titled)
+        assert rig.deliverable(state).note
+
     async def test_a_sentence_is_a_message_and_the_replaced_list_is_shown(self, rig: Rig) -> None:
         before = await deliver(rig, reply(make("a", "one")), say(REPORT))
         state = await follow(

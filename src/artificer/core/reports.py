@@ -7,6 +7,8 @@ reducer's, which takes it as it was recorded.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from artificer.artifacts.deliverable import (
     MAX_NARRATIVE,
     Deliverable,
@@ -55,6 +57,8 @@ def check_report(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
             unfinished=reply,
         )
     choice = _choose(state, reply)
+    if _insists(state, choice):
+        choice = replace(choice, asks=False)
     examined = examine(choice.narrative, state.artifacts)
     cut = state.stop == "max_tokens" if choice.last else not choice.revised and state.narrative_cut
     return ev.ReplyChecked(
@@ -107,6 +111,15 @@ def _may_continue(state: RunState, reply: str) -> bool:
     grown = len(reply.rstrip()) > len(state.unfinished.rstrip())
     left = state.continuations < state.given.limits.continuations
     return state.stop == "max_tokens" and grown and left and len(reply) <= MAX_NARRATIVE
+
+
+def _insists(state: RunState, choice: Choice) -> bool:
+    """Whether a text that cites nothing and has no title, once asked about, comes again as it was.
+
+    It answers what a person said, then: asking again would get the same.
+    """
+    again = state.mending and choice.message == state.message
+    return again and "{{" not in choice.message and not choice.message.lstrip().startswith("#")
 
 
 def _request(state: RunState, choice: Choice, examined: Examined) -> str | None:
