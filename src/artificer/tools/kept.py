@@ -20,6 +20,7 @@ from pathlib import Path
 from signal import Signals
 
 from artificer.tools import keeper
+from artificer.tools.to_the_end import shielded
 from artificer.tools.tree import KILL_PATIENCE, TERM_GRACE, read_process
 
 log = logging.getLogger("artificer.tools.kept")
@@ -147,16 +148,7 @@ class Kept:
 
         Not cut short: a cancellation meanwhile is raised when it is done.
         """
-        ending = asyncio.ensure_future(self._end(grace))
-        cancelled: asyncio.CancelledError | None = None
-        while not ending.done():
-            try:
-                await asyncio.shield(ending)
-            except asyncio.CancelledError as error:
-                cancelled = error
-        if cancelled is not None:
-            raise cancelled
-        return ending.result()
+        return await shielded(self._end(grace))
 
     async def _end(self, grace: float) -> bool:
         if self._leash.fileno() < 0:

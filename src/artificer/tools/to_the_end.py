@@ -1,18 +1,23 @@
-"""Blocking work in a thread, which comes to its end whatever becomes of whoever waits for it."""
+"""Work that a cancellation of the waiting task does not cut short."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 async def to_the_end(work: Callable[[], T]) -> T:
     """Do short, bounded work in a thread. A cancellation is obeyed when the work has ended."""
-    task = asyncio.ensure_future(asyncio.to_thread(work))
+    return await shielded(asyncio.to_thread(work))
+
+
+async def shielded(work: Coroutine[Any, Any, T]) -> T:
+    """Await short, bounded work. A cancellation is obeyed when the work has ended."""
+    task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from signal import Signals
 from typing import NamedTuple
 
+from artificer.tools.to_the_end import shielded
+
 MARK = "ARTIFICER_TREE"
 """Environment variable by which a descendant is recognised after it left session and parents."""
 
@@ -92,16 +94,7 @@ class ProcessTree:
         Takes at most ``grace`` and KILL_PATIENCE, and is not cut short: a cancellation meanwhile
         is raised when it is done.
         """
-        ending = asyncio.create_task(self._end(grace))
-        cancelled: asyncio.CancelledError | None = None
-        while not ending.done():
-            try:
-                await asyncio.shield(ending)
-            except asyncio.CancelledError as error:
-                cancelled = error
-        if cancelled is not None:
-            raise cancelled
-        return ending.result()
+        return await shielded(self._end(grace))
 
     async def _end(self, grace: float) -> bool:
         self.signal(signal.SIGTERM)
