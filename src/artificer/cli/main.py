@@ -105,7 +105,8 @@ def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool
     \b
     Example:
       artificer local fetch
-      artificer run "A short report on tea" --model local/smollm2
+      artificer run "A short report on tea" --model local/smollm2 \\
+          --choice create_checklist --choice none
       artificer open last
       artificer replay last
 
