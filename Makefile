@@ -3,10 +3,11 @@
 PYTHON ?= python3
 VENV   := .venv
 PEERS  := .venv-peers
+MUTATE := .venv-mutants
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check docs bench bench-crash system lock clean
+.PHONY: demo test test-all check docs bench bench-crash mutants system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -37,6 +38,9 @@ bench: $(PEERS)/.bench  ## measure against the peers, in one run
 
 bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count what it costs
 	@$(PEERS)/bin/python bench/crash/run.py
+
+mutants: $(MUTATE)/.mutants  ## change the program in small ways, and count what no test notices
+	@ARTIFICER_HOME="$(CURDIR)/.demo" nice $(MUTATE)/bin/python bench/mutants.py $(ASK)
 
 $(VENV)/bin/python:
 	@echo "Making $(VENV) …"
@@ -70,6 +74,14 @@ $(PEERS)/.bench: requirements/bench.lock pyproject.toml
 	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
 	@touch $@
 
+$(MUTATE)/.mutants: requirements/mutants.lock pyproject.toml
+	@echo "Installing the mutation tool into $(MUTATE) …"
+	@$(PYTHON) -m venv $(MUTATE)
+	@$(MUTATE)/bin/python -m pip --disable-pip-version-check --quiet install \
+	    --require-hashes -r requirements/mutants.lock
+	@$(MUTATE)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
+	@touch $@
+
 EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-annotate --no-header pyproject.toml
@@ -79,6 +91,7 @@ lock: $(VENV)/.dev  ## resolve the locked versions again
 	@$(LOCK) --upgrade --extra local --extra charts --output-file requirements/demo.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
 	@$(LOCK) --upgrade --group bench --output-file requirements/bench.lock
+	@$(LOCK) --upgrade $(EXTRAS) --group test --group mutants --constraints requirements/dev.lock --output-file requirements/mutants.lock
 
 clean:  ## remove what was installed and made
-	rm -rf $(VENV) $(PEERS) .demo
+	rm -rf $(VENV) $(PEERS) $(MUTATE) mutants .demo

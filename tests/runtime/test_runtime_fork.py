@@ -126,6 +126,13 @@ class TestForks:
             assert (fork.text, fork.status, COUNTED) == ("Three.", "completed", [1, 2, 3])
             assert (await world.replay(fork.id)).identical
 
+    async def test_what_its_origin_delivered_is_not_its_own(self) -> None:
+        async with World.in_memory() as world:
+            run = await origin(world)
+            gone = ScriptedProvider([ModelFailure(code="unavailable", message="")])
+            fork = await world.fork(run, steer="One more.", model=gone, tools=[count])
+            assert (fork.status, fork.deliverable) == ("stalled", None)
+
     async def test_a_fork_of_a_fork(self) -> None:
         async with World.in_memory() as world:
             first = await origin(world)
