@@ -20,7 +20,7 @@ EXPLORE = float(os.environ.get("ARTIFICER_EXPLORE", "0"))
 # No timing decides whether a test passes: a busy machine is slow, not wrong.
 _ALWAYS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("artificer", _ALWAYS, derandomize=True)
-settings.register_profile("explore", _ALWAYS, print_blob=True)
+settings.register_profile("explore", _ALWAYS, derandomize=False, print_blob=True)
 MUTANTS = "MUTANT_UNDER_TEST" in os.environ
 settings.register_profile(
     "mutants",

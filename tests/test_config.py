@@ -47,7 +47,10 @@ class TestHome:
         assert config.home == tmp_path / ".artificer"
         assert (config.project, config.model) == (None, None)
 
-    def test_an_empty_home_is_no_home(self, tmp_path: Path) -> None:
+    def test_an_empty_home_is_no_home(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("ARTIFICER_HOME", raising=False)
         with pytest.raises(ConfigError, match="home has an empty name"):
             load_config(tmp_path, home="")
         (tmp_path / "artificer.toml").write_text('home = ""\n')

@@ -139,20 +139,21 @@ async def test_what_takes_too_long_ends_with_the_browser_and_is_told_once() -> N
 @pytest.mark.browser
 @pytest.mark.req("browser-limits")
 async def test_a_browser_ends_with_its_run() -> None:
+    others = _started()
     with serving(site) as server:
         async with Web() as web:
             await web.do("navigate", url=server.url + "/")
             web.executor.recall("other", {"web.extract": 1})
-            before = _chromiums()
+            before = _started() - others
         for _ in range(200):
-            if not before & _chromiums():
+            if not before & _started():
                 break
             await asyncio.sleep(0.05)
-    assert before and not before & _chromiums()
+    assert before and not before & _started()
 
 
-def _chromiums() -> set[int]:
-    """The living processes of the browsers that this test process has started."""
+def _started() -> set[int]:
+    """The living processes that this test process has started."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
