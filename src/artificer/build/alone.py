@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from artificer.errors import OperatorError
+from artificer.values.text import clip
 
 _LOCK = "lock"
+_LONGEST_NAME = 200
 TRIES = 20
 PAUSE_S = 0.1
 """How often, and how many seconds apart, it is tried while somebody else may be about to end."""
@@ -20,19 +25,30 @@ PAUSE_S = 0.1
 async def alone(folder: Path, run: str) -> AsyncIterator[None]:
     """Work on a build's folder while nobody else does. A process that dies lets go of it.
 
+    The lock's file names the process that works there, for whoever finds it held.
+
     Raises:
         OperatorError: another process drives this build, and goes on doing so.
     """
-    with (folder / _LOCK).open("wb") as file:
+    with (folder / _LOCK).open("a+b") as file:
         for left in reversed(range(TRIES)):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if not left:
-                    raise OperatorError(
-                        f"Another process drives the build {run}.",
-                        hint="It takes what is sent to the build; nothing has to be resumed.",
-                    ) from None
+                    raise _driven(run, file) from None
                 await asyncio.sleep(PAUSE_S)
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
+        file.flush()
         yield
+
+
+def _driven(run: str, file: BinaryIO) -> OperatorError:
+    file.seek(0)
+    name = clip(file.read(_LONGEST_NAME).decode("utf-8", "replace"), _LONGEST_NAME)
+    return OperatorError(
+        f"Another process drives the build {run}{f': {name}' if name else ''}.",
+        hint="It takes what is sent to the build; nothing has to be resumed.",
+    )
