@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from artificer.contracts.arguments.types import Argument
+from artificer.contracts.http.request import MAX_URL, build_request, described
 from artificer.contracts.http.template import read_template
 from artificer.contracts.keys.http import HttpKeys
 from artificer.contracts.public_address import is_public
@@ -83,6 +84,41 @@ def test_a_section_that_cannot_be_safe_is_refused(
 def test_what_is_safe_is_read(used: tuple[str, ...], keys: dict[str, Any]) -> None:
     template, faults = read_template(HttpKeys(**keys), {name: ARGUMENTS[name] for name in used})
     assert template, faults
+
+
+@pytest.mark.req("http-value-stays")
+@pytest.mark.parametrize(("host", "written"), [("::1", "[::1]"), ("8.8.8.8", "8.8.8.8")])
+def test_an_address_in_the_place_of_the_host(host: str, written: str) -> None:
+    arguments = {"host": ARGUMENTS["host"]}
+    template, faults = read_template(HttpKeys(url="http://{host}:81/"), arguments)
+    assert template, faults
+    built = build_request(template, {"host": host})
+    assert built.request and described(built.request.url) == f"http://{written}:81/"
+
+
+@pytest.mark.req("http-body")
+def test_a_plain_text_body_holds_a_value_as_it_is() -> None:
+    http = HttpKeys(
+        method="POST",
+        url="http://h/",
+        headers={"Content-Type": "text/plain"},
+        body_template="Say {x}.",
+    )
+    template, faults = read_template(http, {"x": ARGUMENTS["x"]})
+    assert template, faults
+    built = build_request(template, {"x": 'a "b" & c'})
+    assert built.request and described(built.request.body or ()) == 'Say a "b" & c.'
+
+
+@pytest.mark.req("http-bounded")
+def test_a_url_that_is_too_long_is_a_problem_of_the_whole_call() -> None:
+    template, faults = read_template(HttpKeys(url="http://h/{x}"), {"x": ARGUMENTS["x"]})
+    assert template, faults
+    fits = MAX_URL - len("http://h/")
+    assert build_request(template, {"x": "a" * fits}).request
+    built = build_request(template, {"x": "a" * (fits + 1)})
+    assert built.request is None
+    assert [(p.pointer, p.limit) for p in built.problems] == [("", MAX_URL)]
 
 
 @pytest.mark.req("http-private")

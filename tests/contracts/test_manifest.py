@@ -163,7 +163,7 @@ def test_the_definition_carries_the_contract() -> None:
                 "-o",
             ],
         ),
-        ("duration", ["30", "5m", "1h30m", "2s500ms"], ["5m\n", "-5", "", "m", "5x", "1s1h"]),
+        ("duration", ["5", "30", "5m", "1h30m", "2s500ms"], ["5m\n", "-5", "", "m", "5x", "1s1h"]),
     ],
 )
 def test_each_type_takes_what_it_is_for_and_nothing_else(

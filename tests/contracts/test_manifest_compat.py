@@ -59,6 +59,11 @@ def test_what_the_reference_lets_pass_is_a_warning(text: str, words: str) -> Non
     assert manifest.argv({}).argv[0] == "true"
 
 
+def test_a_default_that_breaks_its_type_is_left_out() -> None:
+    text = f'{HEAD}[args.x]\ntype = "port"\ndefault = 0\n[command]\nexec = ["true", ["{{x}}"]]'
+    assert lenient(text).argv({}).argv == ("true",)
+
+
 def test_unknown_placeholders_and_words_are_read_as_the_reference_reads_them() -> None:
     manifest = lenient(
         f'{HEAD}[args.mode]\n[command]\ntemplate = "echo {{nowhere}} {{_x}}"\n'

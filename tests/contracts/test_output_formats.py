@@ -103,4 +103,6 @@ def test_the_output_schema_admits_every_status() -> None:
         assert check(content) == ()
     assert check({"status": "success", "exit_code": 0, "results": {}})
     assert check({"status": "other", "exit_code": 0})
+    assert check({"status": "success", "exit_code": 0, "stdout": 1})
+    assert check({"status": "success", "exit_code": 0, "more": "x"})
     assert parse_manifest(head + "[output]\nenvelope = false", "t").output_schema is None

@@ -83,6 +83,11 @@ required = true
             "there is no argument 'y'",
         ),
         (
+            SESSION + COMMAND + 'template = "say"\n[session.commands.run.args.x]\n'
+            'type = "integer"\n',
+            "session.commands.run.args.x: stands nowhere in the template",
+        ),
+        (
             SESSION + COMMAND + 'template = "say {x}"\n[session.commands.run.args.x]\n'
             "required = true\n",
             "nothing else would hold the value",

@@ -226,3 +226,4 @@ def test_patterns_that_no_grammar_expresses_move_into_the_description() -> None:
 
     assert derived("^(?:a|b)+$") == {"type": "string", "pattern": "^(?:a|b)+$"}
     assert derived("^(?!x)") == {"type": "string", "description": 'Rules: pattern "^(?!x)".'}
+    assert derived("^(?!ü)")["description"] == 'Rules: pattern "^(?!ü)".', "as a person writes it"

@@ -210,6 +210,10 @@ def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for()
             '[browser.defaults]\nextract_mode = "html"\n',
             "is said twice",
         ),
+        (
+            'mode = "session"\n[browser]\n' + SCOPE + "[browser.commands.click]\n",
+            "tool.mode: is 'session', but there is a [browser]",
+        ),
         ("[browser]\n" + SCOPE + "[browser.commands.login]\n", "no auth_flows to log in with"),
         (
             '[browser]\n[browser.scope]\nallowed_domains = ["admin.*"]\n[browser.commands.click]\n',

@@ -207,6 +207,16 @@ async def test_a_request_asks_by_the_key(status: int, found: str) -> None:
     assert "Idempotency-Key" not in asked.headers
 
 
+def test_a_request_asks_by_the_method_that_its_section_names() -> None:
+    text = (
+        f'{HEAD}[tool.probe]\nurl = "http://h/pay/{{order}}"\nmethod = "HEAD"\n'
+        "[args.order]\nrequired = true\n"
+        '[http]\nmethod = "POST"\nurl = "http://h/pay/{order}"\n'
+    )
+    probe = parse_manifest(text, "t.clad.toml").probe
+    assert probe and probe.http and probe.http.method == "HEAD"
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
