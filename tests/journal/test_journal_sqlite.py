@@ -17,6 +17,8 @@ from artificer.errors import (
     TamperedError,
 )
 from artificer.journal import SqliteJournal
+from artificer.journal.anchor import Anchor, newest_mark
+from artificer.journal.transaction import Transaction, commit
 from artificer.ports import Head
 from artificer.testing.journal_suite import records_after
 
@@ -238,6 +240,33 @@ class TestGroupCommit:
             )
             assert [type(result) for result in results] == [Head, TamperedError, Head]
             assert (await fill(journal, "a", 1)).seq == 2
+
+    async def test_a_commit_that_fails_is_rolled_back_and_the_others_are_made_again(
+        self, path: Path
+    ) -> None:
+        async with SqliteJournal(path):
+            pass
+
+        def damaged(transaction: Transaction) -> None:
+            for _ in range(2):  # the second is refused by the table, and nothing is undone by it
+                transaction.db.execute("INSERT INTO letters (run, n, body) VALUES ('two', 1, x'')")
+
+        def whole(transaction: Transaction) -> int:
+            return transaction.post("one", b"{}", at=1)
+
+        anchor = Anchor(path, synced=False)
+        db = sqlite3.connect(path, isolation_level=None)
+        error, number = commit(db, path, [damaged, whole], anchor)
+        assert isinstance(error, TamperedError) and str(path) in error.message
+        assert number == 1 and not db.in_transaction
+        assert db.execute("SELECT run FROM letters").fetchall() == [("one",)]
+        assert (mark := newest_mark(path)) is not None, "the anchor knows what was made again"
+        assert db.execute("SELECT position, world FROM tip").fetchone() == (
+            mark.position,
+            mark.world,
+        )
+        db.close()
+        anchor.close()
 
     async def test_more_than_the_queue_holds(self, path: Path) -> None:
         async with SqliteJournal(path, "process") as journal:

@@ -24,9 +24,11 @@ from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
 from artificer.store.disk import DiskStore
 from artificer.store.memory import MemoryStore
+from artificer.testing.journal_suite import records_after
 from artificer.testing.rig import Rig, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock
 from artificer.values.canon import digest_of
+from artificer.values.model import ModelFailure
 
 
 class Wrapped:
@@ -103,8 +105,33 @@ def rig(work: Work) -> Rig:
     return rig
 
 
+class Overtaken(MemoryJournal):
+    """A journal into which the former owner still writes before a run is taken over."""
+
+    spoilt = False
+
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        lease = await super().acquire(run, claim)
+        if not self.spoilt:
+            return lease
+        records = records_after(lease.head, run, 1)
+        head = await self.append(run, lease.epoch, lease.head, records)
+        return Lease(epoch=lease.epoch, head=head)
+
+
 @pytest.mark.req("run-fence")
 class TestFence:
+    async def test_a_run_that_was_taken_and_cannot_be_read_is_not_released(self) -> None:
+        """The journal names us as its owner: what says that we live must stay."""
+        journal = Overtaken()
+        rig = Rig(journal)
+        state = await rig.run([ModelFailure(code="auth", message="No.", attempts=1)])
+        assert state.phase is Phase.STALLED and rig.owner.unreleased == 0
+        journal.spoilt = True
+        with pytest.raises(TamperedError):
+            await rig.resume([say("Done.")], take_over=True)
+        assert (rig.owner.driven, rig.owner.unreleased) == ({}, 1)
+
     async def test_a_stale_engine_records_nothing_and_starts_nothing(
         self, rig: Rig, work: Work
     ) -> None:
