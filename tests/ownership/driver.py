@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -142,4 +143,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # A shell lets what it starts in the background ignore the interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main()
