@@ -17,6 +17,7 @@ from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, Generate
 from artificer.core.policy import Asked, Occasion, Policy, PolicyText, Rule, decide
 from artificer.core.price import Price
+from artificer.core.repeats import Repeats
 from artificer.core.reported import counted
 from artificer.core.reports import asked_again, check_report, conclude_report, made_or_withdrawn
 from artificer.core.spec import Limits, RunSpec
@@ -132,6 +133,10 @@ class TestWordsAndNotes:
         after, _ = next_turn(before.model_copy(update={"notes": ("A call was refused.",)}))
         assert texts(after)[-1] == "A call was refused."
         assert after.said == before.said
+
+    def test_that_a_model_repeats_itself_is_said_once(self) -> None:
+        after, _ = next_turn(begun(repeats=Repeats(note="Again.")))
+        assert texts(after)[-1] == "Again." and after.repeats.note == ""
 
     def test_what_a_person_said_does_not_make_later_notes_theirs(self) -> None:
         after, _ = next_turn(begun(notes=("Be brief.",), steered=True))

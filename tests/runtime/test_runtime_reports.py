@@ -510,3 +510,10 @@ class TestCutOff:
         assert [result.status for result in results] == ["invalid", "invalid", "ok"]
         assert "fewer calls" in results[0].content
         assert "1234 tokens" in results[1].content and "divide" in results[1].content
+
+
+@pytest.mark.req("deliver-status")
+async def test_a_run_that_never_says_anything_gave_no_answer(rig: Rig) -> None:
+    silent = [reply(stop="end_turn") for _ in range(3)]
+    state = await deliver(rig, *silent, limits=Limits(turns=24, repairs=2))
+    assert (state.reason, state.status) == ("empty_reply", "failed")
