@@ -66,21 +66,21 @@ $(VENV)/.conformance: bench/conformance.sh $(VENV)/.dev | system
 	    CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" sh bench/conformance.sh --install; fi
 	@touch $@
 
+# An environment of its own, with what the first prerequisite locks.
+define apart
+@$(PYTHON) -m venv $(1)
+@$(1)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+@$(1)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
+@touch $@
+endef
+
 $(PEERS)/.bench: requirements/bench.lock pyproject.toml
 	@echo "Installing the peers into $(PEERS) …"
-	@$(PYTHON) -m venv $(PEERS)
-	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install \
-	    --require-hashes -r requirements/bench.lock
-	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
-	@touch $@
+	$(call apart,$(PEERS))
 
 $(MUTATE)/.mutants: requirements/mutants.lock pyproject.toml
 	@echo "Installing the mutation tool into $(MUTATE) …"
-	@$(PYTHON) -m venv $(MUTATE)
-	@$(MUTATE)/bin/python -m pip --disable-pip-version-check --quiet install \
-	    --require-hashes -r requirements/mutants.lock
-	@$(MUTATE)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
-	@touch $@
+	$(call apart,$(MUTATE))
 
 EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -37,6 +37,8 @@ _BOUNDS = {
     "multipleOf": ("is not a multiple of the step", None),
 }
 
+_FORMS = {"pattern": "does not match the pattern", "format": "does not have the format"}
+
 
 class Schema:
     """A compiled JSON Schema. With ``formats`` a known ``format`` (RFC 3339 dates, addresses, …) is
@@ -133,18 +135,11 @@ def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
             limit=_short(error.kind.expected_value),
             actual=_short(value),
         )
-    if keyword == "pattern":
+    if keyword in _FORMS:
         return Problem(
             pointer=where,
-            message="does not match the pattern",
-            limit=error.kind.pattern,
-            actual=_short(value),
-        )
-    if keyword == "format":
-        return Problem(
-            pointer=where,
-            message="does not have the format",
-            limit=error.kind.format,
+            message=_FORMS[keyword],
+            limit=getattr(error.kind, keyword),
             actual=_short(value),
         )
     return Problem(pointer=where, message=f"breaks the rule {keyword!r}", actual=_kind_of(value))

@@ -28,14 +28,16 @@ def counted(
     """Return the usage that counts: the report, with our own counts where it cannot be true.
 
     ``estimate`` is what we took the request for, in tokens; ``sent`` returns its body, and is asked
-    only about a report above the estimate. ``blocks`` is the reply, ``longest`` the most tokens
-    that it was allowed. A token is at least one byte of what was sent, and a reply that says
-    something took at least one token. The cached and written parts of the input cannot be more
+    only about a report that is not within the estimate. ``blocks`` is the reply, ``longest`` the
+    most tokens that it was allowed. A token is at least one byte of what was sent, and a reply that
+    says something took at least one token. The cached and written parts of the input cannot be more
     than the input.
     """
     input_tokens = reported.input_tokens
-    if not (0 < input_tokens <= estimate or 0 < input_tokens <= len(sent()) + OVERHEAD_TOKENS):
-        input_tokens = tokens_of(sent())
+    if not 0 < input_tokens <= estimate:
+        body = sent()
+        if not 0 < input_tokens <= len(body) + OVERHEAD_TOKENS:
+            input_tokens = tokens_of(body)
     wrote = sum(tokens_of(block.identity()) for block in blocks)
     output_tokens = reported.output_tokens
     if not (1 if blocks else 0) <= output_tokens <= max(longest, wrote):
