@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Sequence
 
 from artificer.core.events import Event
 from artificer.core.facts import Judges, establish
@@ -26,6 +24,7 @@ from artificer.ports import Anchored, BlobStore, Head, Joined, Journal, Lease, P
 from artificer.runtime.observe import Observer
 from artificer.runtime.requests import Requests, asks
 from artificer.runtime.snapshot import Taker
+from artificer.shielded import shielded
 from artificer.values.canon import digest_of
 
 log = logging.getLogger("artificer.runtime.ledger")
@@ -170,7 +169,7 @@ class Ledger:
                 if blob is not None:
                     batch.blobs.append(blob)
             waiting.extendleft(reversed(facts))
-        await _to_the_end(self._append(batch))
+        await shielded(self._append(batch))
         return batch.external
 
     async def _append(self, batch: _Batch) -> None:
@@ -202,7 +201,7 @@ class Ledger:
             if self.taker is not None:
                 await self.taker.finish()
         finally:
-            await _to_the_end(self._release())
+            await shielded(self._release())
 
     async def _release(self) -> None:
         released = False
@@ -224,16 +223,3 @@ class Ledger:
     def _store(self, blobs: list[bytes]) -> None:
         for blob in blobs:
             self._blobs.put(blob)
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Await work that a cancellation of the waiting task must not tear apart."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        while not task.done():
-            with suppress(asyncio.CancelledError):  # from an impatient operator
-                await asyncio.wait((task,))
-        task.exception()  # seen: the cancellation goes before it
-        raise

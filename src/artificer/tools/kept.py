@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 
+from artificer.shielded import shielded
 from artificer.tools import keeper
-from artificer.tools.to_the_end import shielded
 from artificer.tools.tree import KILL_PATIENCE, TERM_GRACE, read_process
 
 log = logging.getLogger("artificer.tools.kept")

@@ -13,13 +13,13 @@ from artificer.contracts.host.patch import FilePatch, PatchError, apply, parse
 from artificer.contracts.host.tools import GREP_SECONDS, MAX_LINES, READ_BYTES, definitions
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Receipt
+from artificer.shielded import in_thread
 from artificer.tools.answer import Refusal, receipt_of, refused
 from artificer.tools.forked import run_forked
 from artificer.tools.host import reading, searching
 from artificer.tools.host.changes import Change, Changer
 from artificer.tools.host.folder import Content, Folder, Parts
 from artificer.tools.lane import Lane
-from artificer.tools.to_the_end import to_the_end
 from artificer.values.base import JsonObject, Problem
 from artificer.values.canon import canonical, digest_of
 
@@ -76,8 +76,8 @@ class HostExecutor:
             if name == "host.grep":
                 return await self._grep(call)
             if name in _CHANGING:
-                return await to_the_end(partial(self._change, call))
-            return await to_the_end(partial(receipt_of, name, partial(self._works[name], call)))
+                return await in_thread(partial(self._change, call))
+            return await in_thread(partial(receipt_of, name, partial(self._works[name], call)))
 
     def recall(self, run: str, tools: frozenset[str]) -> None:
         """A run that is taken up again may have read files that nobody here knows of."""

@@ -9,11 +9,11 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.introspection import TOOLS
 from artificer.errors import BugError
 from artificer.ports import Call, Receipt, RunReader, RunView
+from artificer.shielded import in_thread
 from artificer.tools.answer import Refusal, receipt_of, refused
 from artificer.tools.introspect import tell
 from artificer.tools.introspect.module import Module
 from artificer.tools.secrets import Redactor
-from artificer.tools.to_the_end import to_the_end
 from artificer.values.base import JsonObject
 
 Tell = Callable[[RunView, JsonObject], JsonObject]
@@ -47,7 +47,7 @@ class IntrospectExecutor:
             view = await self._view(call)
         except Refusal as refusal:
             return refused(name, refusal)
-        receipt = await to_the_end(partial(receipt_of, name, partial(self._answer, call, view)))
+        receipt = await in_thread(partial(receipt_of, name, partial(self._answer, call, view)))
         return receipt.model_copy(update={"content": self._redactor.clean(receipt.content)})
 
     def _answer(self, call: Call, view: RunView) -> JsonObject:

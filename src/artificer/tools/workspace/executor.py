@@ -20,8 +20,8 @@ from artificer.contracts.workspace.names import name_fault, within
 from artificer.contracts.workspace.tools import READ_BYTES, definitions
 from artificer.errors import BugError
 from artificer.ports import Call, Receipt
+from artificer.shielded import in_thread
 from artificer.tools.answer import Refusal, page, receipt_of
-from artificer.tools.to_the_end import to_the_end
 from artificer.tools.workspace import told
 from artificer.tools.workspace.drafts import Committed, Drafts
 from artificer.tools.workspace.service import Conflict, Resolved, Workspaces
@@ -61,7 +61,7 @@ class WorkspaceExecutor:
         if work is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
         async with self._turn:
-            return await to_the_end(partial(receipt_of, call.definition.name, partial(work, call)))
+            return await in_thread(partial(receipt_of, call.definition.name, partial(work, call)))
 
     # --- reading ------------------------------------------------------------------------------
 

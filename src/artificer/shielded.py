@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def to_the_end(work: Callable[[], T]) -> T:
+async def in_thread(work: Callable[[], T]) -> T:
     """Do short, bounded work in a thread. A cancellation is obeyed when the work has ended."""
     return await shielded(asyncio.to_thread(work))
 
