@@ -1,0 +1,73 @@
+"""The seams: what the runtime needs of the world, one file each.
+
+Each is a Protocol of at most four methods with at least two implementations, and one conformance
+suite in ``artificer.testing`` that all of them pass. This is the public place to import them from.
+"""
+
+from artificer.ports.approver import Answer, Approver, Question
+from artificer.ports.blobs import BlobStore, Joined
+from artificer.ports.builder import Builder
+from artificer.ports.clock import Clock
+from artificer.ports.executor import Call, CallLocks, Executor, Lasting, Probed, Probing, Receipt
+from artificer.ports.journal import (
+    UNCLAIMED,
+    Anchored,
+    Claim,
+    Durability,
+    Head,
+    Journal,
+    Lease,
+    Leases,
+    Record,
+    RunHead,
+)
+from artificer.ports.locks import Locks
+from artificer.ports.mailbox import MAX_LETTERS, Mailbox
+from artificer.ports.provider import Memo, Payload, Provider, Requiring
+from artificer.ports.purse import Allowed, Amount, Correction, Purse, Spent
+from artificer.ports.reader import RunReader, RunView
+from artificer.ports.snapshots import Snapshots
+from artificer.ports.versions import Versions
+
+__all__ = [
+    "Memo",
+    "Payload",
+    "Provider",
+    "Requiring",
+    "CallLocks",
+    "Call",
+    "Receipt",
+    "Executor",
+    "Probed",
+    "Probing",
+    "Lasting",
+    "Locks",
+    "Builder",
+    "Durability",
+    "Head",
+    "Lease",
+    "Claim",
+    "UNCLAIMED",
+    "Record",
+    "RunHead",
+    "Leases",
+    "Journal",
+    "Anchored",
+    "MAX_LETTERS",
+    "Mailbox",
+    "Amount",
+    "Allowed",
+    "Spent",
+    "Correction",
+    "Purse",
+    "BlobStore",
+    "Joined",
+    "Versions",
+    "RunView",
+    "RunReader",
+    "Snapshots",
+    "Question",
+    "Answer",
+    "Approver",
+    "Clock",
+]

@@ -1,0 +1,33 @@
+"""The seam to the person who approves calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call that policy wants a person to allow; ``digest`` binds the answer to this very call."""
+
+    run: str
+    tool: str
+    arguments: str
+    reason: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A person's answer: ``by`` says who, ``reason`` why."""
+
+    approved: bool
+    by: str
+    reason: str = ""
+
+
+class Approver(Protocol):
+    """Asks a person."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Wait for the answer."""

@@ -1,0 +1,108 @@
+"""The seam to tools: a call that was approved, and the receipt of performing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+from artificer.artifacts.ref import ArtifactRef
+from artificer.artifacts.withdraw import Withdrawal
+from artificer.contracts.definition import ToolDefinition
+from artificer.values.base import JsonObject, Text, Value
+from artificer.values.blocks import CallStatus
+
+
+@dataclass(frozen=True)
+class CallLocks:
+    """The locks that the processes of a call hold as long as they live (`ownership.fifo.holding`).
+
+    ``own`` is for those that are the call's alone, ``shared`` for servers that outlive it.
+    """
+
+    own: Path
+    shared: Path
+
+
+@dataclass(frozen=True)
+class Call:
+    """An approved tool call, about to be performed.
+
+    ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a
+    crash, different for every other call. An executor that starts processes has them hold the
+    ``locks``, so that a later owner knows whether they still live.
+    """
+
+    run: str
+    id: str
+    definition: ToolDefinition
+    arguments: JsonObject
+    key: str
+    locks: CallLocks | None = None
+
+
+class Receipt(Value):
+    """What performing a tool call brought back.
+
+    ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
+    as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
+    ``withdraw_artifact``.
+    """
+
+    status: CallStatus
+    content: Text
+    evidence: Text | None = None
+    artifact: ArtifactRef | None = None
+    withdrawn: Withdrawal | None = None
+
+
+class Executor(Protocol):
+    """Performs the calls of the tools it offers."""
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools that this executor performs."""
+
+    async def execute(self, call: Call) -> Receipt:
+        """Perform a call within ``call.definition.timeout_ms``.
+
+        A failing tool is a receipt with status ``error``, not an exception. When the time is up
+        or the task is cancelled, the work has really ended before this returns: no thread and no
+        process goes on.
+        """
+
+
+class Probed(Value):
+    """What the world says of a call: whether it had happened, and if so what it brought.
+
+    ``content`` is then its result, ``reason`` what made it be known or not.
+    """
+
+    found: Literal["happened", "absent", "unknown"]
+    content: Text = ""
+    reason: Text = ""
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """An executor that can ask the world whether a call happened."""
+
+    async def probe(self, call: Call) -> Probed:
+        """Find out, without changing anything, within ``call.definition.timeout_ms``."""
+
+
+@runtime_checkable
+class Lasting(Protocol):
+    """An executor whose calls share something that lives as long as a run is driven: a program."""
+
+    def recall(self, run: str, calls: Mapping[str, int]) -> None:
+        """Say how often the run has called which tools in another process, before it is taken up
+        in this one.
+
+        What they shared is gone, and the next call of one of them has to say so. Limits of number
+        go on where they were.
+        """
+
+    async def release(self, run: str) -> None:
+        """End what the run's calls share: the run is no longer driven here."""

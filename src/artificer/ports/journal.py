@@ -1,0 +1,124 @@
+"""The seam to the append-only log of a world: leases, records, heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from artificer.values.base import Value
+
+Durability = Literal["process", "power"]
+"""What a commit survives: the death of the process, or also the loss of power (fsync)."""
+
+
+class Head(Value):
+    """Where a run's chain of records ends. A run without records is at ``Head()``."""
+
+    seq: int = 0
+    hash: str = ""
+
+
+class Lease(Value):
+    """The right to append to a run, until somebody else acquires it."""
+
+    epoch: int
+    head: Head
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The owner that acquires a run, and its conditions: compare and set, in one step.
+
+    ``owner`` is written down with the run until it is released. ``head`` is where the run must end
+    (None: anywhere). ``admit`` is called with the run's former owner, within that step: what it
+    raises leaves all as it was. The former owner is ``""`` when the run was released or is new, and
+    None when nobody knows, as for a run that an older release acquired.
+
+    ``admit`` returns the owners that may still act, if any, with spaces between them. They are
+    written down as well, and shown to the next claim after its former owner, until the run's next
+    record: whoever takes a run from them may die before that says what became of their calls.
+    """
+
+    owner: str = ""
+    head: Head | None = None
+    admit: Callable[[str | None], str | None] = lambda _: None
+
+
+UNCLAIMED = Claim()
+"""Acquires a run without conditions, and names no owner."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the journal: ``body`` is canonical JSON and ``hash`` its digest.
+
+    The body names its run, its seq (from 1, without gaps) and the hash of the record before it.
+    """
+
+    run: str
+    seq: int
+    hash: str
+    body: bytes
+
+
+@dataclass(frozen=True)
+class RunHead:
+    """A run that the journal knows."""
+
+    run: str
+    epoch: int
+    head: Head
+
+
+class Leases(Protocol):
+    """Who may write to which run."""
+
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        """Become the run's one writer: a new epoch, higher than any before.
+
+        Raises:
+            Fenced: the run does not end at the claim's head; nothing has changed.
+        """
+
+    async def release(self, run: str, epoch: int) -> None:
+        """Give the run up. Nothing changes when somebody else has acquired it since."""
+
+
+class Journal(Leases, Protocol):
+    """The append-only log of a world."""
+
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
+        """Append all records or none, durably, with the blobs they cite; return the new head.
+
+        Raises:
+            Fenced: somebody else acquired the run, or its head is not ``head``.
+        """
+
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        """Return the run's records with ``seq > after``, in order; empty for an unknown run.
+
+        ``limit`` is the most that are returned, from the first on.
+        """
+
+    async def runs(self) -> list[RunHead]:
+        """Return every run, oldest first."""
+
+
+@runtime_checkable
+class Anchored(Protocol):
+    """A journal that something outside of it proves to have come as far as it had."""
+
+    async def anchor(self) -> None:
+        """Make the proof of all that was appended durable: before an effect that depends on it.
+
+        Raises:
+            OperatorError: it cannot be written. The effect must not start.
+        """

@@ -1,0 +1,108 @@
+"""The seam to a model's API: a request in the provider's form, and the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.values.base import JsonObject
+from artificer.values.blocks import Message
+from artificer.values.model import Delta, ModelFailure, ModelReply
+
+
+@dataclass
+class Memo:
+    """A run's memory of how its messages look on the wire, so that each is mapped once.
+
+    Mapping the whole conversation anew at every turn would cost a quadratic sum.
+    """
+
+    _request: ModelRequest | None = None
+    _rest: JsonObject = field(default_factory=dict)
+    _key: object = None
+    _known: int = 0
+    _last: Message | None = None
+    _items: list[JsonObject] = field(default_factory=list)
+
+    def rest(
+        self, request: ModelRequest, build: Callable[[ModelRequest], JsonObject]
+    ) -> JsonObject:
+        """Map all but the conversation, calling ``build`` only when the request has changed."""
+        if request != self._request:
+            self._request, self._rest = request, build(request)
+        return self._rest
+
+    def items(
+        self,
+        key: object,
+        messages: Sequence[Message],
+        to_wire: Callable[[Message], list[JsonObject]],
+    ) -> list[JsonObject]:
+        """Map messages to wire items, calling ``to_wire`` only for those not seen before.
+
+        ``key`` is whatever else the mapping depends on; when it changes, all is mapped anew. The
+        same growing list is returned every time, for a conversation only ever grows; when it is
+        cut, a memo of its own begins.
+        """
+        known = self._known
+        grown = known and len(messages) >= known and messages[known - 1] is self._last
+        if key != self._key or not grown:
+            self._key, self._items, known = key, [], 0
+        for message in messages[known:]:
+            self._items.extend(to_wire(message))
+        self._known, self._last = len(messages), messages[-1] if messages else None
+        return self._items
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The body of one request as it is handed to the SDK, its growing list apart.
+
+    ``tools`` are the definitions behind the wire's tools. They are not sent: reading the reply
+    needs them, to turn names and arguments back.
+    """
+
+    rest: JsonObject
+    key: str
+    items: list[JsonObject]
+    tools: tuple[ToolDefinition, ...] = ()
+
+    @property
+    def body(self) -> JsonObject:
+        """The whole body."""
+        return {**self.rest, self.key: list(self.items)}
+
+
+class Provider(Protocol):
+    """What talks to a model's API."""
+
+    @property
+    def name(self) -> str:
+        """The word before the slash in ``anthropic/claude-…``."""
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        """Map a request to the provider's form. Pure: it does no I/O and imports no SDK.
+
+        ``messages`` is always paired: every tool call is followed by its one result.
+        """
+
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
+        """Ask the model. Retries are bounded; every failure is a value, never an exception.
+
+        Cancelling the task closes the connection.
+        """
+
+    async def aclose(self) -> None:
+        """Release connections and child processes. May be called more than once."""
+
+
+@runtime_checkable
+class Requiring(Protocol):
+    """A provider that needs something here: an SDK, a model's file."""
+
+    def require(self) -> None:
+        """Raise MissingExtraError or NotFoundError when that is not here, before a run begins."""

@@ -1,0 +1,32 @@
+"""The seam to runs as their journals record them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import RunState
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run as it was at a height of its journal: the number of its last record, and its hash."""
+
+    height: int
+    hash: str
+    state: RunState
+    lines: tuple[EventLine | IntentLine, ...]
+    release: str
+
+
+class RunReader(Protocol):
+    """Shows a run as its journal tells it."""
+
+    async def view(self, run: str, height: int | None = None) -> RunView:
+        """The run at a height, or as high as it is when it is lower, or without one.
+
+        Raises:
+            NotFoundError: no such run.
+            TamperedError: its journal is not what was written.
+        """
