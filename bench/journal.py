@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from artificer.journal import MemoryJournal, SqliteJournal
 from artificer.ports import Durability, Head, Journal, Record
+from artificer.storage import MemoryJournal, SqliteJournal
 from artificer.testing.journal_suite import records_after
 
 APPENDS = 1500

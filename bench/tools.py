@@ -99,7 +99,7 @@ def by_turns(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str
 
 
 def load(folder: Path, reference: Any) -> None:
-    from artificer.tools.loader import load_folder
+    from artificer.backends.loader import load_folder
 
     files = sorted(str(file) for file in folder.glob("scan*.toml"))
     contestants: dict[str, Callable[[], Any]] = {"ours": lambda: load_folder(folder)}
@@ -110,7 +110,7 @@ def load(folder: Path, reference: Any) -> None:
 
 
 def build(folder: Path, reference: Any) -> None:
-    from artificer.tools.loader import load_file
+    from artificer.backends.loader import load_file
 
     file = folder / "scan_1.clad.toml"
     manifest = load_file(file).manifest
@@ -160,9 +160,9 @@ async def call_by_turns(contestants: dict[str, Callable[[], Awaitable[Any]]]) ->
 
 def execute(folder: Path, reference: Any) -> None:
     """Print what one call costs over a bare process, in milliseconds."""
+    from artificer.backends.command.executor import CommandExecutor
+    from artificer.backends.loader import load_file
     from artificer.ports import Call
-    from artificer.tools.command import CommandExecutor
-    from artificer.tools.loader import load_file
 
     file = folder / "scan_1.clad.toml"
     tool = load_file(file)
@@ -198,10 +198,10 @@ def memory(folder: Path, size: int, who: str) -> None:
     file.write_text(FLOOD.replace("{bytes}", str(size)))
     started = time.perf_counter()
     if who == "ours":
+        from artificer.backends.command.executor import CommandExecutor
+        from artificer.backends.loader import load_file
         from artificer.ports import Call
-        from artificer.store.disk import DiskStore
-        from artificer.tools.command import CommandExecutor
-        from artificer.tools.loader import load_file
+        from artificer.storage.blobs.disk import DiskStore
 
         tool = load_file(file)
         executor = CommandExecutor([tool], cwd=folder, blobs=DiskStore(folder / "b", "process"))

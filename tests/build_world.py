@@ -12,10 +12,10 @@ from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
-from artificer.loops import facts as f
-from artificer.loops import wishes as w
-from artificer.loops.build import BuildState, artifact_digest
-from artificer.loops.scheduler import schedule
+from artificer.builds import facts as f
+from artificer.builds import jobs as w
+from artificer.builds.scheduler import schedule
+from artificer.builds.state import BuildState, artifact_digest
 
 BASE = "base"
 

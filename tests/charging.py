@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from artificer import World
+from artificer.backends.function.executor import FunctionTool, tool
 from artificer.config import Config
 from artificer.contracts.definition import EffectClass
 from artificer.ports import Durability, Provider
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runs import Run
-from artificer.tools.function import FunctionTool, tool
 from artificer.values.base import JsonObject
 from artificer.values.model import ModelReply
 

@@ -16,7 +16,7 @@ import charging
 from artificer import World
 from artificer.archive import Archive
 from artificer.errors import OperatorError, TamperedError
-from artificer.journal.anchor import newest_mark
+from artificer.storage.anchor import newest_mark
 
 HERE = Path(__file__).parent
 
@@ -218,7 +218,7 @@ class TestWithoutAnAnchor:
         log = home / "p" / "journal.db-wal"
         flip(log, 30_000, 4)
         damaged = log.read_bytes()
-        caplog.set_level(logging.WARNING, "artificer.journal")
+        caplog.set_level(logging.WARNING, "artificer.storage")
         async with await World.open(charging.config(home)):
             pass
         copy = home / "p" / "journal.db-wal-kept-1"

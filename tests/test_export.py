@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artificer import OperatorError, Policy, Rule, World
+from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.record import EventLine, encode
@@ -23,10 +24,9 @@ from artificer.core.spec import Limits
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.recordings.recording import check, insert, pack, read_file, unpack
+from artificer.recordings.rerun import rerun
 from artificer.runtime.load import load
-from artificer.testing.cassette import check, insert, pack, read_file, unpack
-from artificer.testing.rerun import rerun
-from artificer.tools.function import tool
 from artificer.values import canon
 from artificer.values.canon import digest_of
 
@@ -103,8 +103,8 @@ class TestExport:
     async def test_evidence_keeps_its_blobs(self) -> None:
         """What an envelope is too short for goes along, and verify misses it when it is gone."""
         from artificer.ports import Call, Receipt
+        from artificer.recordings.recording import dump
         from artificer.runtime.verify import verify
-        from artificer.testing.cassette import dump
         from artificer.testing.rig import Rig
 
         rig = Rig()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from artificer import World
+from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.tools.function import tool
 
 
 @pytest.fixture(params=[0o022, 0o000, 0o077, 0o277], ids=oct)

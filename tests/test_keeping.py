@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from artificer import OperatorError, World
+from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.errors import NotFoundError, TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.store.disk import DiskStore
-from artificer.tools.function import tool
+from artificer.storage.blobs.disk import DiskStore
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
 from artificer.wiring.engines import build_engine

@@ -12,10 +12,10 @@ import pytest
 
 from artificer import FollowUp, OperatorError, World
 from artificer.config import Config
-from artificer.journal.anchor import anchor_path
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.runtime.kept import WORLD, KeptHeads, read_kept
+from artificer.storage.anchor import anchor_path
 
 pytestmark = pytest.mark.req("kept-heads")
 

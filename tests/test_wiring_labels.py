@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from artificer.backends.function.executor import tool
 from artificer.config import Config, McpServerConfig
 from artificer.contracts.definition import CedarKeys, ToolDefinition, Toolset
 from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.mcp.tools import Contract, RemoteFacts, adopt
 from artificer.errors import ConfigError
-from artificer.tools.function import tool
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from artificer.config import Config, load_config
+from artificer.core.kinds import RunKind
 from artificer.core.spec import Limits
 from artificer.errors import ConfigError
-from artificer.loops.kinds import RunKind
 from artificer.providers import local
 from artificer.providers.longest_reply import UNKNOWN, longest_reply
 from artificer.wiring.specs import limits_for, limits_of

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from artificer.backends.function.executor import tool
 from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call
-from artificer.tools.function import tool
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import memory_storage, open_storage
 from artificer.wiring.toolbox import build_tools

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_server import Says, StrictServer
 
+from artificer.backends.function.executor import tool
 from artificer.config import Config, ProviderConfig
 from artificer.core.policy import Policy, Rule
 from artificer.core.price import Price
@@ -20,8 +22,6 @@ from artificer.errors import ConfigError, Fenced, NotFoundError, OperatorError
 from artificer.ports import Answer, Question
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.testing.strict_server import Says, StrictServer
-from artificer.tools.function import tool
 from artificer.values.model import ModelFailure, Usage
 from artificer.world import World
 

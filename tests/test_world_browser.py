@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from artificer.backends.browser.window import PROGRAMS
 from artificer.core.events import ToolReturned
 from artificer.ports import Answer, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.tools.browser_window import PROGRAMS
 from artificer.world import World
 
 pytestmark = [

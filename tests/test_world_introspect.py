@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from artificer.backends.function.executor import tool
 from artificer.config import Config, McpConfig, McpServerConfig
 from artificer.contracts.facilities import Facilities
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.tools.function import tool
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
 from artificer.world import World

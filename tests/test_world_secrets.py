@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from artificer.backends.function.executor import tool
+from artificer.backends.secrets.redaction import Redactor
 from artificer.cli.main import cli
 from artificer.config import Config
 from artificer.core import events as ev
@@ -17,8 +19,6 @@ from artificer.core.record import EventLine
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.cleaning import MAX_HELD, CleanDeltas, cleaned_reply
 from artificer.runtime.observe import Observer
-from artificer.tools.function import tool
-from artificer.tools.secrets import Redactor
 from artificer.values.blocks import ReasoningBlock, TextBlock
 from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply, TextDelta
 from artificer.world import World

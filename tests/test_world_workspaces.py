@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from artificer.backends.workspace.folder import commit_folder
 from artificer.config import Config, load_config
 from artificer.contracts.facilities import Facilities
 from artificer.contracts.workspace.grant import Grant
@@ -16,7 +17,6 @@ from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
 from artificer.errors import ConfigError, TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.tools.workspace.folder import commit_folder
 from artificer.values.model import ModelFailure
 from artificer.world import World
 

@@ -12,11 +12,11 @@ import sys
 import urllib.request
 from urllib.parse import urlsplit
 
+from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.executor import McpExecutor, discover
+from artificer.backends.mcp.oauth import OAuthClient
 from artificer.contracts.mcp.tools import Contract
 from artificer.ports import Call
-from artificer.tools.mcp import McpExecutor, discover
-from artificer.tools.mcp_link import McpLink, McpServer
-from artificer.tools.mcp_oauth import OAuthClient
 
 
 def credentials(url: str) -> OAuthClient | None:

@@ -16,8 +16,9 @@ from artificer.values.release import RELEASE
 if TYPE_CHECKING:
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
+    from artificer.backends.function.executor import tool
     from artificer.blocking import resume, run
-    from artificer.build.builder import Decider
+    from artificer.builds.facts import BuildOptions
     from artificer.config import Config, load_config
     from artificer.contracts.definition import ToolDefinition
     from artificer.contracts.facilities import Facilities, Host
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
         ModelError,
         OperatorError,
     )
-    from artificer.loops.facts import BuildOptions
     from artificer.ports import (
         Answer,
         Approver,
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     )
     from artificer.providers.scripted import ScriptedProvider
     from artificer.runs import Run
+    from artificer.runtime.builds.builder import Decider
     from artificer.runtime.observe import Observer
     from artificer.runtime.replay import Replay
-    from artificer.tools.function import tool
     from artificer.values.model import ToolChoice, Usage
     from artificer.world import World
 
@@ -77,7 +77,7 @@ _HOMES = {
     "ArtificerError": "errors",
     "AuthorError": "errors",
     "BlobStore": "ports",
-    "BuildOptions": "loops.facts",
+    "BuildOptions": "builds.facts",
     "BugError": "errors",
     "Call": "ports",
     "Cancel": "core.letters",
@@ -86,7 +86,7 @@ _HOMES = {
     "Config": "config",
     "Consent": "core.letters",
     "Decide": "core.letters",
-    "Decider": "build.builder",
+    "Decider": "runtime.builds.builder",
     "Deliverable": "artifacts.deliverable",
     "Executor": "ports",
     "Facilities": "contracts.facilities",
@@ -121,7 +121,7 @@ _HOMES = {
     "load_config": "config",
     "resume": "blocking",
     "run": "blocking",
-    "tool": "tools.function",
+    "tool": "backends.function.executor",
 }
 
 __all__ = [

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Self
 
+from artificer.backends.workspace.audit import audit
+from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config, load_config
 from artificer.core.letters import LONGEST, Letter
 from artificer.core.spec import RunSpec
@@ -13,6 +15,8 @@ from artificer.core.state import RunState
 from artificer.errors import AuthorError, ConfigError, NotFoundError, TamperedError
 from artificer.policies.engine import consult_here
 from artificer.ports import Provider, RunHead
+from artificer.recordings.recording import Cassette, check, dump, insert, keep, pack
+from artificer.recordings.rerun import rerun
 from artificer.runs import History, Run
 from artificer.runtime.allowance import Left
 from artificer.runtime.compare import Comparison, compare
@@ -25,17 +29,13 @@ from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
-from artificer.testing.cassette import Cassette, check, dump, insert, keep, pack
-from artificer.testing.rerun import rerun
-from artificer.tools.workspace.audit import audit
-from artificer.tools.workspace.service import Workspaces
 from artificer.wiring.engines import build_allowance
 from artificer.wiring.providers import build_mapper
 from artificer.wiring.storage import Storage, memory_storage, open_to_read
 from artificer.wiring.toolbox import build_workspaces
 
 if TYPE_CHECKING:
-    from artificer.build.tree import Node
+    from artificer.runtime.builds.tree import Node
 
 
 def is_of_build(run: str, runs: Collection[str]) -> bool:
@@ -109,7 +109,7 @@ class Archive:
         history = await self.get(run_id)
         if history.run.state.build is None:
             return []
-        from artificer.build.tree import nodes
+        from artificer.runtime.builds.tree import nodes
 
         storage = self._storage
         states = {

@@ -12,7 +12,7 @@ from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
 from artificer.artifacts.loop import is_loop_tool
-from artificer.artifacts.svg import Svg
+from artificer.artifacts.svg.payload import Svg
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from artificer.artifacts.deliverable import Deliverable
+from artificer.builds.summary import told
 from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
 from artificer.errors import AuthorError, OperatorError
-from artificer.loops.summary import told
 from artificer.ports import BlobStore, Question
 from artificer.values.base import JsonValue
 from artificer.values.model import FailureCode, Usage

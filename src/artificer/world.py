@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from artificer.archive import Archive
+from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
 from artificer.contracts.facilities import Facilities
 from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core.events import RunForked
+from artificer.core.kinds import RunKind
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import ConfigError, OperatorError
-from artificer.loops.facts import BuildOptions
-from artificer.loops.kinds import RunKind
 from artificer.ports import Amount, Approver, Correction, Provider, Requiring
 from artificer.runs import Run
 from artificer.runtime.allowance import day_of
@@ -54,8 +54,8 @@ from artificer.wiring.storage import open_storage
 from artificer.wiring.toolbox import Tool, ToolBox, build_tools, located
 
 if TYPE_CHECKING:
-    from artificer.build.builder import Decider
-    from artificer.build.promote import Promotion
+    from artificer.runtime.builds.builder import Decider
+    from artificer.runtime.builds.promote import Promotion
 
 
 class World(Archive):

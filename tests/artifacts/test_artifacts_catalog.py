@@ -22,8 +22,8 @@ from artificer.contracts.definition import Toolset
 from artificer.contracts.schema import compile_schema
 from artificer.core.gate import Verdict, judge
 from artificer.core.policy import Policy
+from artificer.recordings.recording import insert
 from artificer.runtime.load import load
-from artificer.testing.cassette import insert
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.text import unprintable

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from artificer.artifacts import catalog, svg_parse, svg_references
-from artificer.artifacts.svg import Svg
-from artificer.artifacts.svg_allowed import ELEMENTS, PRESENTATION, grammar_of
-from artificer.artifacts.svg_rebuild import MAX_PROBLEMS, rebuild
+from artificer.artifacts import catalog
+from artificer.artifacts.svg import parse as svg_parse
+from artificer.artifacts.svg import references as svg_references
+from artificer.artifacts.svg.allowed import ELEMENTS, PRESENTATION, grammar_of
+from artificer.artifacts.svg.payload import Svg
+from artificer.artifacts.svg.rebuild import MAX_PROBLEMS, rebuild
 from artificer.values.base import Problem
 
 CASES = Path(__file__).parents[1] / "cases" / "artifacts"

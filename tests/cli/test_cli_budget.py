@@ -7,8 +7,7 @@ import signal
 
 import pytest
 from cli_kit import Shell, finish, until
-
-from artificer.testing.strict_server import Hangs, Says, StrictServer
+from strict_server import Hangs, Says, StrictServer
 
 PRICE = '[prices."double/m"]\ninput = 1_000\noutput = 1_000\n'
 

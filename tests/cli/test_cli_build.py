@@ -14,9 +14,8 @@ from engineer import UNITTEST, Job, Work
 from engineer_server import answering
 from git_project import git, write
 from jobs import BRIEF, GREETER, SHOUT
+from strict_server import Hangs, StrictServer, Turn
 from test_cli_terminal import start_at, terminal
-
-from artificer.testing.strict_server import Hangs, StrictServer, Turn
 
 pytestmark = pytest.mark.req("cli-build")
 

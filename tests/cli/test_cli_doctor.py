@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Shell
-
-from artificer.testing.strict_server import Says, StrictServer
+from strict_server import Says, StrictServer
 
 SECRET = "sk-never-shown-0123456789"
 

@@ -8,8 +8,8 @@ import click
 import pytest
 from cli_kit import Shell
 
-from artificer.cli.exits import MEANINGS, Exit
 from artificer.cli.main import COMMANDS, cli
+from artificer.cli.terminal.exits import MEANINGS, Exit
 
 HEAVY = ("pydantic", "rich", "asyncio", "jsonschema_rs", "sqlite3", "anthropic", "openai")
 
@@ -21,13 +21,13 @@ async def test_help_imports_nothing_heavy(shell: Shell, words: tuple[str, ...]) 
     imported = {line.split("|")[-1].strip() for line in result.err.splitlines() if "|" in line}
     assert "artificer.cli.main" in imported
     assert imported.isdisjoint(HEAVY)
-    assert not {name for name in imported if name.startswith("artificer.cli.run")}
+    assert not {name for name in imported if name.startswith("artificer.cli.run.run")}
 
 
 @pytest.mark.req("cli-help-true")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_is(name: str) -> None:
-    command = import_module(f"artificer.cli.{name.replace('-', '_')}").command
+    command = import_module(f"artificer.cli.{COMMANDS[name][0]}").command
     assert isinstance(command, click.Command)
     assert command.name == name
     assert command.help is not None
@@ -46,7 +46,7 @@ def test_every_command_is_reached_and_none_is_forgotten() -> None:
 async def test_help_lists_every_command_and_every_exit_code(shell: Shell) -> None:
     result = await shell.run("--help")
     assert result.code == Exit.OK
-    for name, help_line in COMMANDS.items():
+    for name, (_, help_line) in COMMANDS.items():
         assert f"{name:<{max(map(len, COMMANDS))}}  {help_line}" in result.out
     assert set(MEANINGS) == set(Exit)
     for code, meaning in MEANINGS.items():

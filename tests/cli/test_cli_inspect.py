@@ -14,9 +14,9 @@ from cli_kit import Shell, text_of
 
 from artificer import Policy, Rule, World, load_config
 from artificer.core.record import EventLine, encode
-from artificer.journal.sqlite import SqliteJournal
 from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.storage.sqlite import SqliteJournal
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
 

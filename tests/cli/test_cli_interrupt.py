@@ -9,10 +9,10 @@ import threading
 
 import pytest
 from cli_kit import Shell, finish, lines_until, until
+from strict_server import Calls, Hangs, Says, StrictServer
 
-from artificer.cli.drive import drive
+from artificer.cli.common.drive import drive
 from artificer.errors import OperatorError
-from artificer.testing.strict_server import Calls, Hangs, Says, StrictServer
 
 SLEEPER = """
 [tool]
@@ -29,7 +29,7 @@ template = "sleep 40"
 
 STUBBORN = """
 import asyncio
-from artificer.cli.drive import drive
+from artificer.cli.common.drive import drive
 
 async def work():
     print("ready", flush=True)

@@ -18,8 +18,7 @@ import pytest
 from cli_kit import Result, Shell
 from http_support import Answer, Seen, Server, answer, serving
 from leak_search import leaks, written
-
-from artificer.testing.strict_server import Calls, Says, StrictServer
+from strict_server import Calls, Says, StrictServer
 
 HERE = Path(__file__).parent
 CONTROL = "what-a-server-may-say"

@@ -18,12 +18,12 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult
 
+from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.executor import discover
 from artificer.config import Config
 from artificer.contracts.mcp.tools import Contract
 from artificer.contracts.schema import compile_schema
 from artificer.runs import History
-from artificer.tools.mcp import discover
-from artificer.tools.mcp_link import McpLink, McpServer
 from artificer.world import World
 
 SHOUT = "import sys,json; print(json.dumps({'said': sys.argv[1].upper()}))"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Shell
+from strict_server import Says, StrictServer
 
-from artificer.cli.exits import Exit
-from artificer.testing.strict_server import Says, StrictServer
+from artificer.cli.terminal.exits import Exit
 
 pytestmark = pytest.mark.req("policy-explain")
 

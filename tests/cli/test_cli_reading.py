@@ -20,8 +20,8 @@ from write_world import PROJECT
 
 import charging
 from artificer import World
-from artificer.store.disk import DiskStore
-from artificer.tools.workspace.folder import commit_folder
+from artificer.backends.workspace.folder import commit_folder
+from artificer.storage.blobs.disk import DiskStore
 from test_durable import contents, killed
 
 READER = str(Path(__file__).with_name("reader.py"))
@@ -131,7 +131,7 @@ def test_a_blob_of_another_user_is_named() -> None:
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o600)
         script = (
-            "import os, sys; from artificer.store.disk import DiskStore; "
+            "import os, sys; from artificer.storage.blobs.disk import DiskStore; "
             "from artificer.errors import OperatorError\n"
             f"os.setuid({NOBODY})\n"
             "try: DiskStore(sys.argv[1], read_only=True).get(sys.argv[2])\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from artificer.cli.exits import MEANINGS
 from artificer.cli.main import COMMANDS, cli
+from artificer.cli.terminal.exits import MEANINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Shell, text_of
-
-from artificer.testing.strict_server import Calls, Says, StrictServer
+from strict_server import Calls, Says, StrictServer
 
 CHART = {
     "id": "people",

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from cli_kit import Shell, text_of
+from strict_rules import Refused
+from strict_server import Calls, Says, StrictServer, Turn
 
 from artificer.artifacts.deliverable import MAX_NARRATIVE
 from artificer.artifacts.file import MAX_CONTENT
-from artificer.artifacts.svg import MAX_CONTENT as MAX_DRAWING
-from artificer.testing.strict_rules import Refused
-from artificer.testing.strict_server import Calls, Says, StrictServer, Turn
+from artificer.artifacts.svg.payload import MAX_CONTENT as MAX_DRAWING
 
 CHARS_A_TOKEN = 4
 

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 from cli_kit import Result, Shell, Terminal, finish
+from strict_server import Hangs, Says, StrictServer
 from test_cli_run import CHART, CITES_CHART, MAKES_CHART
-
-from artificer.testing.strict_server import Hangs, Says, StrictServer
 
 SHOUT = Says("\x1b]0;owned\x07\x1b[31mred\x1b[0m \x9b2J \u202egnirts\nsecond line")
 

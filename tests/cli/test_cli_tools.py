@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Shell, text_of
+from strict_server import Says, StrictServer
 
-from artificer.cli.exits import Exit
-from artificer.cli.tools_new import draft, read_help
+from artificer.cli.terminal.exits import Exit
+from artificer.cli.tools.new import draft, read_help
 from artificer.contracts.manifest.model import parse_manifest
-from artificer.testing.strict_server import Says, StrictServer
 
 pytestmark = pytest.mark.req("cli-tools")
 

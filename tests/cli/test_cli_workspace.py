@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Shell
+from strict_server import Calls, Says, StrictServer
 
-from artificer.cli.exits import Exit
-from artificer.testing.strict_server import Calls, Says, StrictServer
+from artificer.cli.terminal.exits import Exit
 
 pytestmark = pytest.mark.req("workspace-cli")
 

@@ -22,7 +22,7 @@ from artificer.contracts.workspace.edits import (
 )
 from artificer.contracts.workspace.tree import Directory, File
 from artificer.errors import NotFoundError, TamperedError
-from artificer.store import MemoryStore
+from artificer.storage.blobs import MemoryStore
 from artificer.values.canon import digest_of
 
 Leaves = dict[str, str | None]

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from artificer.artifacts import catalog
+from artificer.backends.artifact import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core import events as ev
 from artificer.core.gate import Verdict, call_digest, judge
@@ -20,8 +21,7 @@ from artificer.core.record import EventLine, decode, encode
 from artificer.core.spill import INLINE_LIMIT
 from artificer.errors import TamperedError
 from artificer.ports import Call
-from artificer.store.memory import MemoryStore
-from artificer.tools.artifact import ArtifactExecutor
+from artificer.storage.blobs.memory import MemoryStore
 from artificer.values.blocks import TextBlock, ToolUseBlock
 from artificer.values.canon import digest_of
 from artificer.values.model import Usage

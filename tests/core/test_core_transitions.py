@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
+from artificer.builds.facts import RetryRequested
 from artificer.core import events as ev
 from artificer.core.facts import establish
 from artificer.core.intents import Finish, Generate, JudgeCalls
@@ -15,7 +16,6 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import TABLE, reduce
 from artificer.errors import InvariantError, TransitionError
-from artificer.loops.facts import RetryRequested
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.model import Usage
 

@@ -18,19 +18,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artificer.artifacts.command_line import split_command
-from artificer.build.detect import detect
-from artificer.build.git import Git
-from artificer.build.merging import merge, message_of
-from artificer.build.scope import present, sort_changes
-from artificer.build.views import read_artifact
-from artificer.cli.exits import Exit
+from artificer.backends.host.searching import matches
 from artificer.cli.main import COMMANDS, perform
-from artificer.cli.tools_new import draft, read_help
+from artificer.cli.terminal.exits import Exit
+from artificer.cli.tools.new import draft, read_help
 from artificer.config import Config, load_config
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.policy import Decision, Occasion, Policy, PolicyText, Rule, decide
 from artificer.policies.engine import consult_here
-from artificer.tools.host.searching import matches
+from artificer.runtime.builds.detect import detect
+from artificer.runtime.builds.git import Git
+from artificer.runtime.builds.merging import merge, message_of
+from artificer.runtime.builds.scope import present, sort_changes
+from artificer.runtime.builds.views import read_artifact
 from artificer.values.strict_json import parse_object
 
 ROOT = Path(__file__).parents[2]

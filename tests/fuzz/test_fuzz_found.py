@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from fuzz_kit import bounded
+from strict_rules import check_request
+from strict_schema import Refused
 
-from artificer.build.scope import present
+from artificer.backends.host.searching import matches
 from artificer.config import Config, load_config
 from artificer.contracts.arguments.condition import parse_condition
 from artificer.contracts.command.output_formats import read_json
@@ -19,12 +21,10 @@ from artificer.contracts.host import patch
 from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ConfigError, ManifestError, TamperedError
+from artificer.recordings.recording import Cassette, insert
+from artificer.runtime.builds.scope import present
 from artificer.runtime.load import load
-from artificer.testing.cassette import Cassette, insert
 from artificer.testing.rig import Rig
-from artificer.testing.strict_rules import check_request
-from artificer.testing.strict_schema import Refused
-from artificer.tools.host.searching import matches
 from artificer.values.canon import digest_of
 from artificer.wiring.storage import open_storage
 

@@ -24,7 +24,7 @@ from artificer.artifacts.deliverable import examine
 from artificer.artifacts.file import File
 from artificer.artifacts.loop import LoopArtifact
 from artificer.artifacts.placeholder import find
-from artificer.artifacts.svg_rebuild import rebuild
+from artificer.artifacts.svg.rebuild import rebuild
 from artificer.contracts.schema import compile_schema
 from artificer.errors import InvariantError
 from artificer.render.charts import to_svg, vega_lite

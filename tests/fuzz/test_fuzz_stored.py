@@ -24,15 +24,15 @@ from artificer.contracts.workspace.version import read_version
 from artificer.core import letters
 from artificer.core.record import decode, encode
 from artificer.errors import TamperedError
-from artificer.journal.chain import erased_by, place_named
-from artificer.journal.memory import MemoryJournal
 from artificer.ports import Head, Record
+from artificer.recordings.recording import check, insert, pack, unpack
 from artificer.runtime.load import load as load_run
 from artificer.runtime.replay import replay
 from artificer.runtime.snapshot import keep, restore
 from artificer.runtime.verify import cited
-from artificer.store.snapshots import MemorySnapshots
-from artificer.testing.cassette import check, insert, pack, unpack
+from artificer.storage.chain import erased_by, place_named
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.snapshots import MemorySnapshots
 from artificer.values.canon import canonical, digest_of
 from artificer.wiring.storage import open_storage
 

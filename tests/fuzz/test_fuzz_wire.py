@@ -16,7 +16,10 @@ from fuzz_kit import bounded, corpus, declared, fuzz, trees
 from hypothesis import given
 from hypothesis import strategies as st
 from provider_kit import PROVIDERS, a_request
+from strict_rules import check_request
+from strict_schema import Refused
 
+from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.definition import ToolDefinition, open_object
 from artificer.ports import Memo
 from artificer.providers.assembler import ReplyStream
@@ -27,9 +30,6 @@ from artificer.providers.local_http import HttpError, post_events
 from artificer.providers.local_process import Address
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
-from artificer.testing.strict_rules import check_request
-from artificer.testing.strict_schema import Refused
-from artificer.tools.secrets import Redactor
 from artificer.values.blocks import user
 from artificer.values.model import ModelFailure, ModelReply
 from artificer.values.strict_json import parse_object
@@ -277,12 +277,12 @@ def test_whatever_an_mcp_server_answers_is_an_outcome(lines: list[str]) -> None:
     pytest.importorskip("mcp")
     from http_support import Seen, answer, serving
 
+    from artificer.backends.mcp.connection import McpLink, McpServer
+    from artificer.backends.mcp.executor import McpExecutor, McpTool, RemoteFacts, adopt
     from artificer.contracts.mcp.tools import Contract
     from artificer.errors import ConfigError
     from artificer.ports import Call
-    from artificer.store.memory import MemoryStore
-    from artificer.tools.mcp import McpExecutor, McpTool, RemoteFacts, adopt
-    from artificer.tools.mcp_link import McpLink, McpServer
+    from artificer.storage.blobs.memory import MemoryStore
 
     waiting = iter(lines)
 

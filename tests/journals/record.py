@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from artificer.builds.facts import BuildOptions, BuildRequested
+from artificer.builds.jobs import AskDecision
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.response_format import format_of
 from artificer.core.events import BuildAdvanced, RunForked
@@ -28,9 +30,6 @@ from artificer.core.letters import (
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
-from artificer.journal.memory import MemoryJournal
-from artificer.loops.facts import BuildOptions, BuildRequested
-from artificer.loops.wishes import AskDecision
 from artificer.ports import (
     Answer,
     Call,
@@ -47,9 +46,10 @@ from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.recordings.recording import dump
 from artificer.runtime.fork import Wish, origin_of, plan_fork
 from artificer.runtime.load import load
-from artificer.testing.cassette import dump
+from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock

@@ -16,10 +16,10 @@ from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.recordings.recording import check, dump, insert, recorded_from
 from artificer.runtime.load import load
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
-from artificer.testing.cassette import check, dump, insert, recorded_from
 from artificer.testing.rig import Rig, unpaired
 
 FILES = sorted(Path(__file__).parent.glob("*.jsonl"))

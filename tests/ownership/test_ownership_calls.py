@@ -14,11 +14,11 @@ import pytest
 from processes import Place, alive, place_in
 
 from artificer import Config, ScriptedProvider, World, tool
+from artificer.backends.process import keeper
+from artificer.backends.process.kept import can_keep
+from artificer.backends.process.run import run_process
 from artificer.ownership.fifo import drop, holders, holding, is_held
 from artificer.providers.scripted import call, reply, say
-from artificer.tools import keeper
-from artificer.tools.kept import can_keep
-from artificer.tools.process import run_process
 
 pytestmark = [
     pytest.mark.req("call-orphans"),

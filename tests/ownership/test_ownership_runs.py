@@ -14,10 +14,10 @@ import pytest
 from processes import Place, place_in
 
 from artificer.errors import OwnedError
-from artificer.journal.sqlite import SqliteJournal
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
 from artificer.ports import Claim
+from artificer.storage.sqlite import SqliteJournal
 
 pytestmark = pytest.mark.req("run-owner")
 PROBES = pytest.mark.parametrize("probe", [False, True], ids=["no probe", "probe"])

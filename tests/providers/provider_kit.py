@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from strict_rules import Protocol
+
 from artificer.contracts.definition import ModelRequest, ToolDefinition, open_object
 from artificer.ports import Memo, Payload, Provider
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.attempts import Limits
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
-from artificer.testing.strict_rules import Protocol
 from artificer.values.blocks import Message, ToolResultBlock, user
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
 

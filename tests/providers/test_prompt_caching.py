@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from provider_kit import KEY, PROVIDERS, QUICK, TOOLS, a_request
+from strict_cache import KEPT_TOKENS, cache_fault
+from strict_rules import Protocol, check_request
+from strict_server import Calls, Says, StrictServer
 
 from artificer.core.price import Price
 from artificer.ports import Call, Memo
@@ -17,9 +20,6 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.runtime.replay import replay
 from artificer.testing.rig import Rig
-from artificer.testing.strict_cache import KEPT_TOKENS, cache_fault
-from artificer.testing.strict_rules import Protocol, check_request
-from artificer.testing.strict_server import Calls, Says, StrictServer
 from artificer.values.blocks import user
 from artificer.values.model import Usage
 

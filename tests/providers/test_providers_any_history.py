@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from provider_kit import TOOLS, a_request
+from strict_rules import Protocol, check_request
 
 from artificer.contracts.definition import ModelRequest, toolset
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
@@ -19,7 +20,6 @@ from artificer.core.state import RunState
 from artificer.core.window import Window, boundaries, sent
 from artificer.ports import Memo, Payload
 from artificer.providers import chat_wire, messages_wire, responses_wire
-from artificer.testing.strict_rules import Protocol, check_request
 from artificer.values.blocks import (
     Block,
     Message,

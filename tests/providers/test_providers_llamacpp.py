@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from provider_kit import PROVIDERS, TOOLS, ask, reply, with_results
+from strict_rules import Protocol
 
 from artificer.ports import Provider
 from artificer.providers.local_fetch import model_path
 from artificer.providers.local_process import Address, LocalServer
-from artificer.testing.strict_rules import Protocol
 from artificer.values.blocks import Message, user
 from artificer.values.model import ModelFailure, ToolChoice
 

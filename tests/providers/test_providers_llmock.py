@@ -17,10 +17,10 @@ from llmock.scenarios import Behavior, Fail, Reply, StreamFault, ToolCall, ToolF
 from llmock.testing import LLMockServer
 from llmock.verdict import judge
 from provider_kit import KEY, PROVIDERS, QUICK, ask, reply, with_results
+from strict_rules import Protocol
 
 from artificer.ports import Provider
 from artificer.providers.attempts import Limits
-from artificer.testing.strict_rules import Protocol
 from artificer.values.blocks import Message, user
 from artificer.values.model import ModelFailure
 

@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 from provider_kit import KEY, PROVIDERS, QUICK, ask, reply, with_results
+from strict_rules import Protocol
+from strict_server import Calls, Hangs, Refuses, Says, StrictServer, Turn
 
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.ports import Provider
 from artificer.providers.chat_wire import ChatDialect
 from artificer.providers.messages_wire import MessagesDialect
 from artificer.providers.responses_wire import ResponsesDialect
-from artificer.testing.strict_rules import Protocol
-from artificer.testing.strict_server import Calls, Hangs, Refuses, Says, StrictServer, Turn
 from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from artificer.values.model import (
     ArgumentsDelta,

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 from provider_kit import PROVIDERS, TOOLS, ask
+from strict_rules import Protocol
 
 from artificer.providers.attempts import Limits
 from artificer.providers.local_fetch import model_path
 from artificer.providers.local_process import Address, LocalServer
-from artificer.testing.strict_rules import Protocol
 from artificer.values.blocks import Message
 from artificer.values.model import ModelFailure, ToolChoice
 

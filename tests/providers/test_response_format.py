@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from provider_kit import KEY, PROVIDERS, QUICK, TOOLS, a_request
+from strict_rules import Protocol, Refused, check_request
+from strict_server import Calls, Refuses, Says, StrictServer
 
 from artificer.contracts.response_format import format_of
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
@@ -21,8 +23,6 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.runtime.replay import replay
 from artificer.testing.rig import Rig
-from artificer.testing.strict_rules import Protocol, Refused, check_request
-from artificer.testing.strict_server import Calls, Refuses, Says, StrictServer
 from artificer.values.base import JsonObject
 from artificer.values.blocks import user
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core.events import ModelFailed
 from artificer.core.spec import Limits
 from artificer.providers.chat_wire import ChatDialect, ChatStream
-from artificer.tools.function import tool
 from artificer.values.model import ModelFailure, ModelReply
 from artificer.world import World
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from render_browser import CHROMIUM, Browser, browser
 
-from artificer.artifacts.svg_rebuild import rebuild
+from artificer.artifacts.svg.rebuild import rebuild
 
 pytestmark = [
     pytest.mark.browser,

@@ -27,12 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from artificer.core.spec import Limits
-from artificer.journal.sqlite import SqliteJournal
 from artificer.ownership.process import owner_of
 from artificer.ports import UNCLAIMED, Call, Claim, Head, Journal, Lease, Record, RunHead
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.store.disk import DiskStore
-from artificer.store.joined import JoinedStore
+from artificer.storage.blobs.disk import DiskStore
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.model import ModelReply

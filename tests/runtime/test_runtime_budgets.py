@@ -15,7 +15,6 @@ from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
-from artificer.journal.purse import MemoryPurse
 from artificer.ports import Allowed, Amount, Answer, Call, Question
 from artificer.providers.mapping import MOST_COUNTED, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -24,7 +23,8 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
-from artificer.store.snapshots import MemorySnapshots
+from artificer.storage.budget import MemoryPurse
+from artificer.storage.snapshots import MemorySnapshots
 from artificer.testing.rig import Rig, SteppingClock
 from artificer.values.canon import canonical
 from artificer.values.model import ModelFailure, ModelReply, Usage

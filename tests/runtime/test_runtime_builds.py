@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from artificer.artifacts.plan import Plan
+from artificer.builds import facts as f
+from artificer.builds import jobs as w
 from artificer.core import events as ev
 from artificer.core.letters import Cancel, Decide, Letter, Pause, Retry
 from artificer.core.state import RunState
-from artificer.loops import facts as f
-from artificer.loops import wishes as w
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runtime.engine import Engine
 from artificer.runtime.verify import verify

@@ -12,11 +12,11 @@ from test_runtime_properties import SCRIPTS, Crash
 from test_runtime_properties import World as Driven
 
 from artificer import Limits, Policy, Rule, World
+from artificer.backends.function.executor import tool
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.compare import compare
 from artificer.runtime.explain import explain
 from artificer.runtime.load import load
-from artificer.tools.function import tool
 from artificer.values.model import ModelFailure, ModelReply
 
 REFUSED = ModelFailure(code="bad_request", message="no such parameter")

@@ -18,15 +18,15 @@ from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
-from artificer.journal.memory import MemoryJournal
 from artificer.ports import Answer, Call, Head, Question, Receipt, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.recordings.rerun import rerun
 from artificer.runtime.explain import explain
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
-from artificer.store.snapshots import MemorySnapshots
-from artificer.testing.rerun import rerun
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.snapshots import MemorySnapshots
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock

@@ -16,13 +16,13 @@ import pytest
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine
-from artificer.journal.sqlite import SqliteJournal
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
-from artificer.store.disk import DiskStore
-from artificer.store.joined import JoinedStore
+from artificer.storage.blobs.disk import DiskStore
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import unpaired
 from artificer.values.blocks import ToolResultBlock
 

@@ -16,7 +16,7 @@ from artificer.core.state import RunState
 from artificer.ports import BlobStore
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.observe import Observer
-from artificer.store.memory import MemoryStore
+from artificer.storage.blobs.memory import MemoryStore
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply

@@ -14,16 +14,16 @@ from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.core.state import Phase
 from artificer.errors import Fenced, NotFoundError, OperatorError, OwnedError, TamperedError
-from artificer.journal.memory import MemoryJournal
-from artificer.journal.sqlite import SqliteJournal
 from artificer.ports import UNCLAIMED, BlobStore, Call, Claim, Head, Journal, Lease, Record, RunHead
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
-from artificer.store.disk import DiskStore
-from artificer.store.memory import MemoryStore
+from artificer.storage.blobs.disk import DiskStore
+from artificer.storage.blobs.memory import MemoryStore
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 from artificer.testing.rig import Rig, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock

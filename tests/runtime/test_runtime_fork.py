@@ -11,6 +11,7 @@ from test_runtime_properties import SCRIPTS
 from test_runtime_properties import World as Driven
 
 from artificer import AuthorError, Limits, OperatorError, World
+from artificer.backends.function.executor import tool
 from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.core.state import Phase
@@ -19,7 +20,6 @@ from artificer.runtime.fork import Wish, origin_of, plan_fork
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.replay import replay
 from artificer.testing.rig import Rig, messages_of, unpaired
-from artificer.tools.function import tool
 from artificer.values.model import ModelFailure, ModelReply
 
 COUNTED: list[int] = []

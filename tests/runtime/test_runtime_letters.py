@@ -23,11 +23,11 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import OperatorError
-from artificer.journal.mailbox import MemoryMailbox
-from artificer.journal.sqlite import SqliteJournal
 from artificer.ports import MAX_LETTERS, Answer, Call, Mailbox, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.verify import verify
+from artificer.storage.mailbox import MemoryMailbox
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.model import ModelFailure

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strict_rules import check_request
 from test_runtime_properties import SCRIPTS, Crash, CrashingJournal
 
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
@@ -31,14 +32,13 @@ from artificer.core.record import EventLine
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
-from artificer.journal.memory import MemoryJournal
 from artificer.ports import UNCLAIMED, Call, Claim, Lease, Memo, Probed, Receipt
 from artificer.providers import chat_wire, messages_wire, responses_wire
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
 from artificer.runtime.verify import verify
+from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig, messages_of, unpaired
-from artificer.testing.strict_rules import check_request
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.model import ModelFailure, ModelReply

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from artificer.core import events as ev
+from artificer.core.kinds import KINDS
 from artificer.core.policy import Policy, Rule
 from artificer.core.price import Price
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import AuthorError, OperatorError, ToolDefinitionError
-from artificer.loops.kinds import KINDS
 from artificer.ports import Answer, Call, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.approvers import Refuser

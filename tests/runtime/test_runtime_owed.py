@@ -8,16 +8,16 @@ import pytest
 
 from artificer.artifacts.loop import Owed, tool_for, tool_of
 from artificer.artifacts.ref import LoopArtifactKind
+from artificer.backends.artifact import ArtifactExecutor
 from artificer.contracts.definition import toolset
+from artificer.core.kinds import RunKind
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
-from artificer.loops.kinds import RunKind
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.engine import Engine
 from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
 from artificer.testing.rig import Rig
-from artificer.tools.artifact import ArtifactExecutor
 
 pytestmark = pytest.mark.req("build-owed")
 

@@ -14,7 +14,6 @@ from artificer.core import events as ev
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
-from artificer.journal.memory import MemoryJournal
 from artificer.ports import (
     UNCLAIMED,
     Answer,
@@ -31,7 +30,8 @@ from artificer.ports import (
 )
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.verify import verify
-from artificer.store.memory import MemoryStore
+from artificer.storage.blobs.memory import MemoryStore
+from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from artificer import AnswerCall, FollowUp, Policy, Rule, World
+from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.heard import follows
 from artificer.core.letters import Cancel, Letter, Pause, Steer
 from artificer.errors import TamperedError
-from artificer.journal.mailbox import MemoryMailbox
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.verify import verify
+from artificer.storage.mailbox import MemoryMailbox
 from artificer.testing.rig import Rig
-from artificer.tools.function import tool
 
 pytestmark = pytest.mark.req("signals-proven")
 

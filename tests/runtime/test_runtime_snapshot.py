@@ -21,12 +21,12 @@ from artificer.config import Config
 from artificer.core.record import EventLine
 from artificer.core.state import RunState
 from artificer.errors import OperatorError, TamperedError
-from artificer.journal.memory import MemoryJournal
 from artificer.ports import Head, Snapshots
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.snapshot import EVERY, keep, restore
-from artificer.store.snapshots import MemorySnapshots, SqliteSnapshots
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.snapshots import MemorySnapshots, SqliteSnapshots
 from artificer.testing.rig import Rig
 from artificer.values.model import ModelFailure, ModelReply, Usage
 

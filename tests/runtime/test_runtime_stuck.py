@@ -16,12 +16,12 @@ from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import Answer, Call, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.recordings.rerun import rerun
 from artificer.runtime.explain import explain
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
-from artificer.store.snapshots import MemorySnapshots
-from artificer.testing.rerun import rerun
+from artificer.storage.snapshots import MemorySnapshots
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock

@@ -15,13 +15,13 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from artificer.backends.function.executor import tool
 from artificer.config import BudgetConfig, Config
 from artificer.contracts.facilities import Facilities
 from artificer.contracts.workspace.grant import Grant
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.tools.function import tool
 from artificer.values.model import ModelFailure
 from artificer.world import World
 

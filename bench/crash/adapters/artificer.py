@@ -16,8 +16,8 @@ from typing import Any
 from outside import DamagedError, NothingToResumeError, Outside, WaitingError
 
 import artificer
+from artificer.builds.facts import BuildOptions
 from artificer.errors import NotFoundError, TamperedError
-from artificer.loops.facts import BuildOptions
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock

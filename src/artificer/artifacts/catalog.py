@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from artificer.artifacts import chart, checklist, file, loop, svg, table, withdraw
+from artificer.artifacts import chart, checklist, file, loop, table, withdraw
 from artificer.artifacts import list as item_list
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
@@ -18,7 +18,8 @@ from artificer.artifacts.list import ItemList
 from artificer.artifacts.names import is_device
 from artificer.artifacts.placeholder import placeholder
 from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
-from artificer.artifacts.svg import Svg
+from artificer.artifacts.svg import payload as svg
+from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.strict_nulls import without_nulls

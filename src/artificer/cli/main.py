@@ -13,46 +13,46 @@ from typing import NoReturn
 
 import click
 
-from artificer.cli import console
-from artificer.cli.exits import Exit, Interrupted, ReaderGone, epilog, exit_of
-from artificer.cli.settings import Settings
+from artificer.cli.common.settings import Settings
+from artificer.cli.terminal import console
+from artificer.cli.terminal.exits import Exit, Interrupted, ReaderGone, epilog, exit_of
 from artificer.errors import ArtificerError
 from artificer.values.release import RELEASE
 
 COMMANDS = {
-    "run": "Run a prompt to its end.",
-    "build": "Make software: plan, specs, phases, code.",
-    "resume": "Go on with an interrupted, stalled, paused or waiting run.",
-    "follow-up": "Ask more in the conversation of a run.",
-    "approve": "Allow or deny what a run asks about.",
-    "resolve": "Say whether an ambiguous call had happened.",
-    "steer": "Say something to the model of a run under way.",
-    "pause": "Let nothing new begin in a run until it is resumed.",
-    "interrupt": "End a run when what is under way has ended.",
-    "fork": "Begin a run with the facts of another one.",
-    "cancel": "End a run now.",
-    "runs": "List the runs of this project.",
-    "show": "Show how a run went, record by record.",
-    "explain": "Say where a run stands, why, and what to do next.",
-    "diff": "Compare two runs, turn by turn.",
-    "open": "Open a run's report.",
-    "export": "Write a run into one file.",
-    "import": "Add a run from a file.",
-    "test": "Test exported runs: replay them, and run them again.",
-    "replay": "Prove that a run's journal reproduces itself.",
-    "verify": "Check every record and blob of this project.",
-    "fsck": "Verify, and find orphans, leftovers and what was never finished.",
-    "budget": "Say what is spent today, and what is left.",
-    "gc": "Remove blobs that nothing refers to.",
-    "prune": "Remove finished runs for good.",
-    "tools": "Check, show, try and write manifests of tools.",
-    "policy": "Check the rules for calls, and explain what they say of one.",
-    "workspace": "Trees of files that runs change, version by version.",
-    "doctor": "Say what is installed and which models answer.",
-    "mcp": "Serve tools to any MCP client.",
-    "local": "The embedded model.",
+    "run": ("run.run", "Run a prompt to its end."),
+    "build": ("build.command", "Make software: plan, specs, phases, code."),
+    "resume": ("run.resume", "Go on with an interrupted, stalled, paused or waiting run."),
+    "follow-up": ("run.follow_up", "Ask more in the conversation of a run."),
+    "approve": ("signals.approve", "Allow or deny what a run asks about."),
+    "resolve": ("signals.resolve", "Say whether an ambiguous call had happened."),
+    "steer": ("signals.steer", "Say something to the model of a run under way."),
+    "pause": ("signals.pause", "Let nothing new begin in a run until it is resumed."),
+    "interrupt": ("signals.interrupt", "End a run when what is under way has ended."),
+    "fork": ("run.fork", "Begin a run with the facts of another one."),
+    "cancel": ("signals.cancel", "End a run now."),
+    "runs": ("inspect.runs", "List the runs of this project."),
+    "show": ("inspect.show", "Show how a run went, record by record."),
+    "explain": ("inspect.explain", "Say where a run stands, why, and what to do next."),
+    "diff": ("inspect.diff", "Compare two runs, turn by turn."),
+    "open": ("inspect.open", "Open a run's report."),
+    "export": ("recordings.export", "Write a run into one file."),
+    "import": ("recordings.import_", "Add a run from a file."),
+    "test": ("recordings.rerun", "Test exported runs: replay them, and run them again."),
+    "replay": ("journal.replay", "Prove that a run's journal reproduces itself."),
+    "verify": ("journal.verify", "Check every record and blob of this project."),
+    "fsck": ("journal.fsck", "Verify, and find orphans, leftovers and what was never finished."),
+    "budget": ("journal.budget", "Say what is spent today, and what is left."),
+    "gc": ("journal.gc", "Remove blobs that nothing refers to."),
+    "prune": ("journal.prune", "Remove finished runs for good."),
+    "tools": ("tools.command", "Check, show, try and write manifests of tools."),
+    "policy": ("tools.policy", "Check the rules for calls, and explain what they say of one."),
+    "workspace": ("workspace", "Trees of files that runs change, version by version."),
+    "doctor": ("setup.doctor", "Say what is installed and which models answer."),
+    "mcp": ("mcp.command", "Serve tools to any MCP client."),
+    "local": ("setup.local", "The embedded model."),
 }
-"""Each command, which is ``artificer.cli.NAME.command``, and its help in one line."""
+"""Each command: its module below ``artificer.cli``, and its help in one line."""
 
 
 class LazyGroup(click.Group):
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
         """Import a command's module. Returns None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"artificer.cli.{cmd_name.replace('-', '_')}").command
+        command = import_module(f"artificer.cli.{COMMANDS[cmd_name][0]}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table into the help."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the epilog as it stands, without wrapping it."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from artificer.builds.facts import CancelRequested, Fact
+from artificer.builds.jobs import FinishBuild, is_run
+from artificer.builds.scheduler import schedule
+from artificer.builds.state import BuildState, Ending
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, FinishReason
 from artificer.core.spec import RunSpec
@@ -9,10 +13,6 @@ from artificer.core.state import Phase, RunState
 from artificer.core.steps import Step, emit
 from artificer.core.turns import finish
 from artificer.errors import InvariantError
-from artificer.loops.build import BuildState, Ending
-from artificer.loops.facts import CancelRequested, Fact
-from artificer.loops.scheduler import schedule
-from artificer.loops.wishes import FinishBuild, is_run
 
 _REASONS: dict[Ending, FinishReason] = {
     "completed": "done",

@@ -14,9 +14,9 @@ from pydantic import Field
 
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.withdraw import Withdrawal
+from artificer.builds.facts import Fact
 from artificer.core.gate import Verdict
 from artificer.core.spec import RunSpec
-from artificer.loops.facts import Fact
 from artificer.values.base import Digest, Text, Value
 from artificer.values.blocks import Block, CallStatus
 from artificer.values.model import FailureCode, StopReason, Usage

@@ -18,19 +18,19 @@ from artificer.artifacts.deliverable import (
 )
 from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import DeliverableStatus, Finding
+from artificer.builds.summary import told
 from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core import events as ev
 from artificer.core.context import what_stays
 from artificer.core.gate import cut_off, judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
+from artificer.core.kinds import KINDS
 from artificer.core.policy import Consult, Occasion
 from artificer.core.repeats import refused_before, repeated_calls
 from artificer.core.reports import EMPTY, check_report, conclude_report
 from artificer.core.rules import keeps_reports, since
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
-from artificer.loops.kinds import KINDS
-from artificer.loops.summary import told
 from artificer.values.canon import digest_of
 from artificer.values.refusal import not_ok
 

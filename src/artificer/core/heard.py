@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.builds.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
 from artificer.core import events as ev
 from artificer.core.letters import (
     AnswerCall,
@@ -17,7 +18,6 @@ from artificer.core.letters import (
     Revise,
     Steer,
 )
-from artificer.loops.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
 
 _KINDS: dict[type, type] = {
     Steer: ev.Steered,

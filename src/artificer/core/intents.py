@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from artificer.builds.jobs import Wish
 from artificer.contracts.definition import EffectClass
-from artificer.loops.wishes import Wish
 from artificer.values.base import Digest, Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ToolChoice

@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from artificer.builds.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
+from artificer.builds.jobs import is_run
+from artificer.builds.scheduler import asked_about
+from artificer.builds.state import consents_of
 from artificer.core import events as ev
 from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.core.transitions import TABLE
-from artificer.loops.build import consents_of
-from artificer.loops.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
-from artificer.loops.scheduler import asked_about
-from artificer.loops.wishes import is_run
 from artificer.values.base import Digest, Text, Value
 from artificer.values.refusal import not_ok
 

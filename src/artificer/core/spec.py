@@ -7,13 +7,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from artificer.builds.facts import BuildRequested
 from artificer.contracts.definition import Toolset
 from artificer.contracts.facilities import Facilities
 from artificer.contracts.response_format import ResponseFormat
+from artificer.core.kinds import RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
-from artificer.loops.facts import BuildRequested
-from artificer.loops.kinds import RunKind
 from artificer.values.base import Value
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice

@@ -9,19 +9,19 @@ from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.revision import Candidate
 from artificer.artifacts.withdraw import Withdrawal
+from artificer.builds.jobs import AskConsent, AskDecision
+from artificer.builds.state import BuildState
 from artificer.contracts.definition import ModelRequest
 from artificer.core.call_ids import CallIds
 from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
+from artificer.core.kinds import KINDS
 from artificer.core.repeats import Repeats
 from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
 from artificer.core.window import Window
 from artificer.errors import InvariantError
-from artificer.loops.build import BuildState
-from artificer.loops.kinds import KINDS
-from artificer.loops.wishes import AskConsent, AskDecision
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock, user
 from artificer.values.canon import digest_of

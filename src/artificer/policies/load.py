@@ -10,9 +10,9 @@ from typing import get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from artificer.core.kinds import RunKind
 from artificer.core.policy import DecisionWord, Policy, PolicyText, Rule
 from artificer.errors import ConfigError, MissingExtraError
-from artificer.loops.kinds import RunKind
 
 MAX_TEXT_BYTES = 256 * 1024
 """Size of one file of Cedar policies."""

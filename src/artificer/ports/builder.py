@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from artificer.builds.jobs import Wish
 from artificer.core.events import BuildAdvanced
 from artificer.core.state import RunState
-from artificer.loops.wishes import Wish
 from artificer.values.base import Digest
 
 

@@ -11,7 +11,7 @@ from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList
-from artificer.artifacts.svg import Svg
+from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import to_svg

@@ -12,7 +12,7 @@ from artificer.artifacts.catalog import Artifact
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList
-from artificer.artifacts.svg import Svg
+from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.render.charts.words import Grid, grid, summary
 from artificer.render.figures import table_grid, tally

@@ -10,7 +10,7 @@ from artificer.artifacts.catalog import Artifact
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
 from artificer.artifacts.ref import FindingCode, MadeKind
-from artificer.artifacts.svg import Svg
+from artificer.artifacts.svg.payload import Svg
 from artificer.render.charts.words import CHARTS, kind_name
 from artificer.render.narrative import Key, Passage, read
 from artificer.render.text import anchor, one_line

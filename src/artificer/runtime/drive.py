@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
+from artificer.builds.jobs import CancelRun
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
 from artificer.core.letters import cancelled, read_letter
 from artificer.core.overruled import overruled
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
-from artificer.loops.wishes import CancelRun
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from artificer.builds.facts import Decided
+from artificer.builds.summary import wished
 from artificer.core import events as ev
 from artificer.core.context import what_stays
 from artificer.core.intents import (
@@ -20,8 +22,6 @@ from artificer.core.intents import (
 from artificer.core.record import EventLine
 from artificer.core.repeats import repeated_calls
 from artificer.core.state import Phase, RunState
-from artificer.loops.facts import Decided
-from artificer.loops.summary import wished
 from artificer.runtime.explain_build import next_of_build, why_building
 from artificer.runtime.load import Line, Loaded
 from artificer.runtime.turns import turns_of

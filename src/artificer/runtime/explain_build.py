@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from artificer.loops.build import BuildState, consents_of
-from artificer.loops.gist import gist
-from artificer.loops.scheduler import question_of
+from artificer.builds.gist import gist
+from artificer.builds.scheduler import question_of
+from artificer.builds.state import BuildState, consents_of
 
 
 def why_building(build: BuildState, *, held: bool) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
+from artificer.backends.artifact import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.events import Event
 from artificer.core.record import EventLine
@@ -21,8 +22,6 @@ from artificer.core.rules import RULES
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
-from artificer.journal.mailbox import MemoryMailbox
-from artificer.journal.memory import MemoryJournal
 from artificer.ownership.local import LocalOwner
 from artificer.ports import (
     Approver,
@@ -44,8 +43,9 @@ from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.signals import Signalled
-from artificer.store.memory import MemoryStore
-from artificer.tools.artifact import ArtifactExecutor
+from artificer.storage.blobs.memory import MemoryStore
+from artificer.storage.mailbox import MemoryMailbox
+from artificer.storage.memory import MemoryJournal
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 

@@ -10,23 +10,23 @@ from pathlib import Path
 from artificer.artifacts.command_line import split_command
 from artificer.artifacts.loop import store
 from artificer.artifacts.phase import Phase
-from artificer.build.alone import alone
-from artificer.build.builder import Decider, TreeBuilder
-from artificer.build.children import Children
-from artificer.build.detect import Project, detected
-from artificer.build.perform import TreePerformer
-from artificer.build.promote import Promotion, holds, promote
-from artificer.build.prompts import FOLDER, load_prompts
-from artificer.build.repository import BuildRepository
-from artificer.build.validate import Validator
+from artificer.builds.facts import BuildOptions, BuildRequested
+from artificer.builds.table import BUILD_TOKENS, RUN_TOKENS
 from artificer.config import Config
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError, OperatorError
-from artificer.loops.facts import BuildOptions, BuildRequested
-from artificer.loops.table import BUILD_TOKENS, RUN_TOKENS
 from artificer.ports import Allowed
 from artificer.runtime.allowance import Allowance
+from artificer.runtime.builds.builder import Decider, TreeBuilder
+from artificer.runtime.builds.children import Children
+from artificer.runtime.builds.detect import Project, detected
+from artificer.runtime.builds.exclusive_lock import alone
+from artificer.runtime.builds.perform import TreePerformer
+from artificer.runtime.builds.promote import Promotion, holds, promote
+from artificer.runtime.builds.prompts import FOLDER, load_prompts
+from artificer.runtime.builds.repository import BuildRepository
+from artificer.runtime.builds.validate import Validator
 from artificer.runtime.engine import Engine
 from artificer.values.base import JsonValue
 from artificer.wiring.folders import grants_of_build

@@ -8,8 +8,8 @@ from importlib import resources
 from artificer.config import Config
 from artificer.contracts.response_format import OutputCheck
 from artificer.core.facts import Judges
+from artificer.core.kinds import KINDS, RunKind
 from artificer.core.policy import Policy
-from artificer.loops.kinds import KINDS, RunKind
 from artificer.policies.engine import consult_here
 from artificer.ports import (
     Approver,
@@ -88,5 +88,5 @@ def compaction_prompt() -> str:
 
 @lru_cache
 def _prompt(name: str) -> str:
-    prompts = resources.files("artificer.loops") / "prompts"
+    prompts = resources.files("artificer.core") / "prompts"
     return (prompts / name).read_text(encoding="utf-8").strip()

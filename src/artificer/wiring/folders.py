@@ -19,9 +19,9 @@ from artificer.wiring.servers import build_servers
 from artificer.wiring.storage import Storage
 
 if TYPE_CHECKING:
-    from artificer.tools.command import CommandTool
-    from artificer.tools.mcp_servers import McpServers
-    from artificer.tools.sandbox.sandbox import Grants
+    from artificer.backends.command.executor import CommandTool
+    from artificer.backends.mcp.servers import McpServers
+    from artificer.backends.sandbox.sandbox import Grants
 
 
 def manifests(
@@ -35,8 +35,8 @@ def manifests(
 
     Programs run in the folder that the run is given, if it is given one.
     """
-    from artificer.tools.command import CommandExecutor
-    from artificer.tools.loader import load_folder
+    from artificer.backends.command.executor import CommandExecutor
+    from artificer.backends.loader import load_folder
 
     if not folder.is_dir():
         raise NotFoundError(f"There is no folder {str(folder)!r} with tools.")
@@ -55,17 +55,17 @@ def manifests(
     )
     executors: list[Executor] = [commands]
     if by_backend["http"]:
-        from artificer.tools.http import HttpExecutor
+        from artificer.backends.http.executor import HttpExecutor
 
         requests = [tool.manifest for tool in by_backend["http"]]
         executors.append(HttpExecutor(requests, blobs=blobs))
     if by_backend["session"]:
-        from artificer.tools.session import SessionExecutor
+        from artificer.backends.session.executor import SessionExecutor
 
         sessions = [tool.manifest for tool in by_backend["session"]]
         executors.append(SessionExecutor(sessions, cwd=cwd, blobs=blobs, grants=grants))
     if by_backend["browser"]:
-        from artificer.tools.browser import BrowserExecutor
+        from artificer.backends.browser.executor import BrowserExecutor
 
         browsers = [tool.manifest for tool in by_backend["browser"]]
         executors.append(BrowserExecutor(browsers, blobs=blobs, live=config.browser.live))
@@ -77,7 +77,7 @@ def manifests(
 
 def grants_of(config: Config) -> Grants:
     """What a sandbox lets programs do; the configuration itself is never theirs to write."""
-    from artificer.tools.sandbox.sandbox import Grants
+    from artificer.backends.sandbox.sandbox import Grants
 
     wanted = config.sandbox
     return Grants(
@@ -92,7 +92,7 @@ def grants_of(config: Config) -> Grants:
 def grants_of_build(config: Config) -> Grants:
     """The same for the programs of a build, which a model writes: where there is a sandbox, it is
     used, unless the configuration says otherwise; toolchains of the home may be read."""
-    from artificer.build.toolchains import toolchains
+    from artificer.runtime.builds.toolchains import toolchains
 
     grants = grants_of(config)
     mode = grants.mode if "mode" in config.sandbox.model_fields_set else "auto"
@@ -102,7 +102,7 @@ def grants_of_build(config: Config) -> Grants:
 
 def held_by(config: Config) -> str:
     """Say in a sentence what holds the programs of a build."""
-    from artificer.tools.sandbox.sandbox import choose, findings
+    from artificer.backends.sandbox.sandbox import choose, findings
 
     grants = grants_of_build(config)
     if grants.mode == "off":

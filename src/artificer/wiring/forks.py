@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from artificer.artifacts.loop import tool_of
-from artificer.build.children import Place, executors_of, place_of
-from artificer.build.detect import detected
-from artificer.build.outcome import child_id
-from artificer.build.repository import BuildRepository
+from artificer.builds.jobs import Check, StartRun
+from artificer.builds.table import LOOPS, Means
 from artificer.config import Config
 from artificer.core.intents import AdvanceBuild
+from artificer.core.kinds import KINDS
 from artificer.core.record import IntentLine
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.errors import InvariantError, OperatorError
-from artificer.loops.kinds import KINDS
-from artificer.loops.table import LOOPS, Means
-from artificer.loops.wishes import Check, StartRun
 from artificer.ports import Executor
+from artificer.runtime.builds.children import Place, executors_of, place_of
+from artificer.runtime.builds.detect import detected
+from artificer.runtime.builds.outcome import child_id
+from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.fork import ForkPlan, Wish
 from artificer.runtime.load import load
 from artificer.wiring.builds import build_folder

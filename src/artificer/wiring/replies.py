@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from artificer.config import Config
+from artificer.core.kinds import KINDS, RunKind
 from artificer.core.spec import Limits
-from artificer.loops.kinds import KINDS, RunKind
 from artificer.providers.longest_reply import UNKNOWN, longest_reply
 
 SHARE = 8

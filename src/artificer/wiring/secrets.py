@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from artificer.backends.secrets.forms import MIN_ENCODED
+from artificer.backends.secrets.names import well_known
+from artificer.backends.secrets.redaction import CleanBlobs, Redactor, all_secrets
 from artificer.config import Config
 from artificer.ports import BlobStore
-from artificer.tools.secret_forms import MIN_ENCODED
-from artificer.tools.secret_names import well_known
-from artificer.tools.secrets import CleanBlobs, Redactor, all_secrets
 from artificer.wiring.storage import Storage
 
 PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")

@@ -12,12 +12,12 @@ from artificer.wiring.secrets import clean_blobs
 from artificer.wiring.storage import Storage
 
 if TYPE_CHECKING:
-    from artificer.tools.mcp_servers import McpServers, Offer
+    from artificer.backends.mcp.servers import McpServers, Offer
 
 
 def build_servers(config: Config, storage: Storage) -> McpServers:
     """The MCP servers that are configured. None is started, or connected to, before it is used."""
-    from artificer.tools.mcp_servers import McpServers
+    from artificer.backends.mcp.servers import McpServers
 
     commands = any(server.command for server in config.mcp.servers.values())
     lock = None
@@ -31,10 +31,10 @@ def build_servers(config: Config, storage: Storage) -> McpServers:
 
 
 def _offer(name: str, server: McpServerConfig, lock: Path | None) -> Offer:
+    from artificer.backends.mcp.connection import McpServer
+    from artificer.backends.mcp.oauth import OAuthClient
+    from artificer.backends.mcp.servers import Offer
     from artificer.contracts.mcp.tools import Contract
-    from artificer.tools.mcp_link import McpServer
-    from artificer.tools.mcp_oauth import OAuthClient
-    from artificer.tools.mcp_servers import Offer
 
     return Offer(
         McpServer(

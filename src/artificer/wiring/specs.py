@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from artificer.backends.function.executor import FunctionTool
 from artificer.config import Config
 from artificer.contracts.response_format import (
     OutputCheck,
@@ -15,12 +16,11 @@ from artificer.contracts.response_format import (
     format_of,
     output_check,
 )
+from artificer.core.kinds import ASKED, KINDS, RunKind
 from artificer.core.price import Price
 from artificer.core.rules import RULES
 from artificer.core.spec import Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError
-from artificer.loops.kinds import ASKED, KINDS, RunKind
-from artificer.tools.function import FunctionTool
 from artificer.wiring.replies import continuations_of, max_tokens_of, most_of
 from artificer.wiring.toolbox import Tool
 

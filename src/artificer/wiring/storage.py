@@ -13,13 +13,6 @@ from typing import Any
 from artificer.config import Config
 from artificer.errors import TamperedError
 from artificer.files import make_private
-from artificer.journal.anchor import anchor_path
-from artificer.journal.damage import require_database
-from artificer.journal.memory import MemoryJournal
-from artificer.journal.purse import MemoryPurse
-from artificer.journal.sqlite import SqliteJournal
-from artificer.journal.upgrade import OLDER_VERSIONS
-from artificer.journal.versions import MemoryVersions
 from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
@@ -32,10 +25,17 @@ from artificer.ports import (
 )
 from artificer.readonly import not_readable
 from artificer.runtime.post import Post
-from artificer.store.disk import DiskStore
-from artificer.store.joined import JoinedStore
-from artificer.store.memory import MemoryStore
-from artificer.store.snapshots import MemorySnapshots, SqliteSnapshots
+from artificer.storage.anchor import anchor_path
+from artificer.storage.blobs.disk import DiskStore
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.blobs.memory import MemoryStore
+from artificer.storage.budget import MemoryPurse
+from artificer.storage.damage import require_database
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.snapshots import MemorySnapshots, SqliteSnapshots
+from artificer.storage.sqlite import SqliteJournal
+from artificer.storage.upgrade import OLDER_VERSIONS
+from artificer.storage.versions import MemoryVersions
 
 JOURNAL = "journal.db"
 

@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from artificer.artifacts import catalog
+from artificer.backends.artifact import ArtifactExecutor
+from artificer.backends.function.executor import FunctionExecutor, FunctionTool
+from artificer.backends.secrets.redaction import Redactor
 from artificer.config import Config
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.contracts.facilities import Facilities
+from artificer.core.kinds import KINDS, RunKind
 from artificer.errors import ConfigError
-from artificer.loops.kinds import KINDS, RunKind
 from artificer.ports import (
     Executor,
 )
 from artificer.system import SystemClock, keep_memory_private
-from artificer.tools.artifact import ArtifactExecutor
-from artificer.tools.function import FunctionExecutor, FunctionTool
-from artificer.tools.secrets import Redactor
 from artificer.values.model import ToolChoice
 from artificer.wiring.folders import manifests
 from artificer.wiring.secrets import _secrets
 from artificer.wiring.storage import Storage
 
 if TYPE_CHECKING:
-    from artificer.tools.mcp_servers import McpServers
-    from artificer.tools.workspace.service import Workspaces
+    from artificer.backends.mcp.servers import McpServers
+    from artificer.backends.workspace.service import Workspaces
 
 Tool = FunctionTool[..., Any] | Executor | str | Path
 """A decorated function, an executor of your own, or a folder of manifests."""
@@ -139,21 +139,21 @@ def located(facilities: Facilities) -> Facilities:
 def _facilities(facilities: Facilities, storage: Storage, config: Config) -> Iterable[Executor]:
     """The executors of what a run is given beside manifests and functions."""
     if facilities.host is not None:
-        from artificer.tools.host.executor import HostExecutor
+        from artificer.backends.host.executor import HostExecutor
 
         yield HostExecutor(facilities.host, blobs=storage.blobs, evidence=storage.evidence)
     if facilities.introspect:
         yield _introspection(storage, config)
     if facilities.workspaces:
-        from artificer.tools.workspace.executor import WorkspaceExecutor
+        from artificer.backends.workspace.executor import WorkspaceExecutor
 
         yield WorkspaceExecutor(build_workspaces(storage), facilities.workspaces)
 
 
 def _introspection(storage: Storage, config: Config) -> Executor:
+    from artificer.backends.introspect.executor import IntrospectExecutor
+    from artificer.backends.introspect.module import Module
     from artificer.runtime.view import JournalReader
-    from artificer.tools.introspect.executor import IntrospectExecutor
-    from artificer.tools.introspect.module import Module
 
     return IntrospectExecutor(
         JournalReader(storage.journal, storage.blobs),
@@ -164,6 +164,6 @@ def _introspection(storage: Storage, config: Config) -> Executor:
 
 def build_workspaces(storage: Storage) -> Workspaces:
     """The workspaces of a world."""
-    from artificer.tools.workspace.service import Workspaces
+    from artificer.backends.workspace.service import Workspaces
 
     return Workspaces(storage.blobs, storage.versions, SystemClock().now)

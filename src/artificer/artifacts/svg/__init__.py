@@ -1,0 +1,1 @@
+"""Drawings: parsed, checked against an allow-list and written again."""

@@ -1,0 +1,1 @@
+"""Executors of tools, a package for each kind, and what they share."""

@@ -1,0 +1,1 @@
+"""Tools that act in a browser."""

@@ -1,0 +1,101 @@
+"""Performing the calls of ``[browser]`` tools: one page for each run and manifest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from artificer.backends.browser.visit import Site, Visit
+from artificer.backends.refusal import refuse
+from artificer.backends.session.usage_limits import Tenure
+from artificer.contracts.arguments.bind import bind
+from artificer.contracts.browser.model import BrowserCommand, browser_commands
+from artificer.contracts.browser.scope import host_refusal, place_in
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.keys.browser import BrowserKeys
+from artificer.contracts.manifest.model import Manifest
+from artificer.errors import BugError, ConfigError
+from artificer.ports import BlobStore, Call, Receipt
+from artificer.values.base import JsonValue, Problem
+
+
+class BrowserExecutor:
+    """Performs actions in browsers. The first call of a run opens one, :meth:`release` ends it.
+
+    Pictures and long results are kept in ``blobs``.
+    """
+
+    def __init__(self, manifests: Sequence[Manifest], *, blobs: BlobStore, live: str = "") -> None:
+        """``live`` is where the operator's running browser is found, if tools may have a page in
+        it. Raises ConfigError when one wants that and may not, and ToolDefinitionError when two
+        share a name.
+        """
+        self._blobs = blobs
+        self._commands: dict[str, tuple[Site, BrowserCommand]] = {}
+        found: list[ToolDefinition] = []
+        for manifest in manifests:
+            site = _site(manifest, live)
+            for command in browser_commands(site.tool, site.keys):
+                self._commands[command.definition.name] = (site, command)
+                found.append(command.definition)
+        self._definitions = toolset_of(tuple(found)).tools
+        self._visits: dict[tuple[str, str], Visit] = {}
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definitions, in the given order."""
+        return self._definitions
+
+    async def execute(self, call: Call) -> Receipt:
+        """Perform one action within the call's time, after those that were called before it."""
+        found = self._commands.get(call.definition.name)
+        if found is None:
+            raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        site, command = found
+        bound = bind(command.arguments, {}, call.arguments, site.scope)
+        problems = bound.problems or _out_of_scope(site.keys, bound.values)
+        if problems:
+            return refuse(call.definition.name, problems)
+        return await self._visit(call.run, site).perform(command, bound.values)
+
+    def recall(self, run: str, calls: Mapping[str, int]) -> None:
+        """Take up what the run did in a process that is gone, and its browsers with it."""
+        for name in calls.keys() & self._commands.keys():
+            self._visit(run, self._commands[name][0]).tenure.recall(calls[name])
+
+    async def release(self, run: str) -> None:
+        """End the run's browsers."""
+        mine = [key for key in self._visits if key[0] == run]
+        await asyncio.gather(*(self._visits.pop(key).end() for key in mine))
+
+    def _visit(self, run: str, site: Site) -> Visit:
+        key = (run, site.tool.name)
+        if key not in self._visits:
+            tenure = Tenure("browser", "without a page", site.keys)
+            self._visits[key] = Visit(site, self._blobs, tenure)
+        return self._visits[key]
+
+
+def _site(manifest: Manifest, live: str) -> Site:
+    if manifest.browser is None:
+        raise BugError(f"The tool {manifest.tool.name!r} is no browser.")
+    if manifest.browser.connect == "live" and not live:
+        raise ConfigError(
+            f"The tool {manifest.tool.name!r} wants a page in your running browser, and may not.",
+            hint="To allow it, start the browser with --remote-debugging-port=9222 and write "
+            'live = "http://127.0.0.1:9222" below [browser] of artificer.toml.',
+        )
+    return Site(manifest.tool, manifest.browser, manifest.scope, live)
+
+
+def _out_of_scope(browser: BrowserKeys, values: Mapping[str, JsonValue]) -> tuple[Problem, ...]:
+    """Report what the proxy would refuse, before anything is opened."""
+    if "url" not in values:
+        return ()
+    try:
+        host, port = place_in(str(values["url"]))
+    except ValueError:
+        return (Problem(pointer="/url", message="is not an address"),)
+    reason = host_refusal(browser.scope, host, port)
+    return (Problem(pointer="/url", message=f"{host!r} {reason}"),) if reason else ()

@@ -1,0 +1,194 @@
+"""What one run does in one browser, action by action, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from artificer.backends.browser.actions import SUBMITS, act
+from artificer.backends.browser.login import log_in
+from artificer.backends.browser.page import ActionError, BrowserPage
+from artificer.backends.process.environment import child_environment
+from artificer.backends.receipts import Began, status_of
+from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
+from artificer.backends.session.usage_limits import Tenure
+from artificer.contracts.browser.envelope import BrowserEnvelope
+from artificer.contracts.browser.flows import secrets_of
+from artificer.contracts.browser.model import BrowserCommand
+from artificer.contracts.evidence import MAX_EVIDENCE
+from artificer.contracts.keys.browser import BrowserKeys
+from artificer.contracts.keys.manifest import ToolKeys
+from artificer.contracts.scope import Scope
+from artificer.errors import OperatorError
+from artificer.ports import BlobStore, Receipt
+from artificer.values.base import JsonValue
+
+
+@dataclass(frozen=True)
+class Site:
+    """A browser as its manifest declares it; ``live`` is where a running one is found."""
+
+    tool: ToolKeys
+    keys: BrowserKeys
+    scope: Scope | None
+    live: str
+
+
+@dataclass
+class Visit:
+    """What one run does in one browser, action by action; the limits hold for all of it."""
+
+    site: Site
+    blobs: BlobStore
+    tenure: Tenure
+    _page: BrowserPage | None = None
+    _watch: asyncio.Task[None] | None = None
+    _hosts: frozenset[str] = frozenset()
+    _secrets: dict[str, str] = field(default_factory=dict)
+
+    async def perform(self, command: BrowserCommand, given: Mapping[str, JsonValue]) -> Receipt:
+        """Perform an action, whatever it brings."""
+        began = Began.now()
+        async with self.tenure.turn(self.end):
+            envelope = BrowserEnvelope(
+                status="error",
+                tool=command.definition.name,
+                timestamp=began.timestamp,
+                interaction=self.tenure.count,
+            )
+            envelope = await self._perform(envelope, command, given)
+        envelope = envelope.model_copy(update={"duration_ms": began.duration_ms})
+        return Receipt(
+            status=status_of(envelope.status),
+            content=envelope.to_content(),
+            evidence=envelope.to_text(),
+        )
+
+    async def end(self) -> None:
+        """End the browser."""
+        page, self._page = self._page, None
+        watch, self._watch = self._watch, None
+        self._hosts = frozenset()
+        if watch is not None and watch is not asyncio.current_task():
+            watch.cancel()
+        if page is not None:
+            await page.close()
+
+    async def _perform(
+        self, envelope: BrowserEnvelope, command: BrowserCommand, given: Mapping[str, JsonValue]
+    ) -> BrowserEnvelope:
+        refusal = self.tenure.refusal()
+        if refusal is not None:
+            return envelope.model_copy(update={"fault": f"Not done: {refusal}"})
+        self.tenure.count += 1
+        started = self._page is None
+        envelope = envelope.model_copy(
+            update={"interaction": self.tenure.count, "started": started}
+        )
+        try:
+            page = self._page or await self._open()
+        except TimeoutError:
+            await self.end()
+            seconds = self.site.keys.startup_timeout_seconds
+            return envelope.model_copy(update={"fault": f"Not started within {seconds} s."})
+        except (ActionError, OperatorError) as error:
+            await self.end()
+            hint = getattr(error, "hint", None)
+            return envelope.model_copy(update={"fault": f"{error} {hint or ''}".rstrip()})
+        return await self._act(page, envelope, command, given)
+
+    async def _act(
+        self,
+        page: BrowserPage,
+        envelope: BrowserEnvelope,
+        command: BrowserCommand,
+        given: Mapping[str, JsonValue],
+    ) -> BrowserEnvelope:
+        found: dict[str, object] = {"status": "success"}
+        seconds = self.site.tool.timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                try:
+                    result = await self._do(page, command, given)
+                    found |= await self._kept(result)
+                except ActionError as error:
+                    found |= {"status": "error", "fault": self._clean(str(error))}
+                found |= await self._seen(page)
+        except TimeoutError:
+            self.tenure.lost = f"it took more than {seconds} s, and was ended"
+            found = {"status": "timeout", "fault": f"Ended after {seconds} s, with the browser."}
+            await self.end()
+        except ActionError as error:  # of a page that is gone
+            found |= {"status": "error", "fault": str(error)}
+        found["refused"] = page.take_refused()
+        if self._page is not None and not page.is_alive:
+            self.tenure.lost = "it ended by itself"
+            await self.end()
+        return BrowserEnvelope.model_validate({**envelope.model_dump(), **found})
+
+    async def _do(
+        self, page: BrowserPage, command: BrowserCommand, given: Mapping[str, JsonValue]
+    ) -> str | bytes | None:
+        if command.action == "login":
+            return await self._log_in(page, str(given["service"]))
+        return await page.on_page(
+            lambda it: act(it, command.action, given), may_submit=command.action in SUBMITS
+        )
+
+    async def _log_in(self, page: BrowserPage, service: str) -> str:
+        flow = self.site.keys.auth_flows[service]
+        secrets, missing = find_secrets(secrets_of(flow), os.environ)
+        if missing:
+            raise ActionError(f"Not done: {PREFIXES[0]}{missing[0].upper()} is not set.")
+        _, *others = secrets_of(flow)  # a user's name is no secret: pages greet with it
+        self._secrets |= {name: secrets[name] for name in others}
+        await page.on_page(lambda it: log_in(it, flow, secrets), may_submit=True)
+        url, _ = await page.where()
+        self._hosts |= {urlsplit(url).hostname or ""}
+        return f"Logged in to {service}."
+
+    async def _seen(self, page: BrowserPage) -> dict[str, object]:
+        """What is told of the page after every action."""
+        url, title = await page.where()
+        found: dict[str, object] = {"url": self._clean(url), "title": self._clean(title)}
+        found["state"] = {
+            name: self._clean(value) if isinstance(value, str) else value
+            for name, value in (await page.state(self._hosts)).items()
+        }
+        if self.site.tool.evidence.screenshots:
+            picture = await page.picture()
+            found["picture"] = await asyncio.to_thread(self.blobs.put, picture)
+        return found
+
+    async def _kept(self, result: str | bytes | None) -> dict[str, object]:
+        if isinstance(result, bytes):
+            return {"blob": await asyncio.to_thread(self.blobs.put, result)}
+        if result is None:
+            return {}
+        result = self._clean(result)
+        if len(result) <= MAX_EVIDENCE and not self.site.tool.evidence.capture:
+            return {"results": result}
+        data = result.encode("utf-8", "replace")
+        return {"results": result, "blob": await asyncio.to_thread(self.blobs.put, data)}
+
+    def _clean(self, text: str) -> str:
+        """A text of the page without the secrets that were typed into it."""
+        return Redactor(self._secrets).clean(text) if self._secrets else text
+
+    async def _open(self) -> BrowserPage:
+        site = self.site
+        env = child_environment(os.environ)
+        self._page = page = BrowserPage(site.keys, env, site.tool.timeout_seconds, site.live)
+        async with asyncio.timeout(site.keys.startup_timeout_seconds):
+            await page.open()
+        self.tenure.begin()
+        self._watch = asyncio.create_task(self._end_in_time())
+        return page
+
+    async def _end_in_time(self) -> None:
+        """End the browser when it is not used, or its time is up."""
+        self.tenure.lost = await self.tenure.expired(spares_calls=True)
+        await self.end()

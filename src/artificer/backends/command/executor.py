@@ -1,0 +1,298 @@
+"""Performing the calls of command tools: manifests in, receipts with evidence out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from pathlib import Path
+
+from artificer.backends.command.evidence import call_folder, scan_id_of
+from artificer.backends.command.output import Outcome, Start, judge_output, keep_output
+from artificer.backends.command.probe import as_tool, call_of, probed_of
+from artificer.backends.process.capture import Capture
+from artificer.backends.process.confine import file_problems, option_problems
+from artificer.backends.process.environment import (
+    KEY_VARIABLE,
+    child_environment,
+    executor_environment,
+)
+from artificer.backends.process.run import Finished, run_process
+from artificer.backends.refusal import refuse
+from artificer.backends.sandbox.finding import SandboxFinding
+from artificer.backends.sandbox.sandbox import Grants, Sandbox
+from artificer.contracts.command.envelope import Envelope, bare_content_of, content_of
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import Parsed
+from artificer.contracts.keys.manifest import KEY_PLACE, PLACES
+from artificer.contracts.manifest.model import Manifest
+from artificer.errors import BugError
+from artificer.ports import BlobStore, Call, CallLocks, Probed, Receipt
+from artificer.values.base import Problem
+from artificer.values.blocks import CallStatus
+
+_STATUS: dict[str, CallStatus] = {"success": "ok", "error": "error", "timeout": "timeout"}
+_ENDINGS = {"text": "txt"}
+
+
+@dataclass(frozen=True)
+class CommandTool:
+    """A manifest, and the file it came from."""
+
+    manifest: Manifest
+    file: str
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """The tool as a model and the gate see it."""
+        return self.manifest.definition
+
+    def program(self, name: str) -> str:
+        """An executor or a parser: beside the manifest when its name has a slash, else on PATH."""
+        return str((self.path.parent / name).absolute()) if "/" in name else name
+
+    @cached_property
+    def path(self) -> Path:
+        """The file's path."""
+        return Path(self.file)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be run for a call, or the problems for which nothing is.
+
+    ``folder`` is the call's own, when its program is told of it.
+    """
+
+    argv: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    output_file: Path | None = None
+    scan_id: str = ""
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class CommandExecutor:
+    """Performs the calls of command tools, as processes of their own."""
+
+    def __init__(
+        self,
+        tools: Sequence[CommandTool],
+        *,
+        cwd: Path | None = None,
+        env_allow: Iterable[str] = (),
+        blobs: BlobStore | None = None,
+        evidence: Path | None = None,
+        grants: Grants | None = None,
+        sandboxes: Sequence[SandboxFinding] | None = None,
+    ) -> None:
+        """``cwd`` is the folder they run in, and that path arguments cannot leave (default: the
+        current one). ``env_allow`` names further variables that programs may see. Output that is
+        too long for an envelope is kept in ``blobs``, if there are any. ``evidence`` is where
+        calls that need a folder of their own get it (default: a temporary folder). ``grants`` is
+        what a sandbox lets them do (default: there is none), ``sandboxes`` those to choose from.
+
+        Tools that are only declared (``dispatch = "callback"``) are left out. Raises
+        ToolDefinitionError when two tools share a name, and ConfigError when a tool's sandbox
+        cannot be had.
+        """
+        self._tools = {
+            tool.manifest.tool.name: tool
+            for tool in tools
+            if tool.manifest.tool.dispatch != "callback"
+        }
+        self._definitions = toolset_of(
+            tuple(t.definition for t in tools if t.manifest.tool.dispatch != "callback")
+        ).tools
+        self._cwd = (cwd or Path.cwd()).resolve()
+        self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
+        for tool in self._tools.values():
+            self._sandbox.check(tool.manifest.tool)
+        self._env = child_environment(os.environ, env_allow)
+        self._blobs = blobs
+        self._evidence = evidence
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definitions, in the given order."""
+        return self._definitions
+
+    def plan(self, call: Call) -> Plan:
+        """What a call would run. Makes the call's folder, if its program is told of it."""
+        return self._plan(self._tool(call), call)
+
+    def _plan(self, tool: CommandTool, call: Call) -> Plan:
+        manifest = tool.manifest
+        bound = manifest.bind(call.arguments)
+        problems = bound.problems or tuple(
+            file_problems(manifest.arguments, bound.values, self._cwd)
+        )
+        if manifest.executor is not None:
+            problems += tuple(option_problems(manifest.arguments, bound.values))
+        if problems:
+            return Plan(problems=problems)
+        scan_id = scan_id_of(call.run, call.id)
+        folder, output_file, places = None, None, {KEY_PLACE: call.key}
+        if manifest.wants_folder:
+            folder = call_folder(self._evidence_root(), call.run, call.id)
+            kind = manifest.output.format
+            output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"
+            places |= zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True)
+        env = {**self._env, KEY_VARIABLE: call.key}
+        if manifest.executor is not None:
+            argv: tuple[str, ...] = (tool.program(manifest.executor),)
+            env |= executor_environment(manifest, bound, places)
+        else:
+            built = manifest.build(bound, places)
+            if built.problems:
+                return Plan(problems=built.problems)
+            argv = built.argv
+        return Plan(argv, env, folder, output_file, scan_id, bound.notes)
+
+    async def execute(self, call: Call) -> Receipt:
+        """Run the program within the call's time; a failing program is an error receipt."""
+        return await self._perform(self._tool(call), call)
+
+    async def probe(self, call: Call) -> Probed:
+        """Ask the manifest's probe whether the call had happened (ports.Probing)."""
+        tool = self._tool(call)
+        probe = tool.manifest.probe
+        if probe is None:
+            return Probed(found="unknown")
+        asking = replace(tool, manifest=as_tool(tool.manifest, probe))
+        receipt = await self._perform(asking, call_of(asking.manifest, call))
+        return probed_of(probe, receipt, "exit_code", "stdout")
+
+    async def _perform(self, tool: CommandTool, call: Call) -> Receipt:
+        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        try:
+            plan = self._plan(tool, call)
+        except OSError as error:
+            return _not_started(call, Plan(), timestamp, f"its folder cannot be made: {error}")
+        if plan.problems:
+            return refuse(call.definition.name, plan.problems)
+        seconds = call.definition.timeout_ms / 1000
+        ends = time.monotonic() + seconds
+        with Capture(self._spill(tool)) as stdout:
+            try:
+                start, sandbox = self._starter(tool, plan, call.locks)
+                finished = await start(plan.argv, seconds=seconds, stdout=stdout)
+            except OSError as error:
+                fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
+                return _not_started(call, plan, timestamp, fault)
+            if finished.exit_code is None:
+                outcome = Outcome("timeout", f"the program did not end within {seconds:g} s")
+            else:
+                left = max(1.0, ends - time.monotonic())
+                script = tool.manifest.output.script
+                outcome = await judge_output(
+                    tool.manifest,
+                    tool.program(script) if script else None,
+                    plan.output_file,
+                    start,
+                    finished,
+                    stdout,
+                    left,
+                )
+            blobs: tuple[str, ...] = ()
+            if self._blobs is not None and _is_kept(tool.manifest, finished):
+                blobs = await asyncio.to_thread(keep_output, stdout, self._blobs)
+        return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs, sandbox)
+
+    def _starter(
+        self, tool: CommandTool, plan: Plan, locks: CallLocks | None
+    ) -> tuple[Start, str | None]:
+        """What starts a call's programs, and the name of the sandbox that it starts them in."""
+        confinement = self._sandbox.confine(
+            tool.manifest.tool,
+            plan.argv[0],
+            plan.env,
+            manifest=tool.path,
+            writable=[plan.folder] if plan.folder else [],
+        )
+        start = partial(
+            run_process,
+            env=plan.env,
+            cwd=self._cwd,
+            limits=tool.manifest.tool.limits,
+            confinement=confinement,
+            lock=locks.own if locks is not None else None,
+        )
+        return start, confinement.name
+
+    def _tool(self, call: Call) -> CommandTool:
+        tool = self._tools.get(call.definition.name)
+        if tool is None:
+            raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        return tool
+
+    def _evidence_root(self) -> Path:
+        if self._evidence is None:
+            self._evidence = Path(tempfile.mkdtemp(prefix="artificer-evidence-"))
+        return self._evidence
+
+    def _spill(self, tool: CommandTool) -> Path | None:
+        """Where a long output goes that somebody will want all of."""
+        wanted = self._blobs is not None or tool.manifest.output.script is not None
+        return Path(tempfile.gettempdir()) if wanted else None
+
+
+def _is_kept(manifest: Manifest, finished: Finished) -> bool:
+    return finished.stdout.is_shortened or manifest.tool.evidence.capture
+
+
+def _not_started(call: Call, plan: Plan, timestamp: str, fault: str) -> Receipt:
+    envelope = Envelope(
+        status="error",
+        tool=call.definition.name,
+        command=plan.argv,
+        timestamp=timestamp,
+        fault=fault,
+        scan_id=plan.scan_id,
+        notes=plan.notes,
+    )
+    return Receipt(status="error", content=content_of(envelope, None), evidence=envelope.to_text())
+
+
+def _receipt(
+    call: Call,
+    manifest: Manifest,
+    plan: Plan,
+    timestamp: str,
+    finished: Finished,
+    outcome: Outcome,
+    blobs: tuple[str, ...],
+    sandbox: str | None,
+) -> Receipt:
+    parsed: Parsed | None = outcome.parsed
+    envelope = Envelope(
+        status=outcome.status,
+        tool=call.definition.name,
+        command=plan.argv,
+        exit_code=finished.exit_code,
+        stdout=finished.stdout,
+        stderr=finished.stderr,
+        output_hash=finished.output_hash,
+        duration_ms=finished.duration_ms,
+        timestamp=timestamp,
+        left_behind=finished.left_behind,
+        fault=outcome.fault,
+        scan_id=plan.scan_id,
+        output_file=outcome.output_file,
+        output_blobs=blobs,
+        notes=plan.notes,
+        sandbox=sandbox,
+    )
+    write = content_of if manifest.output.envelope else bare_content_of
+    return Receipt(
+        status=_STATUS[outcome.status],
+        content=write(envelope, parsed),
+        evidence=envelope.to_text(),
+    )

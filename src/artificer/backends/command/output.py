@@ -1,0 +1,134 @@
+"""What became of a program's run: its status, and what its output says."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from artificer.backends.process.capture import HEAD_BYTES, Capture
+from artificer.backends.process.run import Finished
+from artificer.contracts.command.envelope import EnvelopeStatus
+from artificer.contracts.command.output import checked, parse_output
+from artificer.contracts.command.output_formats import read_json
+from artificer.contracts.evidence import Parsed
+from artificer.contracts.manifest.model import Manifest
+from artificer.ports import BlobStore
+from artificer.values.text import clip
+
+Start = Callable[..., Awaitable[Finished]]
+"""``run_process`` with all that a call's programs have in common."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Status and results of a run; ``output_file`` is the file that was read, if one was."""
+
+    status: EnvelopeStatus
+    fault: str | None = None
+    parsed: Parsed | None = None
+    output_file: str | None = None
+
+
+def keep_output(stdout: Capture, blobs: BlobStore) -> tuple[str, ...]:
+    """Store an output in pieces, and return their digests in order."""
+    return tuple(blobs.put(piece) for piece in stdout.pieces())
+
+
+async def judge_output(
+    manifest: Manifest,
+    parser: str | None,
+    output_file: Path | None,
+    start: Start,
+    finished: Finished,
+    stdout: Capture,
+    seconds: float,
+) -> Outcome:
+    """Say what became of a run that ended by itself.
+
+    ``parser`` is the manifest's own, if it has one; ``start`` starts it, for ``seconds``. What the
+    program wrote into ``output_file`` is read in the place of its standard output.
+    """
+    if finished.exit_code not in manifest.success_exit:
+        return Outcome("error")
+    rule = manifest.output
+    text, complete, written = finished.stdout.text, not finished.stdout.truncated, None
+    if output_file is not None and (found := await asyncio.to_thread(_read, output_file)):
+        (text, complete), written = found, str(output_file)
+    if parser is not None and output_file is not None:
+        if written is None:
+            try:
+                await asyncio.to_thread(_write, output_file, stdout)
+            except OSError as error:
+                fault = f"the output cannot be given to the parser: {error.strerror}"
+                return Outcome("error", fault)
+        argv = (parser, str(output_file))
+        parsed: Parsed | None = await _run_parser(argv, manifest, start, seconds)
+        written = str(output_file)
+    else:
+        parsed = parse_output(rule, text, complete=complete)
+        if parsed is None and written is not None:
+            parsed = Parsed(text)
+    if parsed is not None and parsed.fault:
+        return Outcome("error", parsed.fault, parsed, written)
+    return Outcome("success", None, parsed, written)
+
+
+async def _run_parser(
+    argv: tuple[str, ...],
+    manifest: Manifest,
+    start: Start,
+    seconds: float,
+) -> Parsed:
+    """Run the manifest's own parser, held as the program was; it prints JSON."""
+    try:
+        finished = await start(argv, seconds=seconds)
+    except OSError as error:
+        return Parsed(fault=f"the parser could not be started: {error.strerror or error}")
+    if finished.exit_code is None:
+        return Parsed(fault="the parser did not end in time")
+    if finished.exit_code != 0:
+        said = clip(finished.stderr.text.strip(), 500)
+        return Parsed(fault=f"the parser ended with {finished.exit_code}: {said}")
+    if finished.stdout.truncated:
+        return Parsed(fault="the parser's output is too long")
+    try:
+        results = read_json(finished.stdout.text)
+    except (ValueError, RecursionError) as error:
+        return Parsed(fault=f"the parser's output is not JSON: {clip(str(error), 200)}")
+    return checked(manifest.output, results)
+
+
+def _read(file: Path) -> tuple[str, bool] | None:
+    """The beginning of a regular file, and whether that is all; None for anything else."""
+    try:
+        descriptor = _open(file, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as opened:
+            data = opened.read(HEAD_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    return data[:HEAD_BYTES].decode("utf-8", "replace"), len(data) <= HEAD_BYTES
+
+
+def _write(file: Path, stdout: Capture) -> None:
+    """Write what a program printed into a new file. Raises OSError."""
+    with os.fdopen(_open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as opened:
+        opened.writelines(stdout.pieces())
+
+
+def _open(file: Path, flags: int) -> int:
+    """Open a file of a call's folder, neither of them through a link: the program had both."""
+    ours = os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | ours)
+    try:
+        return os.open(file.name, flags | ours, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)

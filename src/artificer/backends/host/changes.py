@@ -1,0 +1,152 @@
+"""Changing several files of a folder: all of them or none, and never twice.
+
+What a call is about to do is written down first, beside the run's evidence, under the call's own
+place. A call that is performed again after a crash finds it there: files that are as they were are
+changed, files that are changed already are left, and anything else is somebody else's work, which
+is not touched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from pydantic import ValidationError
+
+from artificer.backends.answer import Refusal
+from artificer.backends.command.evidence import call_folder
+from artificer.backends.host.folder import Content, Folder
+from artificer.ports import BlobStore, Call
+from artificer.values.base import Digest, Value
+from artificer.values.canon import digest_of
+
+_NAME = "changes.json"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file: as it is, and as it is to be; None where there is none."""
+
+    path: str
+    before: Content | None
+    after: Content | None
+
+
+class Step(Value):
+    """The same, in digests."""
+
+    path: str
+    before: Digest | None = None
+    after: Digest | None = None
+    mode: int = 0o644
+
+
+class Plan(Value):
+    """What a call is about to do, and what it will answer when it is done."""
+
+    key: str
+    steps: tuple[Step, ...]
+    answer: str
+
+
+class Changer:
+    """Makes the changes of calls in a folder."""
+
+    def __init__(self, folder: Folder, blobs: BlobStore, evidence: Path | None) -> None:
+        self._folder = folder
+        self._blobs = blobs
+        self._evidence = evidence
+
+    def begun(self, call: Call) -> Plan | None:
+        """What this very call has begun to do before a crash, if it has."""
+        try:
+            plan = Plan.model_validate_json((self._place(call) / _NAME).read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None  # it was never written whole: nothing has been changed
+        return plan if plan.key == call.key else None
+
+    def make(self, call: Call, changes: Sequence[Change], answer: str) -> Plan:
+        """Write the plan down, and carry it out. What fails halfway is taken back.
+
+        Raises Refusal: a file has changed meanwhile, or cannot be written.
+        """
+        steps = tuple(self._step(change) for change in changes)
+        plan = Plan(key=call.key, steps=steps, answer=answer)
+        place = self._place(call)
+        _write_down(place, plan)
+        done: list[Change] = []
+        try:
+            for change in changes:
+                self._must_be(change.path, change.before)
+                done.append(change)
+                self._set(change.path, change.after)
+        except Refusal:
+            for change in reversed(done):
+                self._set(change.path, change.before)
+            (place / _NAME).unlink()
+            raise
+        return plan
+
+    def finish(self, plan: Plan) -> None:
+        """Carry out what is left of a plan. Raises Refusal where somebody else has been."""
+        states = {step.path: self._digest(step.path) for step in plan.steps}
+        strange = [s.path for s in plan.steps if states[s.path] not in (s.before, s.after)]
+        if strange:
+            raise Refusal(
+                "This call had begun when the runtime stopped, and since then somebody else has "
+                f"changed {', '.join(strange)}. Nothing more was done: look at the files.",
+                "ambiguous",
+            )
+        for step in plan.steps:
+            if states[step.path] != step.after:
+                after = step.after
+                self._set(step.path, Content(self._blobs.get(after), step.mode) if after else None)
+
+    def _step(self, change: Change) -> Step:
+        after = change.after
+        return Step(
+            path=change.path,
+            before=_digest_of(change.before),
+            after=self._blobs.put(after.data) if after else None,
+            mode=after.mode if after else 0,
+        )
+
+    def _set(self, path: str, content: Content | None) -> None:
+        parts = self._folder.parts(path)
+        if content is not None:
+            self._folder.replace(parts, content.data, content.mode)
+        elif self._folder.kind(parts) is not None:
+            self._folder.remove(parts)
+
+    def _must_be(self, path: str, before: Content | None) -> None:
+        if self._digest(path) != _digest_of(before):
+            raise Refusal(f"{path!r} was changed by somebody else just now. Read it again.")
+
+    def _digest(self, path: str) -> str | None:
+        return _digest_of(self._folder.find(self._folder.parts(path)))
+
+    def _place(self, call: Call) -> Path:
+        if self._evidence is None:
+            self._evidence = Path(mkdtemp(prefix="artificer-host-"))
+        return call_folder(self._evidence, call.run, call.id)
+
+
+def _digest_of(content: Content | None) -> str | None:
+    return digest_of(content.data) if content else None
+
+
+def _write_down(place: Path, plan: Plan) -> None:
+    fresh = place / f"{_NAME}.new"
+    with fresh.open("wb") as file:
+        file.write(plan.canonical())
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.rename(place / _NAME)
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

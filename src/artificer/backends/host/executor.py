@@ -1,0 +1,300 @@
+"""Performing the host tools: reads together, changes one by one, in the order of the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from artificer.backends.answer import Refusal, receipt_of, refused
+from artificer.backends.function.forked import run_forked
+from artificer.backends.host import reading, searching
+from artificer.backends.host.changes import Change, Changer
+from artificer.backends.host.folder import Content, Folder, Parts
+from artificer.backends.process.lane import Lane
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.facilities import Host
+from artificer.contracts.host.edit import Edited, edit
+from artificer.contracts.host.patch import FilePatch, PatchError, apply, parse
+from artificer.contracts.host.tools import GREP_SECONDS, MAX_LINES, READ_BYTES, definitions
+from artificer.errors import BugError
+from artificer.ports import BlobStore, Call, Receipt
+from artificer.shielded import in_thread
+from artificer.values.base import JsonObject, Problem
+from artificer.values.canon import canonical, digest_of
+
+SHOWN = 4
+"""Lines that are shown around a change."""
+
+_CHANGING = frozenset({"host.write", "host.edit", "host.patch"})
+
+
+class HostExecutor:
+    """Performs the calls of the host tools in one folder."""
+
+    def __init__(
+        self,
+        host: Host,
+        *,
+        blobs: BlobStore,
+        evidence: Path | None = None,
+        grep_seconds: float = GREP_SECONDS,
+    ) -> None:
+        """What calls are about to change is written down in ``evidence`` (default: a temporary
+        folder), and what they write in ``blobs``. Raises ConfigError: there is no such folder.
+        """
+        self._host = host
+        self._folder = Folder(Path(host.folder))
+        self._changer = Changer(self._folder, blobs, evidence)
+        self._protected = frozenset(name.casefold() for name in host.protect)
+        self._definitions = definitions(host)
+        self._grep_seconds = grep_seconds
+        self._lane = Lane()
+        self._seen: dict[tuple[str, str], str] = {}
+        self._resumed: set[str] = set()
+        self._works: dict[str, Callable[[Call], JsonObject | str]] = {
+            "host.read": self._read,
+            "host.list": self._list,
+            "host.stat": self._stat,
+            "host.glob": self._glob,
+            "host.write": self._write,
+            "host.edit": self._edit,
+            "host.patch": self._patch,
+        }
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools that the folder is given with."""
+        return self._definitions
+
+    async def execute(self, call: Call) -> Receipt:
+        """Perform a call."""
+        name = call.definition.name
+        if name not in {tool.name for tool in self._definitions}:
+            raise BugError(f"This executor has no tool {name!r}.")
+        async with self._lane.turn(alone=name in _CHANGING):
+            if name == "host.grep":
+                return await self._grep(call)
+            if name in _CHANGING:
+                return await in_thread(partial(self._change, call))
+            return await in_thread(partial(receipt_of, name, partial(self._works[name], call)))
+
+    def recall(self, run: str, tools: frozenset[str]) -> None:
+        """A run that is taken up again may have read files that nobody here knows of."""
+        if "host.read" in tools:
+            self._resumed.add(run)
+
+    async def release(self, run: str) -> None:
+        """Forget what a run has read."""
+        self._resumed.discard(run)
+        self._seen = {key: digest for key, digest in self._seen.items() if key[0] != run}
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def _read(self, call: Call) -> JsonObject | str:
+        asked = call.arguments
+        parts = self._parts(call)
+        if "offset" in asked:
+            length = _number(asked, "length", READ_BYTES)
+            return reading.read_range(self._folder, parts, _number(asked, "offset", 0), length)
+        content = self._folder.read(parts)
+        path = "/".join(parts)
+        count = _number(asked, "lines", MAX_LINES)
+        text = reading.read_lines(path, content.data, _number(asked, "line", 1), count)
+        self._seen[call.run, path] = digest_of(content.data)
+        return text
+
+    def _list(self, call: Call) -> JsonObject:
+        asked = call.arguments
+        cursor = str(asked.get("cursor", ""))
+        limit = _number(asked, "limit", 100)
+        return reading.list_directory(self._folder, self._parts(call), cursor, limit)
+
+    def _stat(self, call: Call) -> JsonObject:
+        return reading.stat_entry(self._folder, self._parts(call))
+
+    def _glob(self, call: Call) -> JsonObject:
+        asked = call.arguments
+        cursor = str(asked.get("cursor", ""))
+        limit = _number(asked, "limit", 100)
+        return searching.find_files(
+            self._folder, self._parts(call), str(asked["pattern"]), cursor, limit
+        )
+
+    async def _grep(self, call: Call) -> Receipt:
+        asked = call.arguments
+        try:
+            pattern = searching.compiled(
+                str(asked["pattern"]), ignore_case=asked.get("ignore_case") is True
+            )
+            parts = self._parts(call)
+        except Refusal as refusal:
+            return refused(call.definition.name, refusal)
+        work = partial(
+            searching.find_lines,
+            self._folder,
+            parts,
+            pattern,
+            str(asked.get("glob", "")),
+            _number(asked, "context", 0),
+            _number(asked, "limit", 100),
+        )
+        report = await run_forked(work, self._grep_seconds)
+        if report is None:
+            detail = "The search did not end in its time: narrow it, or simplify the pattern."
+            return refused(call.definition.name, Refusal(detail, "timeout"))
+        if report.status == "error":
+            return refused(call.definition.name, Refusal(report.content))
+        return Receipt(status="ok", content=report.content)
+
+    # --- changing -----------------------------------------------------------------------------
+
+    def _change(self, call: Call) -> Receipt:
+        """Perform a call that changes files, or finish what it had begun before a crash."""
+        plan = self._changer.begun(call)
+        if plan is not None:
+            begun = plan
+
+            def finish() -> str:
+                self._changer.finish(begun)
+                return begun.answer
+
+            receipt = receipt_of(call.definition.name, finish)
+        else:
+            receipt = receipt_of(
+                call.definition.name, partial(self._works[call.definition.name], call)
+            )
+            plan = self._changer.begun(call)
+        if receipt.status != "ok" or plan is None:
+            return receipt
+        for step in plan.steps:
+            self._seen[call.run, step.path] = step.after or ""
+        steps = [step.model_dump(mode="json") for step in plan.steps]
+        return receipt.model_copy(update={"evidence": canonical({"changes": steps}).decode()})
+
+    def _write(self, call: Call) -> str:
+        asked = call.arguments
+        parts = self._writable(str(asked["path"]))
+        path, old = "/".join(parts), self._folder.find(parts)
+        data = str(asked["text"]).encode()
+        mode = 0o644 if old is None else old.mode
+        if "executable" in asked:
+            mode = mode | 0o111 if asked["executable"] is True else mode & ~0o111
+        new = Content(data, mode)
+        if new == old:
+            self._seen[call.run, path] = digest_of(data)
+            return f"{path} has this text already · {digest_of(data)}"
+        self._must_expect(call, path, old, asked.get("expect"))
+        what = "written anew" if old else "made"
+        answer = f"{path} {what} · {len(data)} bytes · {digest_of(data)}"
+        return self._make(call, [Change(path, old, new)], answer)
+
+    def _must_expect(self, call: Call, path: str, old: Content | None, expect: object) -> None:
+        if expect == "absent":
+            if old is not None:
+                raise Refusal(f"{path!r} exists already, and was to be new.")
+        elif expect is not None:
+            if old is None or digest_of(old.data) != expect:
+                have = "is not there" if old is None else f"has the digest {digest_of(old.data)}"
+                raise Refusal(f"{path!r} {have}, and not the one that was expected.")
+        elif old is not None:
+            self._must_know(call, path, old, always=True)
+
+    def _edit(self, call: Call) -> str:
+        asked = call.arguments
+        parts = self._writable(str(asked["path"]))
+        path, old = "/".join(parts), self._folder.read(parts)
+        text = reading.text_of(path, old.data)
+        self._must_know(call, path, old)
+        everywhere = asked.get("all") is True
+        done = edit(text, str(asked["old"]), str(asked["new"]), everywhere=everywhere)
+        if not isinstance(done, Edited):
+            raise Refusal(f"{path}: {done}")
+        new = Content(done.text.encode(), old.mode)
+        count = len(done.lines)
+        times = "once" if count == 1 else f"{count} times"
+        around = str(asked["new"]).count("\n") + SHOWN
+        line = done.lines[0]
+        shown = reading.numbered(done.text, max(1, line - SHOWN), line + min(around, 40))
+        answer = f"{path} edited {times} · {digest_of(new.data)}\n{shown}"
+        return self._make(call, [Change(path, old, new)], answer)
+
+    def _patch(self, call: Call) -> str:
+        try:
+            files = parse(str(call.arguments["patch"]))
+        except PatchError as error:
+            raise Refusal(f"The patch cannot be read: {error}.", "invalid") from error
+        problems: list[Problem] = []
+        moved: list[str] = []
+        changes: list[Change] = []
+        for file in files:
+            change, found, placed = self._patched(call, file)
+            problems += found
+            moved += placed
+            if change is not None:
+                changes.append(change)
+        if problems:
+            raise Refusal("Nothing was changed: all of a patch fits, or none.", "error", problems)
+        dry = call.arguments.get("dry_run") is True
+        verb = "would be" if dry else "was"
+        lines = [f"{change.path} {verb} {_word(change)}" for change in changes] + moved
+        answer = "\n".join(lines)
+        return answer if dry else self._make(call, changes, answer)
+
+    def _patched(
+        self, call: Call, file: FilePatch
+    ) -> tuple[Change | None, Sequence[Problem], Sequence[str]]:
+        try:
+            parts = self._writable(file.path)
+            path, old = "/".join(parts), self._folder.find(parts)
+            text = None if old is None else reading.text_of(path, old.data)
+            if old is not None:
+                self._must_know(call, path, old)
+        except Refusal as refusal:
+            return None, [Problem(pointer=file.path, message=refusal.detail)], ()
+        done = apply(file, text)
+        if done.problems:
+            return None, done.problems, ()
+        mode = old.mode if old else 0o644
+        after = None if done.text is None else Content(done.text.encode(), mode)
+        return Change(path, old, after), (), done.moved
+
+    def _make(self, call: Call, changes: Sequence[Change], answer: str) -> str:
+        self._changer.make(call, changes, answer)
+        return answer
+
+    def _must_know(self, call: Call, path: str, old: Content, *, always: bool = False) -> None:
+        """Refuse to change a file that the run has not read as it is now."""
+        if not (self._host.read_first or always):
+            return
+        seen = self._seen.get((call.run, path))
+        if seen == digest_of(old.data):
+            return
+        if seen is not None:
+            raise Refusal(f"{path!r} has changed since you read it. Read it again.")
+        other = ", or give its digest as `expect`" if always else ""
+        why = " The run was interrupted since." if call.run in self._resumed else ""
+        raise Refusal(f"Read {path!r} first{other}.{why}")
+
+    def _parts(self, call: Call) -> Parts:
+        return self._folder.parts(str(call.arguments.get("path", "")))
+
+    def _writable(self, path: str) -> Parts:
+        parts = self._folder.parts(path)
+        if not parts:
+            raise Refusal("The folder itself is no file.")
+        for part in parts:
+            if part.casefold() in self._protected:
+                raise Refusal(f"{path!r} is protected: {part!r} is not written here.", "denied")
+        return parts
+
+
+def _number(asked: JsonObject, name: str, default: int) -> int:
+    value = asked.get(name, default)
+    return int(value) if isinstance(value, int | float) else default
+
+
+def _word(change: Change) -> str:
+    if change.before is None:
+        return "made"
+    return "removed" if change.after is None else "changed"

@@ -1,0 +1,138 @@
+"""Telling what is in a folder: files by line or byte, directories, single entries."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterator
+
+from artificer.backends.answer import Refusal, page
+from artificer.backends.host.folder import MAX_DEPTH, MAX_FILE_BYTES, Folder, Parts, kind_of
+from artificer.contracts.host.tools import MAX_LINES, READ_BYTES
+from artificer.values.base import JsonObject
+from artificer.values.canon import digest_of
+from artificer.values.text import clip, well_formed
+
+MAX_LINE = 2_000
+"""Characters of one line that are shown."""
+
+MAX_CHARACTERS = 30_000
+"""Of the lines of one answer."""
+
+
+def text_of(path: str, data: bytes) -> str:
+    """A file's text. Raises Refusal for a file that has none."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise Refusal(
+            f"{path!r} is no UTF-8 text (byte {error.start}): read its bytes with `offset`."
+        ) from error
+    if "\0" in text:
+        raise Refusal(f"{path!r} is a binary file: read its bytes with `offset`.")
+    return text
+
+
+def numbered(text: str, first: int, last: int) -> str:
+    """Lines of a text, from ``first`` to ``last``, with their numbers."""
+    lines = text.split("\n")[first - 1 : last]
+    return "\n".join(
+        f"{number:>6}\t{clip(line.removesuffix(chr(13)), MAX_LINE)}"
+        for number, line in enumerate(lines, first)
+    )
+
+
+def read_lines(path: str, data: bytes, first: int, count: int) -> str:
+    """Lines of a text file below a line that says what they are."""
+    text = text_of(path, data)
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    total = len(lines)
+    if first > max(total, 1):
+        raise Refusal(f"{path!r} has only {total} lines.")
+    size, last = 0, first - 1
+    for line in lines[first - 1 : first - 1 + min(count, MAX_LINES)]:
+        size += min(len(line), MAX_LINE) + 8
+        if size > MAX_CHARACTERS and last >= first:
+            break
+        last += 1
+    facts = [path, f"lines {first}-{last} of {total}" if total else "empty"]
+    facts += [f"{len(data)} bytes", digest_of(data)]
+    facts += [r"lines end with \r\n"] if "\r\n" in text else []
+    facts += ["no newline at the end"] if text and not text.endswith("\n") else []
+    shown = numbered(text, first, last)
+    rest = f"\n(go on with line {last + 1})" if last < total else ""
+    return f"{' · '.join(facts)}\n{shown}{rest}"
+
+
+def read_range(folder: Folder, parts: Parts, offset: int, length: int) -> JsonObject:
+    """A range of a file's bytes; of a file of any size."""
+    with folder.opened(parts) as file:
+        size = os.fstat(file).st_size
+        if offset > size:
+            raise Refusal(f"The offset {offset} is beyond the file's {size} bytes.")
+        data = os.pread(file, min(length, READ_BYTES), offset)
+    end = offset + len(data)
+    facts: JsonObject = {
+        "path": "/".join(parts),
+        "size": size,
+        "range": [offset, end],
+        "more": end < size,
+    }
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return {**facts, "base64": base64.b64encode(data).decode()}
+    return {**facts, "text": text}
+
+
+def list_directory(folder: Folder, parts: Parts, cursor: str, limit: int) -> JsonObject:
+    """What a directory holds, page by page."""
+
+    def tell(name: str, status: os.stat_result) -> JsonObject:
+        facts: JsonObject = {"name": well_formed(name), "kind": kind_of(status)}
+        if facts["kind"] == "file":
+            facts["size"] = status.st_size
+        return facts
+
+    entries = ((name, status) for name, status in folder.names(parts) if name > cursor)
+    return {"path": "/".join(parts), **page("entries", entries, tell, limit)}
+
+
+def stat_entry(folder: Folder, parts: Parts) -> JsonObject:
+    """What stands at a path."""
+    status = folder.kind(parts)
+    if status is None:
+        return {"path": "/".join(parts), "exists": False}
+    facts: JsonObject = {"path": "/".join(parts), "exists": True, "kind": kind_of(status)}
+    if facts["kind"] == "file":
+        facts |= {
+            "size": status.st_size,
+            "mode": f"{status.st_mode & 0o777:04o}",
+            "modified_ms": status.st_mtime_ns // 1_000_000,
+        }
+        if status.st_size <= MAX_FILE_BYTES:
+            facts["digest"] = digest_of(folder.read(parts).data)
+    return facts
+
+
+def walk(folder: Folder, parts: Parts, skip: frozenset[str]) -> Iterator[tuple[Parts, int]]:
+    """Every file below a path with its size, in order of path segments; or the file itself."""
+    status = folder.kind(parts)
+    if status is None:
+        raise Refusal(f"{'/'.join(parts)!r} is not there.")
+    if kind_of(status) == "file":
+        yield parts, status.st_size
+        return
+    if len(parts) >= MAX_DEPTH:
+        return
+    for name, entry in folder.names(parts):
+        kind = kind_of(entry)
+        if kind == "file":
+            yield (*parts, name), entry.st_size
+        elif kind == "dir" and name not in skip:
+            try:
+                yield from walk(folder, (*parts, name), skip)
+            except Refusal:
+                continue  # it may not be read, or is gone

@@ -1,0 +1,140 @@
+"""Finding files and lines; expressions run in a process of their own, which can be ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import translate
+from functools import lru_cache
+from itertools import islice
+
+from artificer.backends.answer import Refusal, page
+from artificer.backends.function.forked import Report
+from artificer.backends.host.folder import Folder, Parts
+from artificer.backends.host.reading import walk
+from artificer.values.base import JsonObject
+from artificer.values.text import clip, well_formed
+
+SKIPPED = frozenset({".git"})
+MAX_WALKED = 100_000
+"""Files that one search looks at."""
+
+MAX_SEARCHED_BYTES = 4 * 1024 * 1024
+"""Files that are longer are not searched, and named."""
+
+MAX_LINE = 400
+MAX_CHARACTERS = 28_000
+
+
+@lru_cache(maxsize=64)
+def _segment(glob: str) -> re.Pattern[str]:
+    return re.compile(translate(glob))
+
+
+def matches(parts: Parts, pattern: Parts) -> bool:
+    """Whether a path matches a glob, segment by segment; ``**`` is any number of directories."""
+    reached = {0}
+    for part in (*parts, None):
+        # ** may stand for nothing: what follows it is reached with it.
+        for index in sorted(reached):
+            while pattern[index : index + 1] == ("**",) and index + 1 not in reached:
+                reached.add(index + 1)
+                index += 1
+        if part is None:
+            return len(pattern) in reached
+        reached = {
+            index if pattern[index] == "**" else index + 1
+            for index in reached
+            if index < len(pattern)
+            and (pattern[index] == "**" or _segment(pattern[index]).match(part))
+        }
+    return False
+
+
+def find_files(folder: Folder, parts: Parts, glob: str, cursor: str, limit: int) -> JsonObject:
+    """The files below a directory whose paths match, page by page."""
+    pattern = tuple(part for part in glob.split("/") if part not in ("", "."))
+    after = tuple(cursor.split("/")) if cursor else ()
+    found = (
+        ("/".join(path), size)
+        for path, size in islice(walk(folder, parts, SKIPPED - {*parts}), MAX_WALKED)
+        if path > after and matches(path[len(parts) :], pattern)
+    )
+
+    def tell(path: str, size: int) -> JsonObject:
+        return {"path": well_formed(path), "size": size}
+
+    return page("files", found, tell, limit)
+
+
+def compiled(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
+    """A regular expression. Raises Refusal where it is none."""
+    try:
+        return re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise Refusal(f"The pattern is no regular expression: {error}.", "invalid") from error
+
+
+def find_lines(
+    folder: Folder,
+    parts: Parts,
+    pattern: re.Pattern[str],
+    glob: str,
+    context: int,
+    limit: int,
+) -> Report:
+    """The lines that match, as ``path:line: text``; with context, ``path-line- text``.
+
+    This runs in a process of its own.
+    """
+    found: list[str] = []
+    told, size, long = 0, 0, 0
+    try:
+        for path in _searched(folder, parts, glob):
+            lines = _lines(folder, path)
+            if lines is None:
+                long += 1
+                continue
+            name, last = well_formed("/".join(path)), -1
+            for number, line in enumerate(lines):
+                if not pattern.search(line):
+                    continue
+                if told == limit or size > MAX_CHARACTERS:
+                    found.append(f"(there is more: narrow the search; {told} matches are shown)")
+                    return Report("ok", "\n".join(found))
+                told += 1
+                start = max(last + 1, number - context)
+                if context and found and start > last + 1:
+                    found.append("--")
+                last = min(len(lines) - 1, number + context)
+                for shown in range(start, last + 1):
+                    mark = ":" if shown == number or pattern.search(lines[shown]) else "-"
+                    text = clip(lines[shown], MAX_LINE)
+                    found.append(f"{name}{mark}{shown + 1}{mark} {text}")
+                    size += len(found[-1]) + 1
+    except Refusal as refusal:
+        return Report("error", refusal.detail)
+    if long:
+        found.append(f"({long} files are longer than {MAX_SEARCHED_BYTES} bytes: not searched)")
+    return Report("ok", "\n".join(found) or "No line matches.")
+
+
+def _searched(folder: Folder, parts: Parts, glob: str) -> Iterator[Parts]:
+    pattern = tuple(part for part in glob.split("/") if part not in ("", "."))
+    for path, _ in islice(walk(folder, parts, SKIPPED - {*parts}), MAX_WALKED):
+        below = path[len(parts) :] or path[-1:]
+        if not pattern or matches(below, pattern) or matches(below[-1:], pattern):
+            yield path
+
+
+def _lines(folder: Folder, path: Parts) -> list[str] | None:
+    """A file's lines; none for a binary one, or one that may not be read; None for a long one."""
+    try:
+        content = folder.read(path)
+    except Refusal:
+        return []
+    if len(content.data) > MAX_SEARCHED_BYTES:
+        return None
+    if b"\0" in content.data[:8192]:
+        return []
+    return content.data.decode("utf-8", "replace").split("\n")

@@ -1,0 +1,211 @@
+"""Performing the calls of ``[http]`` tools: a request out, a receipt with evidence back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from artificer.backends.command.probe import as_tool, call_of, probed_of
+from artificer.backends.http.client import (
+    MAX_BODY,
+    Reach,
+    Received,
+    Resolve,
+    SendError,
+    make_ready,
+    place_of,
+    resolve_by_system,
+    send,
+)
+from artificer.backends.receipts import Began, status_of
+from artificer.backends.refusal import refuse
+from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
+from artificer.contracts.command.output import parse_output
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import MAX_EVIDENCE, Parsed, Stream
+from artificer.contracts.http.envelope import (
+    HttpEnvelope,
+    HttpOutcome,
+    bare_http_content,
+    http_content,
+)
+from artificer.contracts.http.request import BuiltRequest, HttpRequest, build_request
+from artificer.contracts.http.template import HttpTemplate
+from artificer.contracts.keys.manifest import KEY_PLACE
+from artificer.contracts.manifest.model import Manifest
+from artificer.errors import BugError, MissingExtraError
+from artificer.ports import BlobStore, Call, Probed, Receipt
+from artificer.values.text import clip
+
+
+class HttpExecutor:
+    """Performs the calls of HTTP tools. Long bodies are kept in ``blobs``, if there are any."""
+
+    def __init__(
+        self,
+        tools: Sequence[Manifest],
+        *,
+        blobs: BlobStore | None = None,
+        environment: Mapping[str, str] | None = None,
+        resolve: Resolve = resolve_by_system,
+    ) -> None:
+        """``environment`` is where secrets are found (default: this process's own), ``resolve``
+        finds the addresses of hosts.
+
+        Raises ToolDefinitionError when two tools share a name, and MissingExtraError when there
+        is no HTTP client to perform them with.
+        """
+        if tools and find_spec("httpcore2") is None:
+            raise MissingExtraError("http", needed_for="A tool with [http]")
+        self._tools = {tool.definition.name: tool for tool in tools}
+        self._definitions = toolset_of(tuple(tool.definition for tool in tools)).tools
+        self._blobs = blobs
+        self._resolve = resolve
+        self._environment = os.environ if environment is None else environment
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definitions, in the given order."""
+        return self._definitions
+
+    def plan(self, call: Call) -> BuiltRequest:
+        """The request that a call would send, its secrets still names, or why it would not."""
+        return self._plan(*self._tool(call), call)
+
+    def _tool(self, call: Call) -> tuple[Manifest, HttpTemplate]:
+        tool = self._tools.get(call.definition.name)
+        if tool is None or tool.http is None:
+            raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        return tool, tool.http
+
+    def _plan(self, tool: Manifest, template: HttpTemplate, call: Call) -> BuiltRequest:
+        bound = tool.bind(call.arguments)
+        if bound.problems:
+            return BuiltRequest(problems=bound.problems)
+        return build_request(template, {**bound.values, KEY_PLACE: call.key})
+
+    async def execute(self, call: Call) -> Receipt:
+        """Send the request within the call's time; a failing server is an error receipt."""
+        return await self._send(*self._tool(call), call)
+
+    async def probe(self, call: Call) -> Probed:
+        """Ask the manifest's probe whether the call had happened (ports.Probing)."""
+        tool, _ = self._tool(call)
+        probe = tool.probe
+        if probe is None or probe.http is None:
+            return Probed(found="unknown")
+        asking = as_tool(tool, probe)
+        receipt = await self._send(asking, probe.http, call_of(asking, call))
+        return probed_of(probe, receipt, "http_status", "body")
+
+    async def _send(self, tool: Manifest, template: HttpTemplate, call: Call) -> Receipt:
+        built = self._plan(tool, template, call)
+        if built.request is None:
+            return refuse(call.definition.name, built.problems)
+        exchange = _Exchange(tool, template, call, built.request, self._blobs)
+        return await exchange.run(self._environment, self._resolve)
+
+
+class _Exchange:
+    """One request and its response, on the way to a receipt."""
+
+    def __init__(
+        self,
+        tool: Manifest,
+        template: HttpTemplate,
+        call: Call,
+        request: HttpRequest,
+        blobs: BlobStore | None,
+    ) -> None:
+        self._tool = tool
+        self._template = template
+        self._call = call
+        self._request = request
+        self._blobs = blobs
+        self._received = Received()
+        self._redactor = Redactor({})
+        self._began = Began.now()
+
+    async def run(self, environment: Mapping[str, str], resolve: Resolve) -> Receipt:
+        """Send, read and judge."""
+        secrets, missing = find_secrets(self._request.secrets, environment)
+        if missing:
+            variable = PREFIXES[0] + missing[0].upper()
+            return await self._receipt("error", f"Not sent: {variable} is not set.", None)
+        self._redactor = Redactor(secrets)
+        seconds = self._call.definition.timeout_ms / 1000
+        key = self._call.key if self._call.definition.effect == "keyed" else None
+        try:
+            async with asyncio.timeout(seconds):
+                ready = make_ready(self._request, secrets, key)
+                await send(ready, self._received, self._reach(ready.url, resolve))
+        except TimeoutError:
+            return await self._receipt("timeout", f"No full response within {seconds:g} s.", None)
+        except SendError as error:
+            return await self._receipt("error", str(error), None)
+        return await self._judge()
+
+    def _reach(self, url: str, resolve: Resolve) -> Reach:
+        """Where the request may lead: an address that was held to a scope leads nowhere else."""
+        private = place_of(url) if self._template.allow_private else None
+        scope = self._tool.scope
+        if scope is None or not self._tool.names_target or scope.refusal(url):
+            return Reach(private, resolve=resolve)
+        return Reach(private, scope.refusal, resolve)
+
+    async def _judge(self) -> Receipt:
+        status = self._received.status or 0
+        if not self._template.succeeded(status):
+            outcome: HttpOutcome = "error"
+            if status >= 400:
+                outcome = "client_error" if status < 500 else "server_error"
+            return await self._receipt(outcome, f"The server answered {status}.", None)
+        complete = self._received.complete
+        parsed = parse_output(self._tool.output, self._text(), complete=complete)
+        if parsed is not None and parsed.fault:
+            return await self._receipt("error", parsed.fault, parsed)
+        return await self._receipt("success", None, parsed)
+
+    def _text(self) -> str:
+        text = self._redactor.clean(self._received.text)
+        if not self._received.complete and self._redactor.longest:
+            text = text[: -self._redactor.longest]  # the beginning of a secret may stand there
+        return text
+
+    async def _receipt(
+        self, outcome: HttpOutcome, fault: str | None, parsed: Parsed | None
+    ) -> Receipt:
+        received = self._received
+        text = self._text()
+        blob = None
+        if self._blobs is not None and len(text) > MAX_EVIDENCE:
+            blob = await asyncio.to_thread(self._blobs.put, text.encode("utf-8", "replace"))
+        cut = len(received.body) >= MAX_BODY
+        cut_short = received.status is not None and not received.complete
+        if cut and fault is None:
+            fault = f"The body is longer than {MAX_BODY} bytes; this is its beginning."
+        envelope = HttpEnvelope(
+            status=outcome,
+            tool=self._call.definition.name,
+            request=self._request.line,
+            http_status=received.status,
+            content_type=clip(self._redactor.clean(received.content_type), 200),
+            body=Stream(text=text, size=len(received.body), truncated=cut_short),
+            output_hash=received.digest if received.status else None,
+            blob=blob,
+            duration_ms=self._began.duration_ms,
+            timestamp=self._began.timestamp,
+            fault=None if fault is None else self._redactor.clean(fault),
+        )
+        return Receipt(
+            status=status_of(outcome),
+            content=(
+                http_content(envelope, parsed)
+                if self._tool.output.envelope
+                else bare_http_content(envelope, parsed)
+            ),
+            evidence=envelope.to_text(),
+        )

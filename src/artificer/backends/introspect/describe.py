@@ -1,0 +1,214 @@
+"""What a run is told of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from artificer.backends.answer import Refusal, page
+from artificer.backends.introspect.module import Module
+from artificer.contracts.definition import ToolDefinition
+from artificer.core.record import EventLine, IntentLine
+from artificer.core.spec import RunSpec
+from artificer.ports import RunView
+from artificer.values.base import JsonObject, Value
+from artificer.values.canon import canonical, digest_of
+from artificer.values.text import clip
+
+MAX_INLINE = 600
+"""Characters of a member that is told as it is, and not only described."""
+
+MAX_TEXT = 20_000
+"""Characters of a text that one answer holds."""
+
+
+def number(asked: JsonObject, name: str) -> int | None:
+    """An integer that a call names, if it does."""
+    value = asked.get(name)
+    return int(value) if isinstance(value, int | float) else None
+
+
+def manifest(view: RunView, asked: JsonObject) -> JsonObject:
+    """What the run was given, with digests."""
+    spec = view.state.given
+    toolset = spec.tools()
+    tools = [(tool.name, tool) for tool in toolset.tools]
+    return {
+        "spec": spec.digest,
+        "kind": spec.kind,
+        "model": f"{spec.provider}/{spec.model}",
+        "wire": spec.wire,
+        "temperature": spec.temperature,
+        "prompt": _text(spec.prompt),
+        "system": _text(spec.system),
+        "toolset": {"digest": toolset.digest, "count": len(tools)},
+        "policy": _value(spec.policy),
+        "limits": _value(spec.limits),
+        "facilities": _value(spec.facilities),
+        **_format(spec),
+        **_page("tools", tools, _tool, asked, 50),
+    }
+
+
+def _format(spec: RunSpec) -> JsonObject:
+    asked = spec.response_format
+    return {} if asked is None else {"response_format": _value(asked)}
+
+
+def schemas(view: RunView, asked: JsonObject) -> JsonObject:
+    """The tools with their schemas."""
+    toolset = view.state.given.tools()
+    wanted = asked.get("tool")
+    if wanted is not None and toolset.get(str(wanted)) is None:
+        raise Refusal(f"This run has no tool {wanted!r}. It has: {', '.join(toolset.names)}.")
+    tools = [(tool.name, tool) for tool in toolset.tools if wanted in (None, tool.name)]
+    found = _page("tools", tools, _schema, asked, 10)
+    return {"toolset": toolset.digest, **found}
+
+
+def module(known: Module, view: RunView, asked: JsonObject) -> JsonObject:
+    """Which code and configuration decide the run."""
+    spec = view.state.given
+    files = [(file.path, file) for file in known.manifests(spec.sources)]
+    return {
+        "release": {"began": view.release, "here": known.release},
+        "package": known.package(),
+        "python": known.python,
+        "configuration": known.configuration,
+        "provider": {"name": spec.provider, "wire": spec.wire, "libraries": known.libraries()},
+        **_page("manifests", files, lambda path, file: file.told, asked, 50),
+    }
+
+
+def state(
+    view: RunView, asked: JsonObject, *, clean: Callable[[str], str] = lambda text: text
+) -> JsonObject:
+    """The member of the state at a pointer."""
+    where = str(asked.get("pointer", ""))
+    found: Any = view.state.model_dump(mode="json")
+    found["call_ids"] = sorted(call_id for ids in found["call_ids"] for call_id in ids)
+    for step in _steps(where):
+        found = _member(found, step, where)
+    facts: JsonObject = {"pointer": where, "state": view.state.digest}
+    if isinstance(found, str):
+        return {**facts, **_range(clean(found), asked)}
+    if not isinstance(found, dict | list):
+        return {**facts, "value": found}
+    named = found.items() if isinstance(found, dict) else enumerate(found)
+    members = [(str(name), member) for name, member in named]
+    kind = "object" if isinstance(found, dict) else "array"
+    return {**facts, "kind": kind, **_page("members", members, _described, asked, 50)}
+
+
+def journal_head(view: RunView, asked: JsonObject) -> JsonObject:
+    """The last record, or the records that follow one."""
+    after = number(asked, "after")
+    if after is None:
+        return {"last": _line("", view.lines[-1])}
+    lines = ((str(line.seq), line) for line in islice(view.lines, after, None))
+    return page("records", lines, _line, number(asked, "limit") or 50)
+
+
+# --- parts ------------------------------------------------------------------------------------
+
+
+def _page(
+    name: str,
+    items: list[tuple[str, Any]],
+    tell: Callable[[str, Any], JsonObject],
+    asked: JsonObject,
+    limit: int,
+) -> JsonObject:
+    """A page of named items, after the one that the cursor names. Raises Refusal for no such."""
+    start = 0
+    if "cursor" in asked:
+        names = [item for item, _ in items]
+        cursor = str(asked["cursor"])
+        if cursor not in names:
+            raise Refusal(f"The cursor {clip(cursor, 60)!r} names nothing here.")
+        start = names.index(cursor) + 1
+    return page(name, islice(items, start, None), tell, number(asked, "limit") or limit)
+
+
+def _text(text: str) -> JsonObject:
+    return {"characters": len(text), "digest": digest_of(text.encode())}
+
+
+def _value(value: Value) -> JsonObject:
+    """A value with its digest; one that is long is only described."""
+    body = value.model_dump(mode="json")
+    told: JsonObject = {"digest": digest_of(value.identity())}
+    size = len(canonical(body))
+    return {**told, "value": body} if size <= 4_000 else {**told, "characters": size}
+
+
+def _tool(_: str, tool: ToolDefinition) -> JsonObject:
+    return {
+        "name": tool.name,
+        "backend": tool.backend,
+        "origin": tool.origin,
+        "effect": tool.effect,
+        "risk": tool.risk,
+        "human_approval": tool.human_approval,
+        "timeout_ms": tool.timeout_ms,
+        "digest": _digest(tool),
+    }
+
+
+def _schema(_: str, tool: ToolDefinition) -> JsonObject:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+        "digest": _digest(tool),
+    }
+
+
+def _digest(tool: ToolDefinition) -> str:
+    return digest_of(canonical(tool.model_dump(mode="json")))  # schemas may hold floats
+
+
+def _steps(pointer: str) -> Iterator[str]:
+    """The steps of a JSON Pointer. Raises Refusal for a text that is none."""
+    if pointer and not pointer.startswith("/"):
+        raise Refusal(f"{pointer!r} is no JSON Pointer: one begins with '/'.", "invalid")
+    for step in pointer.split("/")[1:]:
+        yield step.replace("~1", "/").replace("~0", "~")
+
+
+def _member(found: Any, step: str, pointer: str) -> Any:
+    if isinstance(found, dict) and step in found:
+        return found[step]
+    if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+        return found[int(step)]
+    known = f" Members: {', '.join(found)}." if isinstance(found, dict) else ""
+    raise Refusal(f"There is nothing at {pointer!r} in the state.{known}")
+
+
+def _described(name: str, member: Any) -> JsonObject:
+    text = canonical(member).decode()
+    if len(text) <= MAX_INLINE:
+        return {"name": name, "value": member}
+    told: JsonObject = {"name": name, "characters": len(text)}
+    if isinstance(member, str):
+        return {**told, "kind": "string"}
+    kind = "object" if isinstance(member, dict) else "array"
+    return {**told, "kind": kind, "count": len(member)}
+
+
+def _range(text: str, asked: JsonObject) -> JsonObject:
+    """A part of a long text; its cursor is a number of characters."""
+    cursor = str(asked.get("cursor", "0"))
+    start = int(cursor) if cursor.isdecimal() and len(cursor) < 12 else 0
+    end = min(len(text), start + MAX_TEXT)
+    told: JsonObject = {"kind": "string", "characters": len(text), "text": text[start:end]}
+    return {**told, "next": str(end)} if end < len(text) else told
+
+
+def _line(_: str, line: EventLine | IntentLine) -> JsonObject:
+    if isinstance(line, EventLine):
+        told: JsonObject = {"type": line.event.type, "at": line.event.at, "state": line.state}
+    else:
+        told = {"type": line.intent.type, "intent": line.intent.n, "digest": line.digest}
+    return {"seq": line.seq, "kind": line.kind, **told}

@@ -1,0 +1,66 @@
+"""Performing the introspect tools: consistent reads of the run that asks, secrets taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from artificer.backends.answer import Refusal, receipt_of, refused
+from artificer.backends.introspect import describe as tell
+from artificer.backends.introspect.module import Module
+from artificer.backends.secrets.redaction import Redactor
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.introspection import TOOLS
+from artificer.errors import BugError
+from artificer.ports import Call, Receipt, RunReader, RunView
+from artificer.shielded import in_thread
+from artificer.values.base import JsonObject
+
+Tell = Callable[[RunView, JsonObject], JsonObject]
+
+
+class IntrospectExecutor:
+    """Answers a run's questions about itself, and about no other run."""
+
+    def __init__(self, reader: RunReader, module: Module, redactor: Redactor) -> None:
+        self._reader = reader
+        self._redactor = redactor
+        self._tells: dict[str, Tell] = {
+            "introspect.manifest": tell.manifest,
+            "introspect.schemas": tell.schemas,
+            "introspect.module": partial(tell.module, module),
+            "introspect.state": partial(tell.state, clean=redactor.clean),
+            "introspect.journal_head": tell.journal_head,
+        }
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The five tools."""
+        return TOOLS
+
+    async def execute(self, call: Call) -> Receipt:
+        """Perform a call."""
+        name = call.definition.name
+        if name not in self._tells:
+            raise BugError(f"This executor has no tool {name!r}.")
+        try:
+            view = await self._view(call)
+        except Refusal as refusal:
+            return refused(name, refusal)
+        receipt = await in_thread(partial(receipt_of, name, partial(self._answer, call, view)))
+        return receipt.model_copy(update={"content": self._redactor.clean(receipt.content)})
+
+    def _answer(self, call: Call, view: RunView) -> JsonObject:
+        answer = self._tells[call.definition.name](view, call.arguments)
+        return {"run": call.run, "height": view.height, "hash": view.hash, **answer}
+
+    async def _view(self, call: Call) -> RunView:
+        """The run at the height that the call asks for. Raises Refusal where there is none."""
+        least, exact = (tell.number(call.arguments, name) for name in ("at_least", "exact"))
+        if least is not None and exact is not None:
+            raise Refusal("Say at_least or exact, and not both.", "invalid")
+        view = await self._reader.view(call.run, exact)
+        wanted = exact or least or 0
+        if view.height < wanted:
+            raise Refusal(f"The journal is at height {view.height}, and not yet at {wanted}.")
+        return view

@@ -1,0 +1,132 @@
+"""Loading a folder of manifests: once, at the start, all faults together."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from artificer.backends.command.executor import CommandTool
+from artificer.backends.command.signing import Signers
+from artificer.backends.process.regular_file import read_regular
+from artificer.backends.session.children import with_children
+from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
+from artificer.contracts.manifest.model import SUFFIX, Manifest, parse_manifest
+from artificer.errors import ManifestError
+
+FOLDER_FILE = "toolclad.toml"
+"""What the manifests of a folder share: argument types and scope."""
+
+MAX_BYTES = 256 * 1024
+"""Largest manifest that is read."""
+
+
+def load_folder(
+    folder: Path, *, compat: bool = False, trusted_keys: Sequence[Path] = ()
+) -> tuple[CommandTool, ...]:
+    """Load every manifest directly in a folder, in the order of file names.
+
+    With ``compat``, what the format's reference lets pass is a warning of the manifest. With
+    ``trusted_keys`` (public keys, PEM) every file must bear a signature by one of them.
+
+    Raises:
+        ManifestError: with the faults of all files, a line each; also for a folder that cannot
+            be read, and for two tools of the same name.
+        ConfigError: a trusted key cannot be read.
+        MissingExtraError: signatures are wanted, and ``cryptography`` is not installed.
+    """
+    if not folder.is_dir():
+        raise ManifestError(
+            f"{folder} is not a folder.", hint=f"Name a folder that holds *{SUFFIX} files."
+        )
+    signers = Signers.of(trusted_keys)
+    tools: list[CommandTool] = []
+    faults: list[str] = []
+    try:
+        keys = load_folder_keys(folder, signers)
+    except ManifestError as error:
+        faults.append(error.message)
+        keys = FolderKeys()
+    for file in _manifests(folder):
+        try:
+            tools.append(load_file(file, keys, compat=compat, signers=signers))
+        except ManifestError as error:
+            faults.append(error.message)
+    faults += _clashes(tools)
+    tools, unlinked = with_children(tools)
+    faults += unlinked
+    if faults:
+        raise ManifestError("\n".join(faults), hint="Correct these manifests; none was loaded.")
+    return tuple(tools)
+
+
+def load_folder_keys(folder: Path, signers: Signers | None = None) -> FolderKeys:
+    """Read a folder's ``toolclad.toml``, or the one above it. Raises ManifestError.
+
+    The format's reference keeps the file in the project's folder, and the manifests in a folder
+    below: where a folder has none of its own, that of the folder above counts.
+    """
+    for place in (folder, folder.absolute().parent):
+        file = place / FOLDER_FILE
+        if file.exists():
+            return parse_folder_keys(_read(file, signers), str(file))
+    return FolderKeys()
+
+
+def load_file(
+    file: Path,
+    keys: FolderKeys | None = None,
+    *,
+    compat: bool = False,
+    signers: Signers | None = None,
+) -> CommandTool:
+    """Load one manifest; ``keys`` are its folder's. Raises ManifestError with all its faults."""
+    manifest = parse_manifest(_read(file, signers), str(file), folder=keys, compat=compat)
+    for key, program in (("command.executor", manifest.executor), _parser_of(manifest)):
+        if program is None or "/" not in program:
+            continue
+        if not _is_program(file.parent / program):
+            raise ManifestError(f"{file}: {key}: {program!r} is no executable file beside it")
+        if signers is not None:
+            signers.check(file.parent / program, (file.parent / program).read_bytes())
+    return CommandTool(manifest, str(file))
+
+
+def _parser_of(manifest: Manifest) -> tuple[str, str | None]:
+    return "output.parser", manifest.output.script
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _manifests(folder: Path) -> list[Path]:
+    names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(SUFFIX))
+    return [folder / name for name in names]
+
+
+def _read(file: Path, signers: Signers | None) -> str:
+    try:
+        data = read_regular(file, MAX_BYTES)
+    except OSError as error:
+        raise ManifestError(f"{file}: cannot be read: {error.strerror}") from error
+    if data is None:
+        raise ManifestError(f"{file}: has more bytes than {MAX_BYTES}, which are allowed")
+    if signers is not None:
+        signers.check(file, data)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ManifestError(f"{file}: is not UTF-8: {error.reason}") from error
+
+
+def _clashes(tools: list[CommandTool]) -> list[str]:
+    files = defaultdict(list)
+    for tool in tools:
+        files[tool.manifest.tool.name].append(tool.file)
+    return [
+        f"{named[1]}: the name {name!r} is already taken by {named[0]}"
+        for name, named in files.items()
+        if len(named) > 1
+    ]

@@ -1,0 +1,209 @@
+"""Performing the calls of tools that other MCP servers offer."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue, ValidationError
+
+from artificer.backends.mcp.connection import LinkError, McpLink
+from artificer.backends.receipts import Began, status_of
+from artificer.backends.refusal import refuse
+from artificer.contracts.arguments.bind import bind
+from artificer.contracts.arguments.types import Argument
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import Stream
+from artificer.contracts.mcp.envelope import McpEnvelope, McpOutcome, mcp_content
+from artificer.contracts.mcp.tools import Contract, RemoteFacts, RemoteTool, adopt
+from artificer.contracts.schema import compile_schema
+from artificer.contracts.scope import Scope
+from artificer.errors import ArtificerError, BugError, ConfigError, MissingExtraError
+from artificer.ports import BlobStore, Call, Receipt
+from artificer.values.base import JsonObject
+from artificer.values.canon import canonical, digest_of
+from artificer.values.text import well_formed
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult, ContentBlock
+
+
+@dataclass(frozen=True)
+class McpTool:
+    """A server's tool. One that a manifest declares has ``arguments`` and a ``field_map``."""
+
+    tool: RemoteTool
+    arguments: tuple[Argument, ...] | None = None
+    field_map: Mapping[str, str] = field(default_factory=dict)
+    scope: Scope | None = None
+
+
+async def discover(
+    link: McpLink, contract: Contract, allow: Sequence[str] | None
+) -> tuple[McpTool, ...]:
+    """The tools that a server offers, in its order; only those of ``allow``, if it is given.
+
+    Raises:
+        ConfigError: the server cannot be reached, or offers a tool that cannot be used. Leaving
+            a tool out silently would change what a run can do.
+        MissingExtraError: the SDK is not installed.
+    """
+    name = link.server.name
+    try:
+        listed = await link.list_tools()
+    except (LinkError, TimeoutError) as error:
+        why = str(error) or "it did not answer in time"
+        raise ConfigError(f"The MCP server {name!r} cannot be used: {why}.") from error
+    kept = [tool for tool in listed if allow is None or tool.name in allow]
+    absent = sorted({*(allow or ())} - {tool.name for tool in kept})
+    if absent:
+        offered = ", ".join(tool.name for tool in listed) or "none"
+        raise ConfigError(
+            f"The MCP server {name!r} has no tool {absent[0]!r}.", hint=f"It has: {offered}."
+        )
+    found = []
+    clean: Callable[[Any], Any] = link.redactor.clean_value  # it has started: they are known now
+    for tool in kept:
+        try:
+            facts = RemoteFacts(
+                name=tool.name,
+                description=clean(tool.description or ""),
+                input_schema=clean(tool.input_schema),
+                output_schema=clean(tool.output_schema),
+            )
+            found.append(McpTool(adopt(name, facts, contract)))
+        except (ArtificerError, ValidationError) as error:
+            raise ConfigError(
+                f"The tool {tool.name!r} of the MCP server {name!r} cannot be used: {error}",
+                hint=f"Leave it out: name those you want in [mcp.servers.{name}] allow = […].",
+            ) from error
+    return tuple(found)
+
+
+class McpExecutor:
+    """Performs the calls of tools of one server. Images and the like are kept in ``blobs``."""
+
+    def __init__(
+        self, link: McpLink, tools: Sequence[McpTool], *, blobs: BlobStore | None = None
+    ) -> None:
+        """Raises ToolDefinitionError when two tools share a name."""
+        self._link = link
+        self._tools = {tool.tool.definition.name: tool for tool in tools}
+        self._definitions = toolset_of(tuple(tool.tool.definition for tool in tools)).tools
+        self._blobs = blobs
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definitions, in the given order."""
+        return self._definitions
+
+    async def execute(self, call: Call) -> Receipt:
+        """Call the server's tool within the call's time; a dead server is an error receipt."""
+        tool = self._tools.get(call.definition.name)
+        if tool is None:
+            raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        arguments: JsonObject = call.arguments
+        if tool.arguments is not None:
+            bound = bind(tool.arguments, {}, call.arguments, tool.scope)
+            if bound.problems:
+                return refuse(call.definition.name, bound.problems)
+            arguments = {tool.field_map.get(k, k): v for k, v in bound.values.items()}
+        return await self._perform(call, tool.tool, arguments)
+
+    async def _perform(self, call: Call, tool: RemoteTool, arguments: JsonObject) -> Receipt:
+        began = Began.now()
+        name, seconds = self._link.server.name, call.definition.timeout_ms / 1000
+        status: McpOutcome = "error"
+        outcome = _Outcome()
+        try:
+            result = await self._link.call(tool.remote, arguments, seconds)
+            outcome = await self._read(result, tool)
+            fault = outcome.fault
+            status = "error" if result.is_error or fault else "success"
+        except TimeoutError:
+            status, fault = "timeout", f"The MCP server {name!r} did not answer in {seconds:g} s."
+        except LinkError as error:
+            fault = f"The MCP server {name!r} failed: {error}."
+        except (ConfigError, MissingExtraError) as error:
+            fault = error.message
+        text = outcome.text
+        envelope = McpEnvelope(
+            status=status,
+            tool=call.definition.name,
+            server=name,
+            remote=tool.remote,
+            output=Stream(text=text, size=len(text.encode("utf-8", "replace"))),
+            output_hash=digest_of(text.encode("utf-8", "replace")) if text else None,
+            blobs=outcome.blobs,
+            notes=self._link.take_news(),
+            duration_ms=began.duration_ms,
+            timestamp=began.timestamp,
+            fault=fault,
+        )
+        structured = outcome.structured if status == "success" else None
+        return Receipt(
+            status=status_of(status),
+            content=mcp_content(envelope, structured),
+            evidence=envelope.to_text(),
+        )
+
+    async def _read(self, result: CallToolResult, tool: RemoteTool) -> _Outcome:
+        """What a result says: its structured content, if it has one, else its blocks."""
+        blobs: list[str] = []
+        texts = [await self._block(block, blobs) for block in result.content]
+        text = self._link.redactor.clean(well_formed("\n".join(texts)))
+        structured = self._link.redactor.clean_value(result.structured_content)
+        if result.is_error or structured is None:
+            missing = tool.output_schema is not None and not result.is_error
+            fault = "It returned no structured content, as its schema says." if missing else None
+            return _Outcome(text, None, tuple(blobs), fault)
+        problems = compile_schema(tool.output_schema or {}).problems(structured)
+        try:
+            whole = canonical(structured).decode()
+        except ArtificerError as error:
+            return _Outcome(text, None, tuple(blobs), f"Its structured content is no JSON: {error}")
+        if problems:
+            first = "; ".join(f"{p.pointer or '/'} {p.message}" for p in problems[:10])
+            return _Outcome(whole, None, tuple(blobs), f"The result breaks its schema: {first}")
+        return _Outcome(whole, json.loads(whole), tuple(blobs))
+
+    async def _block(self, block: ContentBlock, blobs: list[str]) -> str:
+        match block.type:
+            case "text":
+                return block.text
+            case "image" | "audio":
+                return await self._bytes(block.type, block.mime_type, block.data, blobs)
+            case "resource_link":
+                return f"[resource {block.uri}]"
+            case "resource":
+                held = block.resource
+                if hasattr(held, "text"):
+                    return f"[resource {held.uri}]\n{held.text}"
+                return await self._bytes("resource", held.mime_type or "", held.blob, blobs)
+
+    async def _bytes(self, kind: str, mime: str, data: str, blobs: list[str]) -> str:
+        try:
+            decoded = base64.b64decode(data, validate=True)
+        except ValueError:
+            return f"[{kind} {mime}: not base64]"
+        if self._blobs is None:
+            return f"[{kind} {mime}: {len(decoded)} bytes]"
+        kept = self._link.redactor.clean_bytes(decoded)
+        digest = await asyncio.to_thread(self._blobs.put, kept)
+        blobs.append(digest)
+        return f"[{kind} {mime}: {len(kept)} bytes, {digest}]"
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """A result, read."""
+
+    text: str = ""
+    structured: JsonValue = None
+    blobs: tuple[str, ...] = ()
+    fault: str | None = None

@@ -1,0 +1,361 @@
+"""The runtime's side of a keeper: what it started, and the leash that ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import errno
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from signal import Signals
+
+from artificer.backends.process import keeper
+from artificer.backends.process.tree import KILL_PATIENCE, TERM_GRACE, read_process
+from artificer.shielded import shielded
+
+log = logging.getLogger("artificer.backends.process.kept")
+
+START_SECONDS = 30
+"""How long a keeper may take to say that it has started something."""
+
+_SEEN_BY_PROGRAM = ("PATH", "LD_LIBRARY_PATH")
+"""What the program that forks keepers sees of our environment: what it needs to start."""
+
+_leashes: set[socket.socket] = set()
+"""Our ends of all leashes: no process that is forked from this one may hold them."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A Landlock ruleset that a program is held by: its descriptor, and how it is enforced."""
+
+    ruleset: int
+    flags: int
+    drop: bool
+
+
+class Kept:
+    """A process that a keeper started. :meth:`end` must be called."""
+
+    def __init__(self, leash: socket.socket, child: int | None = None) -> None:
+        """``child`` is the keeper's number if it is a child of ours.
+
+        Raises OSError when the keeper could not start the process.
+        """
+        self._leash = leash
+        self._child = child
+        self._said = b""
+        self._ready: asyncio.Future[None] | None = None
+        self.returncode: int | None = None
+        leash.settimeout(START_SECONDS)
+        while b"\n" not in self._said:
+            try:
+                data = leash.recv(256)
+            except OSError as error:
+                self._fail()
+                raise OSError(errno.ETIMEDOUT, "its keeper does not answer") from error
+            if not data:
+                self._fail()
+                raise OSError(errno.EAGAIN, "its keeper could not be started")
+            self._said += data
+        word, number = self._next()
+        if word == "failed":
+            self._fail()
+            raise OSError(number, os.strerror(number))
+        self.pid = number
+        leash.setblocking(False)
+        self._keeper = _parent_of(number)
+
+    def _next(self) -> tuple[str, int]:
+        line, _, self._said = self._said.partition(b"\n")
+        word, _, number = line.decode().partition(" ")
+        return word, int(number)
+
+    def poll(self) -> int | None:
+        """How it ended: negative for a signal. None as long as it runs."""
+        if self.returncode is None and self._hear():  # its keeper was killed, and it with that
+            self.returncode = -signal.SIGKILL
+        return self.returncode
+
+    def _hear(self) -> bool:
+        """Take what the keeper has said; return whether it is gone."""
+        if self._leash.fileno() < 0:
+            return False
+        gone = False
+        with contextlib.suppress(BlockingIOError):
+            try:
+                while data := self._leash.recv(256):
+                    self._said += data
+                gone = True
+            except ConnectionResetError:
+                gone = True
+        if b"\n" in self._said:
+            self.returncode = self._next()[1]
+        return gone
+
+    async def exited(self) -> None:
+        """Wait until it has ended."""
+        while self.poll() is None and self._leash.fileno() >= 0:
+            await self._readable()
+
+    async def _readable(self) -> None:
+        """Wait until the keeper says something, or the leash is closed. For any number of tasks."""
+        if self._ready is None:
+            loop = asyncio.get_running_loop()
+            self._ready = loop.create_future()
+            loop.add_reader(self._leash, self._wake)
+        await asyncio.wait((self._ready,))
+
+    def _wake(self) -> None:
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            ready.get_loop().remove_reader(self._leash)
+            ready.set_result(None)
+
+    def members(self) -> set[int]:
+        """The descendants of the keeper that are alive: the process, and all that it started."""
+        found: set[int] = set()
+        waiting = [self._keeper]
+        while waiting:
+            children = set(keeper.children_of(waiting.pop())) - found
+            living = {pid for pid in children if read_process(pid) is not None}
+            found |= living
+            waiting += living
+        return found
+
+    def signal(self, number: Signals) -> None:
+        """Send a signal to every descendant."""
+        for pid in self.members():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+    def kill(self) -> None:
+        """End all of it at once, without waiting for that."""
+        self._let_go()
+
+    async def end(self, grace: float = TERM_GRACE) -> bool:
+        """Ask all that is left to end, then make it; return whether all is gone, the keeper too.
+
+        Not cut short: a cancellation meanwhile is raised when it is done.
+        """
+        return await shielded(self._end(grace))
+
+    async def _end(self, grace: float) -> bool:
+        if self._leash.fileno() < 0:
+            return True
+        if not self.members():  # so it has ended, and its keeper is about to say how
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(KILL_PATIENCE):
+                    await self.exited()
+        if not self.members() and self._child is None:  # the keeper, too, ends by itself
+            self._let_go()
+            return True
+        loop = asyncio.get_running_loop()
+        self.signal(signal.SIGTERM)
+        deadline, pause = loop.time() + grace, 0.001
+        while self.members() and loop.time() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return await self._gone()
+
+    async def _gone(self) -> bool:
+        """Let go of the leash, and wait for the keeper to end what is left, and itself."""
+        with contextlib.suppress(OSError):
+            self._leash.shutdown(socket.SHUT_WR)
+        try:
+            async with asyncio.timeout(KILL_PATIENCE):
+                while not self._hear():
+                    await self._readable()
+        except TimeoutError:
+            return False
+        finally:
+            self._let_go()
+        if self._child is not None:
+            _reap(self._child)
+        return True
+
+    def _fail(self) -> None:
+        """Nothing was started: its keeper ends, and is reaped if it is a child of ours."""
+        self._let_go()
+        if self._child is not None:
+            _reap(self._child)
+
+    def _let_go(self) -> None:
+        self._wake()
+        drop_leash(self._leash)
+
+
+def drop_leash(ours: socket.socket) -> None:
+    """Let go of a leash."""
+    _leashes.discard(ours)
+    ours.close()
+
+
+def _reap(child: int) -> None:
+    """Reap a keeper that has closed its end of the leash: it is exiting."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(child, 0)
+
+
+def fork_leash() -> tuple[socket.socket, socket.socket]:
+    """A leash: our end of it, and the keeper's."""
+    ours, theirs = socket.socketpair()
+    _leashes.add(ours)
+    return ours, theirs
+
+
+def _parent_of(pid: int) -> int:
+    process = read_process(pid, zombies=True)
+    if process is None:
+        raise OSError(errno.ESRCH, "it is gone")
+    return process.parent
+
+
+# --- programs ---------------------------------------------------------------------------------
+
+
+def can_keep() -> bool:
+    """Whether this system has what a keeper needs."""
+    return hasattr(os, "pidfd_open") and Path("/proc/self/stat").exists()
+
+
+class _Program:
+    """The program that forks keepers: started when it is needed, one for this process."""
+
+    def __init__(self) -> None:
+        self._control: socket.socket | None = None
+        self._spare: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def take(self) -> socket.socket:
+        """A leash whose keeper waits for what it shall start; the next one is made ready.
+
+        Raises OSError when there is none to be had.
+        """
+        with self._lock:
+            leash, self._spare = self._spare or self._forked(), None
+            self._spare = self._forked()
+        return leash
+
+    def _forked(self) -> socket.socket:
+        ours, theirs = fork_leash()
+        try:
+            with theirs:
+                self.ask(theirs)
+        except OSError:
+            drop_leash(ours)
+            raise
+        return ours
+
+    def ask(self, leash: socket.socket) -> None:
+        """Have a keeper take a leash. Raises OSError when that cannot be done."""
+        for last in (False, True):
+            control = self._started()
+            try:
+                socket.send_fds(control, [b"."], [leash.fileno()])
+            except (BrokenPipeError, ConnectionError):  # somebody has ended it
+                self.forget()
+                if last:
+                    raise
+            else:
+                return
+
+    def _started(self) -> socket.socket:
+        if self._control is None:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(Path(keeper.__file__))],
+                    env={n: os.environ[n] for n in _SEEN_BY_PROGRAM if n in os.environ},
+                    cwd="/",
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            process.returncode = 0  # it ends when we do, and is not waited for
+            self._control = ours
+            _leashes.add(ours)
+        return self._control
+
+    def forget(self) -> None:
+        """Start another one when the next is needed."""
+        if self._control is not None:
+            _leashes.discard(self._control)
+            self._control.close()
+            self._control = None
+
+    def close(self) -> None:
+        """Let go of what nobody needs any more."""
+        self.forget()
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
+
+    def forked(self) -> None:
+        """Begin afresh in a process that was forked from this one."""
+        self._control = self._spare = None
+        self._lock = threading.Lock()
+
+
+_program = _Program()
+atexit.register(_program.close)
+
+
+def start_kept(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    streams: tuple[int, int, int],
+    locks: Sequence[int] = (),
+    held: Held | None = None,
+) -> Kept:
+    """Start a program under a keeper, in a session of its own, with these standard streams.
+
+    It inherits the locks and nothing else. Raises OSError when it cannot be started.
+    """
+    asked = {
+        "argv": list(argv),
+        "env": dict(env),
+        "cwd": str(cwd.absolute()),  # the program that forks keepers has another
+        "landlock": None if held is None else held.flags,
+        "drop": held is not None and held.drop,
+    }
+    data = json.dumps(asked).encode()
+    if any("\0" in text for text in (*argv, *env, *env.values())):
+        raise ValueError("embedded null byte")
+    ours = _program.take()
+    try:
+        descriptors = [*streams, *locks, *([held.ruleset] if held else [])]
+        ours.settimeout(START_SECONDS)
+        message = len(data).to_bytes(8, "big") + data
+        sent = socket.send_fds(ours, [message], descriptors)
+        ours.sendall(message[sent:])
+    except OSError:
+        drop_leash(ours)
+        raise
+    return Kept(ours)
+
+
+def _after_fork() -> None:
+    """A forked process holds no leash: what it keeps open would not end with this one."""
+    for leash in list(_leashes):
+        with contextlib.suppress(OSError):
+            os.close(leash.detach())
+    _leashes.clear()
+    _program.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

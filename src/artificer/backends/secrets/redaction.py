@@ -1,0 +1,192 @@
+"""Secrets of tools: found in the environment at sending, and taken out of all that is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from artificer.backends.secrets.forms import forms_of
+from artificer.contracts.schema import Schema
+from artificer.contracts.secret_marks import mark_of
+from artificer.errors import ToolDefinitionError
+from artificer.ports import BlobStore
+
+PREFIXES = ("ARTIFICER_SECRET_", "TOOLCLAD_SECRET_")
+"""A secret ``name`` is the variable of either prefix and the name in capitals; the first wins."""
+
+
+def find_secrets(
+    names: Iterable[str], environment: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The secrets of these names, and the names of those that are not set or empty."""
+    found = {}
+    missing = []
+    for name in names:
+        variables = (environment.get(prefix + name.upper()) for prefix in PREFIXES)
+        value = next((v for v in variables if v), None)
+        if value is None:
+            missing.append(name)
+        else:
+            found[name] = value
+    return found, tuple(missing)
+
+
+MIN_HIDDEN = 4
+"""Characters of the shortest value that is hidden wherever it stands: a shorter one would be found
+in any text."""
+
+
+def all_secrets(environment: Mapping[str, str], also: Iterable[str]) -> dict[str, str]:
+    """Every secret of the environment, by its variable, and the variables that are named."""
+    names = {name for name in environment if name.startswith(PREFIXES)} | set(also)
+    found = {name: environment.get(name, "") for name in sorted(names)}
+    return {name: value for name, value in found.items() if len(value) >= MIN_HIDDEN}
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
+"""What no encoding of texts touches."""
+
+
+def _pattern(value: str) -> str:
+    """A pattern of a value as texts hold it: as it is, percent-encoded and escaped, in any mix."""
+    return "".join(c if _PLAIN.match(c) else _forms_of(c) for c in value)
+
+
+_BACKSLASH = r"(?:\\|%(?:25)*5[cC]|&(?:amp;)*#92;)"
+
+
+def _forms_of(character: str) -> str:
+    """The forms of a character, encoded twice too: what is escaped may be escaped again."""
+    code = ord(character)
+    percent = "".join(f"%(?:25)*(?i:{b:02x})" for b in character.encode("utf-8", "replace"))
+    named = "|".join([f"#{code}", f"#x(?i:0*{code:x})", *_NAMED.get(character, [])])
+    units = character.encode("utf-16-be", "replace").hex()
+    unicode = "".join(
+        rf"{_BACKSLASH}{{1,8}}u(?i:{units[i : i + 4]})" for i in range(0, len(units), 4)
+    )
+    escaped = _SHORT.get(character, character)
+    forms = [re.escape(character), percent, f"&(?:amp;)*(?:{named});"]
+    if character in _SHORT:
+        forms = [rf"{_BACKSLASH}{{0,8}}(?:{'|'.join(forms)})", rf"{_BACKSLASH}{{1,8}}{escaped}"]
+    if character == " ":
+        forms.append(r"\+")
+    return f"(?:{'|'.join([*forms, unicode])})"
+
+
+_SHORT = {'"': '"', "\\": r"\\", "/": "/", "\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+"""Characters that a backslash escapes, and what stands behind it then."""
+
+_NAMED = {"&": ["amp"], "<": ["lt"], ">": ["gt"], '"': ["quot"], "'": ["apos"]}
+
+
+_SIGNS = re.compile(r"[!-/:;=?@\[-^`{-~]")
+"""Characters that a pattern must escape. Not ``<`` and ``>``: escaped, they bound a word."""
+
+
+@lru_cache(maxsize=32)
+def _any_of(texts: tuple[str, ...]) -> Schema | None:
+    """Return a schema that finds any of these in linear time; None if they are too many."""
+    pattern = "|".join(_SIGNS.sub(r"\\\g<0>", text) for text in texts)
+    try:
+        return Schema({"type": "string", "pattern": pattern})
+    except (ToolDefinitionError, UnicodeEncodeError):
+        return None
+
+
+@dataclass(frozen=True)
+class _Mixed:
+    """A value that encodings touch; ``core`` is a part that none does, and that all forms have."""
+
+    core: str
+    pattern: re.Pattern[str]
+    mark: str
+
+
+class Redactor:
+    """Takes secrets out of texts, in each form in which a request may have carried them."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        forms: dict[str, str] = {}
+        self._mixed: list[_Mixed] = []
+        # The longest first: one secret may be the beginning of another.
+        for name, value in sorted(secrets.items(), key=lambda item: -len(item[1])):
+            mark = mark_of(name)
+            forms |= dict.fromkeys(forms_of(value), mark)
+            if not _PLAIN.fullmatch(value):
+                core = max(_PLAIN.findall(value), key=len, default="")
+                self._mixed.append(_Mixed(core, re.compile(_pattern(value)), mark))
+        self._forms = sorted(forms.items(), key=lambda item: -len(item[0]))
+        percent = (len(quote(value, safe="")) for value in secrets.values())
+        self.longest = max([*percent, *map(len, forms)], default=0)
+        """Characters of the longest form: as many may be missing at a cut."""
+
+    def _may_hold(self, text: str) -> bool:
+        """Whether a text may hold a secret at all, said in one pass: nearly none does."""
+        try:
+            text if text.isascii() else text.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair: bytes that are not text
+            return True
+        sought = (*(form for form, _ in self._forms), *(mixed.core for mixed in self._mixed))
+        engine = _any_of(sought)
+        return engine is None or engine.accepts(text)
+
+    def clean(self, text: str) -> str:
+        """The text without the secrets."""
+        if not self._forms or not self._may_hold(text):
+            return text
+        for form, mark in self._forms:
+            text = text.replace(form, mark)
+        for mixed in self._mixed:
+            if mixed.core in text:
+                text = mixed.pattern.sub(mixed.mark.replace("\\", r"\\"), text)
+        return text
+
+    def clean_bytes(self, data: bytes) -> bytes:
+        """The same of bytes, whatever else they are."""
+        text = data.decode("utf-8", "surrogateescape")
+        cleaned = self.clean(text)
+        return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
+
+    def clean_value(self, value: JsonValue) -> JsonValue:
+        """The same of every name and text of a JSON value, which stays one."""
+        match value:
+            case str():
+                return self.clean(value)
+            case list():
+                return [self.clean_value(item) for item in value]
+            case dict():
+                return {self.clean(k): self.clean_value(item) for k, item in value.items()}
+            case _:
+                text = json.dumps(value)
+                cleaned = self.clean(text)
+                return value if cleaned == text else cleaned
+
+
+class CleanBlobs:
+    """A store for what tools bring: bytes are kept without secrets, under their own digest."""
+
+    def __init__(self, blobs: BlobStore, redactor: Redactor) -> None:
+        self._blobs = blobs
+        self._redactor = redactor
+
+    def put(self, data: bytes) -> str:
+        """Store the bytes without secrets and return the digest of what was stored."""
+        return self._blobs.put(self._redactor.clean_bytes(data))
+
+    def get(self, digest: str) -> bytes:
+        """The bytes that were stored."""
+        return self._blobs.get(digest)
+
+    def has(self, digest: str) -> bool:
+        """Whether they are there."""
+        return self._blobs.has(digest)
+
+    def digests(self) -> Iterable[str]:
+        """Every stored digest."""
+        return self._blobs.digests()

@@ -1,0 +1,1 @@
+"""Tools that are interactive programs, kept open between calls."""

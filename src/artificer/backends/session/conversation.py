@@ -1,0 +1,287 @@
+"""One program that is spoken to line by line, and the limits of the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from artificer.backends.process.confinement import Confinement
+from artificer.backends.receipts import Began, status_of
+from artificer.backends.session.interaction import Said, ending, spoken
+from artificer.backends.session.pause import Pause, next_pause
+from artificer.backends.session.terminal import Terminal
+from artificer.backends.session.usage_limits import Tenure
+from artificer.contracts.evidence import MAX_EVIDENCE
+from artificer.contracts.keys.manifest import ToolKeys
+from artificer.contracts.keys.session import SessionKeys
+from artificer.contracts.session.envelope import SessionEnvelope
+from artificer.contracts.session.events import EventQueue
+from artificer.contracts.session.model import Contract, SessionCommand
+from artificer.contracts.session.prompts import Prompts, Seat
+from artificer.contracts.session.terminal_text import last_line, plain
+from artificer.ports import BlobStore, Receipt
+
+INTERRUPT = b"\x03"
+"""What Ctrl-C sends: the terminal makes a SIGINT of it."""
+
+INTERRUPT_GRACE = 1.0
+"""Seconds in which an interrupted program must come back to its prompt."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is started, and the rules of the conversation with it and with its child session."""
+
+    tool: ToolKeys
+    keys: SessionKeys
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    confine: Callable[[], Confinement]
+    """What holds it. Raises OSError when there is no such program."""
+    child: Contract | None = None
+
+    def prompts(self) -> Prompts:
+        """The prompts to look for."""
+        detection = self.keys.child_detection
+        if self.child is None or detection is None:
+            return Prompts(self.keys.ready_pattern)
+        return Prompts(self.keys.ready_pattern, self.child.session.ready_pattern, detection.pattern)
+
+
+class Conversation:
+    """The interactions of one run with one program, one at a time.
+
+    A program that ended is told of once, and started again by the call after that. The limits of
+    time and number hold for all of it together.
+    """
+
+    def __init__(self, program: Program, blobs: BlobStore | None) -> None:
+        self.lock: Path | None = None
+        self.tenure = Tenure("session", "from nothing", program.keys)
+        self._program = program
+        self._blobs = blobs
+        self._prompts = program.prompts()
+        self._terminal: Terminal | None = None
+        self._guards: list[asyncio.Task[None]] = []
+        self._prompt = ""
+        self._events: EventQueue | None = None
+        if program.keys.events is not None and program.keys.events.enabled:
+            seen = [p for p in (self._prompts.own, self._prompts.child) if p]
+            self._events = EventQueue(program.keys.events, seen, self._prompts.opens)
+
+    async def say(self, command: SessionCommand, line: str) -> Receipt:
+        """Send one line, and wait until the program has answered it."""
+        began, said, before = Began.now(), Said(), self._prompt
+        async with self.tenure.turn(self.end):
+            await self._interact(command, line, said)
+            count = self.tenure.count
+        envelope = SessionEnvelope(
+            status=said.outcome,
+            tool=command.definition.name,
+            program=self._program.argv,
+            timestamp=began.timestamp,
+            is_news=said.started or said.prompt != before,
+            interaction=count,
+        )
+        envelope = said.put_into(
+            envelope, self._prompts, self._program.keys.interaction.output_max_bytes
+        )
+        blob = await self._kept(envelope.output.text)
+        envelope = envelope.model_copy(update={"blob": blob, "duration_ms": began.duration_ms})
+        return Receipt(
+            status=status_of(envelope.status),
+            content=envelope.to_content(),
+            evidence=envelope.to_text(),
+        )
+
+    async def end(self) -> None:
+        """End the program with all that it started."""
+        terminal, self._terminal = self._terminal, None
+        guards, self._guards = self._guards, []
+        mine = [guard for guard in guards if guard is not asyncio.current_task()]
+        for guard in mine:
+            guard.cancel()
+        if mine:
+            await asyncio.wait(mine)
+        if terminal is not None:
+            await terminal.end()
+
+    async def _kept(self, text: str) -> str | None:
+        """Keep output that is longer than an envelope holds, or all of it where that is wanted."""
+        capture = self._program.tool.evidence.capture and text
+        if self._blobs is None or not (capture or len(text) > MAX_EVIDENCE):
+            return None
+        return await asyncio.to_thread(self._blobs.put, text.encode("utf-8", "replace"))
+
+    # --- one interaction ----------------------------------------------------------------------
+
+    async def _interact(self, command: SessionCommand, line: str, said: Said) -> None:
+        refusal = self.tenure.refusal()
+        if refusal is None and self._terminal is None and command.seat is Seat.CHILD:
+            refusal = self._wrong_seat()
+        if refusal is not None:
+            said.outcome, said.fault = "error", f"Not sent: {refusal}"
+            return
+        if self._terminal is None and not await self._start(said):
+            self.tenure.count += 1
+            return
+        terminal = self._terminal
+        if terminal is None:
+            return
+        if not said.started:
+            self._hear_between(terminal, said)
+        if command.seat is not self._prompts.seat:
+            said.outcome, said.fault = "error", f"Not sent: {self._wrong_seat()}"
+            self._note_prompt(terminal, said, ready=True)
+            return
+        self.tenure.count += 1
+        await self._send(terminal, command, line, said)
+
+    async def _send(
+        self, terminal: Terminal, command: SessionCommand, line: str, said: Said
+    ) -> None:
+        said.line = line
+        try:
+            async with asyncio.timeout(command.seconds):
+                await terminal.send(line.encode() + b"\n")
+                pause = await self._pause(terminal, asking=True)
+        except TimeoutError:
+            pause = await self._interrupt(terminal, command.seconds, said)
+        except OSError:
+            pause = Pause.ENDED
+        if pause is Pause.ASKING:
+            said.fault = "It has not come back to its prompt: it may want more input."
+        if pause is Pause.ENDED:
+            await self._bury(terminal, said)
+        else:
+            self._note_prompt(terminal, said, ready=pause is Pause.READY)
+            said.output = terminal.take_output()
+
+    async def _pause(self, terminal: Terminal, *, asking: bool) -> Pause:
+        wait = self._program.keys.interaction.output_wait_ms / 1000
+        return await next_pause(terminal, self._prompts, wait, asking=asking)
+
+    async def _start(self, said: Said) -> bool:
+        """Start the program and wait for its prompt; False, with a fault, when that fails."""
+        program = self._program
+        said.started = True
+        self._prompts.restart()
+        try:
+            terminal = Terminal.start(
+                program.argv,
+                env=program.env,
+                cwd=program.cwd,
+                limits=program.tool.limits,
+                confinement=program.confine(),
+                lock=self.lock,
+            )
+        except OSError as error:
+            said.outcome = "error"
+            said.fault = f"{program.argv[0]} could not be started: {error.strerror or error}"
+            return False
+        self._terminal = terminal
+        self.tenure.begin()
+        seconds = program.keys.startup_timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                pause = await self._pause(terminal, asking=False)
+        except TimeoutError:
+            said.outcome, said.fault = "timeout", f"Not sent: no prompt within {seconds} s."
+            await self.end()
+            said.output = terminal.take_output()
+            return False
+        if pause is Pause.ENDED:
+            await self._bury(terminal, said)
+            said.outcome, said.fault = "error", f"Not sent: {said.fault}"
+            return False
+        terminal.take_output()  # a greeting
+        self._guards = [asyncio.create_task(self._watch(terminal))]
+        if self._events is not None:
+            self._guards.append(asyncio.create_task(self._listen(terminal, self._events)))
+        return True
+
+    async def _interrupt(self, terminal: Terminal, seconds: int, said: Said) -> Pause:
+        """Ask a program that takes too long to stop what it does; end it if it does not."""
+        said.outcome = "timeout"
+        said.fault = f"Interrupted after {seconds} s; the session goes on."
+        try:
+            async with asyncio.timeout(INTERRUPT_GRACE):
+                await terminal.send(INTERRUPT)
+                return await self._pause(terminal, asking=False)
+        except (TimeoutError, OSError):
+            said.fault = f"No answer within {seconds} s, nor to an interrupt."
+            return Pause.ENDED
+
+    async def _bury(self, terminal: Terminal, said: Said) -> None:
+        """Tell how the program ended, and end what is left of it."""
+        ours = self._terminal is None  # the guard ended it: its time was up
+        await self.end()
+        await terminal.end()
+        said.output = terminal.take_output()
+        code = terminal.exit_code
+        if said.outcome == "timeout":
+            said.fault = f"{said.fault} The program was ended; the next call starts it again."
+        elif ours:
+            said.outcome, self.tenure.lost = "error", None
+            said.fault = f"Ended: {self._program.keys.session_timeout_seconds} s are over."
+        else:
+            said.outcome = "success" if code == 0 else "error"
+            said.fault = f"The program has ended ({ending(code)}); the next call starts it again."
+
+    # --- whose turn it is ---------------------------------------------------------------------
+
+    def _note_prompt(self, terminal: Terminal, said: Said, *, ready: bool) -> None:
+        said.ready = ready
+        if ready and self._program.keys.ready_pattern:
+            last = last_line(plain(terminal.last))
+            said.prompt = self._prompt = last or self._prompt
+        detection = self._program.keys.child_detection
+        if detection is not None and self._prompts.seat is Seat.CHILD:
+            said.child = detection.type
+
+    def _wrong_seat(self) -> str:
+        """Why a line would be read by somebody else than it is for."""
+        name, detection = self._program.tool.name, self._program.keys.child_detection
+        kind = detection.type if detection else "child"
+        if self._prompts.seat is Seat.CHILD:
+            return f"the {kind} session is open: use {name}.child.*, or leave it with one of them."
+        return f"no {kind} session is open: one of {name}'s commands has to open it."
+
+    # --- between two calls --------------------------------------------------------------------
+
+    def _hear_between(self, terminal: Terminal, said: Said) -> None:
+        """Tell what the program said since the last answer."""
+        terminal.listen()
+        if self._events is None:
+            said.before = spoken(terminal.take_output(), self._prompts)
+            return
+        self._hear(terminal, self._events)
+        said.events, said.events_lost = self._events.drain(
+            now=time.monotonic(), timestamp=Began.now().timestamp
+        )
+
+    def _hear(self, terminal: Terminal, events: EventQueue) -> None:
+        last, text = terminal.last, terminal.take_output().stream().text
+        self._prompts.hear(plain(text.encode()))
+        self._prompts.take(last_line(plain(last)))
+        events.hear(text, now=time.monotonic(), timestamp=Began.now().timestamp)
+
+    async def _listen(self, terminal: Terminal, events: EventQueue) -> None:
+        """Hear, now and then, what a program says unasked."""
+        while not terminal.has_ended:
+            await asyncio.sleep(events.poll_seconds)
+            if not self.tenure.is_busy:
+                self._hear(terminal, events)
+
+    async def _watch(self, terminal: Terminal) -> None:
+        """End the program when it is not used, or its time is up; note when it has ended."""
+        why = await self.tenure.expired(terminal.exit)
+        if why is None and self.tenure.is_busy:
+            return  # the interaction under way will tell
+        self.tenure.lost = "it ended between two calls" if why is None else f"it was ended: {why}"
+        self._terminal = None
+        await terminal.end()

@@ -1,0 +1,123 @@
+"""Performing the calls of ``[session]`` tools: one live program for each run and manifest."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from artificer.backends.process.confine import file_problems
+from artificer.backends.process.environment import child_environment
+from artificer.backends.refusal import refuse
+from artificer.backends.sandbox.finding import SandboxFinding
+from artificer.backends.sandbox.sandbox import Grants, Sandbox
+from artificer.backends.session.conversation import Conversation, Program
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.manifest.model import Manifest
+from artificer.contracts.session.model import Contract, SessionCommand, session_commands
+from artificer.errors import BugError
+from artificer.ports import BlobStore, Call, Receipt
+
+TERMINAL = {"TERM": "dumb", "PAGER": "cat", "HISTFILE": "/dev/null"}
+"""What programs are told of their terminal: it has no colours, and nobody pages through it."""
+
+
+class SessionExecutor:
+    """Performs the calls of session commands.
+
+    The first call of a run starts the program, :meth:`release` ends it.
+    """
+
+    def __init__(
+        self,
+        manifests: Sequence[Manifest],
+        *,
+        cwd: Path | None = None,
+        env_allow: Iterable[str] = (),
+        blobs: BlobStore | None = None,
+        grants: Grants | None = None,
+        sandboxes: Sequence[SandboxFinding] | None = None,
+    ) -> None:
+        """``cwd`` is the folder that programs run in (default: the current one). ``env_allow``
+        names further variables that they may see. Long output is kept in ``blobs``, if there are
+        any. ``grants`` is what a sandbox lets them do (default: there is none), ``sandboxes``
+        those to choose from. Raises ToolDefinitionError when two tools share a name, and
+        ConfigError when a tool's sandbox cannot be had.
+        """
+        self._env = {**child_environment(os.environ, env_allow), **TERMINAL}
+        self._cwd = (cwd or Path.cwd()).resolve()
+        self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
+        self._blobs = blobs
+        found: list[tuple[Program, SessionCommand]] = []
+        for manifest in manifests:
+            program = self._program(manifest)
+            commands = session_commands(manifest.tool, program.keys, manifest.scope, program.child)
+            found += [(program, command) for command in commands]
+        self._definitions = toolset_of(tuple(c.definition for _, c in found)).tools
+        self._commands = {command.definition.name: (program, command) for program, command in found}
+        self._conversations: dict[tuple[str, str], Conversation] = {}
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definitions, in the given order."""
+        return self._definitions
+
+    async def execute(self, call: Call) -> Receipt:
+        """Send the command's line and return what the program said to it, within the call's time.
+
+        The calls of one session are performed one after the other.
+        """
+        found = self._commands.get(call.definition.name)
+        if found is None:
+            raise BugError(f"This executor has no tool {call.definition.name!r}.")
+        program, command = found
+        line = command.form.line(call.arguments)
+        outside = file_problems(command.form.arguments, call.arguments, self._cwd)
+        if problems := (*line.problems, *outside):
+            return refuse(call.definition.name, problems)
+        conversation = self._conversation(call.run, program)
+        conversation.lock = call.locks.shared if call.locks is not None else None
+        return await conversation.say(command, line.text)
+
+    def recall(self, run: str, calls: Mapping[str, int]) -> None:
+        """Take up what the run did in a process that is gone, and its programs with it."""
+        for name in calls.keys() & self._commands.keys():
+            program, _ = self._commands[name]
+            self._conversation(run, program).tenure.recall(calls[name])
+
+    async def release(self, run: str) -> None:
+        """End the run's programs, with all that they started."""
+        mine = [key for key in self._conversations if key[0] == run]
+        ending = [self._conversations.pop(key).end() for key in mine]
+        await asyncio.gather(*ending)
+
+    def _conversation(self, run: str, program: Program) -> Conversation:
+        key = (run, program.tool.name)
+        if key not in self._conversations:
+            self._conversations[key] = Conversation(program, self._blobs)
+        return self._conversations[key]
+
+    def _program(self, manifest: Manifest) -> Program:
+        if manifest.session is None:
+            raise BugError(f"The tool {manifest.tool.name!r} is no session.")
+        self._sandbox.check(manifest.tool)
+        argv = tuple(shlex.split(manifest.session.startup_command))
+        return Program(
+            tool=manifest.tool,
+            keys=manifest.session,
+            argv=argv,
+            env=self._env,
+            cwd=self._cwd,
+            confine=partial(self._sandbox.confine, manifest.tool, argv[0], self._env),
+            child=_contract(manifest.child),
+        )
+
+
+def _contract(child: Manifest | None) -> Contract | None:
+    if child is None or child.session is None:
+        return None
+    return Contract(child.tool, child.session)

@@ -1,0 +1,265 @@
+"""Workspaces as folders: checking a version out, and committing what became of it.
+
+A folder remembers in a file of its own what was checked out, so that committing it is held against
+that version. Symbolic links, sockets and devices are passed over, and the caller is told.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
+from artificer.contracts.workspace import tree
+from artificer.contracts.workspace.edits import Edit, MakeDirectory, Put, apply
+from artificer.contracts.workspace.names import file_name_of, name_fault, path_fault, segment_of
+from artificer.contracts.workspace.version import Version
+from artificer.errors import OperatorError
+from artificer.values.base import Value
+
+MARK = ".artificer-workspace.json"
+"""Where a folder remembers what was checked out into it. It is never committed."""
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_FILES = 100_000
+
+_FRESH_MARK = f"{MARK}.new"
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class CheckedOut(Value):
+    """The content of the folder's mark.
+
+    ``pending`` is the key of a commit on top of ``version`` that was begun. The workspace says
+    whether it was made: a process may have died before it could be noted here.
+    """
+
+    workspace: str
+    version: int
+    pending: str = ""
+
+
+@dataclass(frozen=True)
+class FolderCommit:
+    """What committing a folder came to. No ``version``: the folder is as the head is."""
+
+    version: Version | None = None
+    conflict: Conflict | None = None
+    skipped: tuple[str, ...] = ()
+
+
+def check_out(
+    workspaces: Workspaces, name: str, folder: Path, version: int | None = None
+) -> Resolved:
+    """Write a version's files into an empty or new folder.
+
+    Raises:
+        NotFoundError: there is no such version.
+        OperatorError: the folder is not empty, or cannot be written.
+    """
+    found = workspaces.must_resolve(name, version)
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise OperatorError(f"{folder} is not empty.", hint="Check out into a new folder.")
+        root = os.open(folder, _DIRECTORY)
+        try:
+            _write_directory(workspaces, tree.Directory(digest=found.root), root)
+            _mark(root, CheckedOut(workspace=name, version=found.version))
+        finally:
+            os.close(root)
+    return found
+
+
+def commit_folder(
+    workspaces: Workspaces,
+    name: str,
+    folder: Path,
+    *,
+    expected: int | None = None,
+    message: str = "",
+) -> FolderCommit:
+    """Make a folder's files the next version of a workspace.
+
+    ``expected`` is the head that they are based on; without it, what was checked out into the
+    folder, or 0 for a workspace that is not there yet.
+
+    Raises:
+        OperatorError: nobody says which version the folder is based on; it cannot be read, or
+            holds more than a workspace may.
+    """
+    if fault := name_fault(name):
+        raise OperatorError(f"The workspace's name {name!r} {fault}.")
+    with _told(folder):
+        root = os.open(folder, _DIRECTORY)
+        try:
+            base, own = _base(workspaces, name, root, expected)
+            files, skipped = _read_folder(workspaces, root)
+            applied = apply(workspaces.blobs.get, tree.EMPTY, files)
+            if applied.problems:
+                problem = applied.problems[0]
+                path = files[int(problem.pointer)].path
+                raise OperatorError(f"{folder} cannot be kept: {path} {problem.message}.")
+            workspaces.keep(applied)
+            head = workspaces.resolve(name)
+            if own is not None:
+                _mark(root, CheckedOut(workspace=name, version=base))
+                if own.root == applied.root:
+                    return FolderCommit(version=own, skipped=skipped)
+            if head is not None and (head.version, head.root) == (base, applied.root):
+                return FolderCommit(skipped=skipped)
+            key, before = secrets.token_hex(16), _read_mark(root)
+            _mark(root, CheckedOut(workspace=name, version=base, pending=key))
+            outcome = workspaces.commit(name, applied.root, expected=base, message=message, key=key)
+            if isinstance(outcome, Conflict):
+                _mark(root, before)
+                return FolderCommit(conflict=outcome, skipped=skipped)
+            _mark(root, CheckedOut(workspace=name, version=outcome.number))
+            return FolderCommit(version=outcome, skipped=skipped)
+        finally:
+            os.close(root)
+
+
+def _base(
+    workspaces: Workspaces, name: str, root: int, expected: int | None
+) -> tuple[int, Version | None]:
+    """The version that the folder is based on; and that version, if a commit of this folder made
+    it whose process died before the folder knew."""
+    known = _read_mark(root)
+    mine = known if known is not None and known.workspace == name else None
+    if mine is not None and mine.pending and expected in (None, mine.version):
+        made = workspaces.version(name, mine.version + 1)
+        if made is not None and made.key == mine.pending:
+            return made.number, made
+    if expected is not None:
+        return expected, None
+    if mine is not None:
+        return mine.version, None
+    head = workspaces.head(name)
+    if head == 0:
+        return 0, None
+    raise OperatorError(
+        f"This folder was not checked out of {name!r}, whose head is version {head}.",
+        hint=f"If its files are to replace that version: --expected {head}.",
+    )
+
+
+def _write_directory(workspaces: Workspaces, directory: tree.Directory, handle: int) -> None:
+    for segment, entry in tree.load(workspaces.blobs.get, directory.digest).entries.items():
+        name = file_name_of(segment)
+        if isinstance(entry, tree.Directory):
+            os.mkdir(name, dir_fd=handle)
+            inner = os.open(name, _DIRECTORY, dir_fd=handle)
+            try:
+                _write_directory(workspaces, entry, inner)
+            finally:
+                os.close(inner)
+        else:
+            _write_file(name, workspaces.blobs.get(entry.digest), int(entry.mode, 8), handle)
+
+
+def _write_file(name: bytes | str, data: bytes, mode: int, handle: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, mode, dir_fd=handle), "wb") as file:
+        file.write(data)
+
+
+def _read_folder(workspaces: Workspaces, root: int) -> tuple[list[Edit], tuple[str, ...]]:
+    edits: list[Edit] = []
+    skipped: list[str] = []
+    for path, found in _scan(root, (), skipped):
+        if fault := path_fault(path):
+            raise OperatorError(f"{path} {fault}.")
+        edits.append(
+            MakeDirectory(path)
+            if found is None
+            else Put(path, workspaces.blobs.put(found[0]), len(found[0]), found[1])
+        )
+        if len(edits) > MAX_FILES:
+            raise OperatorError(f"The folder holds more than {MAX_FILES} files.")
+    return edits, tuple(skipped)
+
+
+def _scan(
+    handle: int, parts: tuple[str, ...], skipped: list[str]
+) -> Iterator[tuple[str, tuple[bytes, tree.Mode] | None]]:
+    """Every file with its bytes and mode, and every directory with None."""
+    for name in sorted(os.listdir(handle)):
+        if not parts and name in (MARK, _FRESH_MARK):
+            continue
+        path = (*parts, segment_of(os.fsencode(name)))
+        try:
+            opened = os.open(
+                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle
+            )
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP):
+                raise
+            skipped.append("/".join(path))
+            continue
+        try:
+            status = os.fstat(opened)
+            if stat.S_ISDIR(status.st_mode):
+                yield "/".join(path), None
+                yield from _scan(opened, path, skipped)
+            elif stat.S_ISREG(status.st_mode):
+                mode: tree.Mode = "0755" if status.st_mode & stat.S_IXUSR else "0644"
+                yield "/".join(path), (_bytes(opened, "/".join(path)), mode)
+            else:
+                skipped.append("/".join(path))
+        finally:
+            os.close(opened)
+
+
+def _bytes(opened: int, path: str) -> bytes:
+    with os.fdopen(os.dup(opened), "rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise OperatorError(f"{path} has more than {MAX_FILE_BYTES} bytes.")
+    return data
+
+
+def _mark(root: int, known: CheckedOut | None) -> None:
+    """Write the mark: a new file that takes the old one's place, durably. None removes it."""
+    with suppress(FileNotFoundError):  # left by a process that died here
+        os.unlink(_FRESH_MARK, dir_fd=root)
+    if known is None:
+        with suppress(FileNotFoundError):
+            os.unlink(MARK, dir_fd=root)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(_FRESH_MARK, flags, 0o644, dir_fd=root), "wb") as file:
+        file.write(known.canonical() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(_FRESH_MARK, MARK, src_dir_fd=root, dst_dir_fd=root)
+    os.fsync(root)
+
+
+def _read_mark(root: int) -> CheckedOut | None:
+    try:
+        handle = os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        try:
+            return CheckedOut.model_validate_json(file.read(4096))
+        except ValidationError:
+            return None
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else folder
+        raise OperatorError(f"{where}: {error.strerror or error}.") from error

@@ -1,0 +1,130 @@
+"""What a model is told of workspaces, and how what it wrote is read."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from artificer.backends.answer import Refusal
+from artificer.backends.workspace.service import Conflict, Resolved
+from artificer.contracts.workspace.names import path_fault
+from artificer.contracts.workspace.tree import Change, Directory, File
+from artificer.values.base import JsonObject, JsonValue
+
+
+def facts_of(found: Resolved) -> JsonObject:
+    """Which tree this was: what was named, resolved."""
+    return {
+        "workspace": found.workspace,
+        "version": found.version,
+        "draft": found.draft,
+        "head": found.head,
+        "root": found.root,
+    }
+
+
+def said(found: Resolved) -> str:
+    """The same in words."""
+    if found.draft:
+        return f"your draft of {found.workspace!r}"
+    return f"version {found.version} of {found.workspace!r}"
+
+
+def entry(path: str, found: File | Directory) -> JsonObject:
+    """A line of a listing."""
+    if isinstance(found, Directory):
+        return {"path": path, "kind": "dir"}
+    return {
+        "path": path,
+        "kind": "file",
+        "mode": found.mode,
+        "size": found.size,
+        "digest": found.digest,
+    }
+
+
+def change(path: str, found: Change) -> JsonObject:
+    """A line of a comparison."""
+    return {
+        "path": path,
+        "change": found.word,
+        "before": _side(found.before),
+        "after": _side(found.after),
+    }
+
+
+def _side(found: File | Directory | None) -> JsonValue:
+    if found is None:
+        return None
+    if isinstance(found, Directory):
+        return "empty directory"
+    return {"mode": found.mode, "size": found.size, "digest": found.digest}
+
+
+def conflict(name: str, found: Conflict) -> JsonObject:
+    """Why nothing was committed, and what to do about it."""
+    told: JsonObject = {"expected": found.expected, "actual": found.actual}
+    if found.changed:
+        told["changed"] = list(found.changed)
+    if found.both:
+        told["both"] = list(found.both)
+    if found.reason:
+        detail = f"Your files cannot be put on version {found.actual}: {found.reason}."
+    else:
+        detail = (
+            f"The head is version {found.actual}. Look at what others have changed, correct your "
+            f"draft where `both` says so, and commit with expected {found.actual}: of a path in "
+            "`both`, your file stays."
+        )
+    return {"workspace": name, "committed": False, "conflict": told, "detail": detail}
+
+
+def content(data: bytes, offset: int, *, ends: bool) -> tuple[JsonObject, int]:
+    """A range of a file as text, or else in base64, and where what was told ends.
+
+    A character that the range would cut is left for the next one. ``ends`` says that the file ends
+    where the range does.
+    """
+    for missing in range(1 if ends else min(4, len(data))):
+        whole = data[: len(data) - missing]
+        try:
+            text = whole.decode()
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return {"text": text}, offset + len(whole)
+    return {"base64": base64.b64encode(data).decode()}, offset + len(data)
+
+
+def bytes_of(file: JsonObject) -> bytes | None:
+    """The bytes that a file of a call is to have; None unless it says them in just one way."""
+    text, encoded = file.get("text"), file.get("base64")
+    if (text is None) == (encoded is None):
+        return None
+    try:
+        return (
+            str(text).encode()
+            if text is not None
+            else base64.b64decode(str(encoded), validate=True)
+        )
+    except (ValueError, binascii.Error):
+        return None
+
+
+def path_in(asked: JsonObject) -> str:
+    """The path that a call names; empty for the whole. Raises Refusal."""
+    path = str(asked.get("path", ""))
+    if path and (fault := path_fault(path)):
+        raise Refusal(f"The path {path!r} {fault}.", "invalid")
+    return path
+
+
+def number_in(asked: JsonObject, name: str) -> int | None:
+    """An integer that a call names, if it does."""
+    value = asked.get(name)
+    return int(value) if isinstance(value, int | float) else None
+
+
+def limit_in(asked: JsonObject) -> int:
+    """How many items a page may have."""
+    return number_in(asked, "limit") or 100

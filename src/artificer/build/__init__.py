@@ -1,1 +1,0 @@
-"""What a build does to the world: worktrees, commits, merges, validation, and views for people."""

@@ -1,0 +1,1 @@
+"""The pure half of builds: state, scheduler, jobs and prompts."""

@@ -1,0 +1,251 @@
+"""Facts of a build: what happened, in the past tense. From them alone the state is computed.
+
+``key`` names the wish that a fact answers. A fact whose wish is no longer open changes nothing,
+so telling one twice, or too late, is harmless.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from artificer.artifacts.completion import Completion
+from artificer.artifacts.phase import Phase
+from artificer.artifacts.plan import Plan
+from artificer.artifacts.spec import Spec
+from artificer.builds.table import LoopKind, Pass, Size
+from artificer.values.base import Digest, Text, Value
+
+Count = Annotated[int, Field(ge=1)]
+
+
+ConcernKind = Literal["control", "tests", "check", "regression", "old_failure"]
+"""Matters for a person to decide: control files, weakened tests, a rewritten check, a check that
+passed before, tests that failed before."""
+
+AGREED: tuple[ConcernKind, ...] = ("regression", "old_failure")
+"""The concerns that a person may agree to in advance: they are about no file."""
+
+
+class Concern(Value):
+    """Why a change that was validated does not count by itself."""
+
+    kind: ConcernKind
+    text: Text
+
+
+class BuildOptions(Value):
+    """Bounds and choices of a build.
+
+    ``parallel`` is how many specs are worked on at once, ``runs`` how many runs the build may
+    start, ``repeats`` how often the same failure may come back. ``attempts`` overrides how many
+    runs may fail at one artifact. ``judge`` names the kinds whose artifacts a judge has to accept.
+    ``passes`` are the review passes, where they are not those of ``size``. ``agreed`` are concerns
+    that need nobody's consent any more. ``turns`` and ``run_tokens`` bound each code run.
+    """
+
+    parallel: Count = 3
+    runs: Count = 200
+    repeats: Annotated[int, Field(ge=2)] = 3
+    attempts: Count | None = None
+    merges: Count = 2
+    size: Size = "medium"
+    passes: tuple[Pass, ...] | None = None
+    judge: tuple[LoopKind, ...] = ()
+    agreed: tuple[ConcernKind, ...] = ()
+    turns: Count | None = None
+    run_tokens: Count | None = None
+
+
+class BuildRequested(Value):
+    """Somebody wants software. ``build`` is the id of the build's run, ``base`` the commit it
+    starts from. With ``brief`` there is nothing to plan: one phase is given, and only coded."""
+
+    type: Literal["BuildRequested"] = "BuildRequested"
+    build: str
+    request: str
+    base: str
+    options: BuildOptions = BuildOptions()
+    brief: Phase | None = None
+
+
+Made = Plan | Spec | Phase | Completion
+"""What runs of a build owe."""
+
+
+class RunReturned(Value):
+    """A run of the build ended. ``artifact`` is what it owed.
+
+    ``outcome`` is ``made`` only if what it owes is there. ``detail`` says why it failed.
+    """
+
+    type: Literal["RunReturned"] = "RunReturned"
+    key: Digest
+    outcome: Literal["made", "failed", "cancelled"]
+    artifact: Annotated[Made, Field(discriminator="format")] | None = None
+    detail: Text = ""
+
+
+Standing = Literal["waiting", "paused", "stalled"]
+"""How a run rests before its end."""
+
+
+class RunRested(Value):
+    """A run of the build has come to rest before its end, and why. Its wish stays open: when the
+    build is resumed, so is the run."""
+
+    type: Literal["RunRested"] = "RunRested"
+    key: Digest
+    run: str
+    standing: Standing
+    reason: Text = ""
+
+
+class Checked(Value):
+    """Validators looked at what a run made. ``report`` is their own output.
+
+    Of code, ``commit`` is what was validated, ``outside`` the changed files that are not in the
+    phase's scope and were left out, ``unchanged`` says that there was nothing to commit.
+
+    ``concerns`` are for a person to decide about: with them, the change counts only by consent.
+    ``refused`` are the files that are not committed, each with the reason. ``tests`` is how many
+    were executed, ``tests_before`` how many on the tree before the change, where the runner says
+    so; ``passed_before`` says whether the check passed there. ``sandbox`` names what held it.
+    """
+
+    type: Literal["Checked"] = "Checked"
+    key: Digest
+    passed: bool
+    report: Text = ""
+    commit: str = ""
+    outside: tuple[Text, ...] = ()
+    unchanged: bool = False
+    concerns: tuple[Concern, ...] = ()
+    notes: tuple[Text, ...] = ()
+    refused: tuple[Text, ...] = ()
+    tests: int | None = None
+    tests_before: int | None = None
+    passed_before: bool | None = None
+    sandbox: Text = ""
+
+
+class ConsentGiven(Value):
+    """A person decided about a change with concerns, the one of this digest."""
+
+    type: Literal["ConsentGiven"] = "ConsentGiven"
+    key: Digest
+    digest: Digest
+    granted: bool
+    by: Text
+    reason: Text = ""
+
+
+class Decided(Value):
+    """Somebody decided about the plan with this digest, when they were asked with this key.
+
+    ``approve`` starts the work, ``reject`` ends it, ``iterate`` asks for another plan. The key
+    keeps an old decision from counting when the same plan is made once more.
+    """
+
+    type: Literal["Decided"] = "Decided"
+    key: Digest
+    digest: Digest
+    decision: Literal["approve", "reject", "iterate"]
+    by: Text
+    reason: Text = ""
+
+
+class BasePrepared(Value):
+    """A spec can begin: ``commit`` holds what it depends on, merged."""
+
+    type: Literal["BasePrepared"] = "BasePrepared"
+    key: Digest
+    commit: str
+
+
+class BaseRefused(Value):
+    """What a spec depends on cannot be merged with itself."""
+
+    type: Literal["BaseRefused"] = "BaseRefused"
+    key: Digest
+    report: Text
+
+
+class SpecMerged(Value):
+    """A spec is in the integration branch, and the merged tree passed its validation."""
+
+    type: Literal["SpecMerged"] = "SpecMerged"
+    key: Digest
+    integration: str
+
+
+class MergeRefused(Value):
+    """A spec is not in the integration branch: a conflict, or the merged tree failed."""
+
+    type: Literal["MergeRefused"] = "MergeRefused"
+    key: Digest
+    cause: Literal["conflict", "validation"]
+    report: Text
+
+
+class IntegrationRebuilt(Value):
+    """The integration branch holds exactly the specs that were kept."""
+
+    type: Literal["IntegrationRebuilt"] = "IntegrationRebuilt"
+    key: Digest
+    integration: str
+
+
+class RebuildRefused(Value):
+    """A kept spec no longer merges without those that were taken out."""
+
+    type: Literal["RebuildRefused"] = "RebuildRefused"
+    key: Digest
+    spec: str
+    report: Text
+
+
+class RevisionRequested(Value):
+    """Somebody wants another plan after work began. Work goes on until it is approved."""
+
+    type: Literal["RevisionRequested"] = "RevisionRequested"
+    feedback: Text
+    by: Text
+
+
+class RetryRequested(Value):
+    """Somebody wants failed work tried again, with a fresh budget. No ``spec`` is the plan."""
+
+    type: Literal["RetryRequested"] = "RetryRequested"
+    spec: str = ""
+    hint: Text = ""
+    by: Text = ""
+
+
+class CancelRequested(Value):
+    """Somebody wants the build to end."""
+
+    type: Literal["CancelRequested"] = "CancelRequested"
+    reason: Text
+    by: Text = ""
+
+
+Fact = Annotated[
+    BuildRequested
+    | RunReturned
+    | RunRested
+    | Checked
+    | Decided
+    | ConsentGiven
+    | BasePrepared
+    | BaseRefused
+    | SpecMerged
+    | MergeRefused
+    | IntegrationRebuilt
+    | RebuildRefused
+    | RevisionRequested
+    | RetryRequested
+    | CancelRequested,
+    Field(discriminator="type"),
+]

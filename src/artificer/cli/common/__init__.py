@@ -1,0 +1,1 @@
+"""Shared by commands: opening the world, following a run, and its outcome."""

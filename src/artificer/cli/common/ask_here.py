@@ -1,0 +1,75 @@
+"""Asking the person at the terminal whether a call may run."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import sys
+
+from artificer.cli.terminal.console import clean, styled
+from artificer.cli.terminal.screen import Screen
+from artificer.ports import Answer, Approver, Question
+from artificer.runtime.approvers import Refuser
+
+
+class TerminalApprover:
+    """Asks on stderr and reads a line from stdin (ports.Approver). One question at a time."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._turn = asyncio.Lock()
+
+    async def ask(self, question: Question) -> Answer:
+        """Show the exact call and wait for yes or no. Only ``y`` and ``yes`` allow it."""
+        async with self._turn:
+            with self._screen.paused():
+                _show(question)
+                answer = (await read_line()).strip().lower()
+        approved = answer in ("y", "yes")
+        return Answer(approved, by=who(), reason="" if approved else "Declined at the terminal.")
+
+
+def approver_here(screen: Screen, *, unattended: bool = False) -> Approver | None:
+    """An approver if there is somebody to ask, or if nobody is to be waited for.
+
+    Without one, what policy asks about waits for ``artificer approve``.
+    """
+    if unattended:
+        return Refuser()
+    return TerminalApprover(screen) if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _show(question: Question) -> None:
+    """Everything of the call is shown: what is approved is this call and nothing else."""
+    lines = [
+        styled(f"\nApprove {clean(question.tool)}?", "strong", sys.stderr),
+        f"  arguments  {clean(question.arguments)}",
+        f"  reason     {clean(question.reason) or 'the policy asks about this tool'}",
+        f"  call       {question.digest}",
+        "  [y/N] ",
+    ]
+    sys.stderr.write("\n".join(lines))
+    sys.stderr.flush()
+
+
+async def read_line() -> str:
+    """Read a line without a thread, which could not be ended by Ctrl-C."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    descriptor = sys.stdin.fileno()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+    # A terminal hands over whole lines; past any buffer, so that readiness stays true.
+    return os.read(descriptor, 4096).decode("utf-8", "replace")
+
+
+def who() -> str:
+    """Who is at the terminal."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"

@@ -1,0 +1,98 @@
+"""What is said at the end of a build, or where it waits."""
+
+from __future__ import annotations
+
+from artificer.builds.scheduler import question_of
+from artificer.builds.state import BuildState, consents_of
+from artificer.cli.common.build_progress import summary_of
+from artificer.cli.common.outcome import Wish, as_json
+from artificer.cli.terminal.console import complain, note, one_line, out, out_json
+from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import cost, joined, tokens
+from artificer.core.events import CompactionFailed, ModelFailed
+from artificer.runs import Run
+from artificer.runtime.builds.tree import Node
+
+
+def hand_over_build(
+    run: Run, nodes: list[Node], failure: ModelFailed | CompactionFailed | None, wish: Wish
+) -> Exit:
+    """Tell what came of a build and what to do next; return the exit code."""
+    state = run.state
+    if wish.as_json:
+        out_json({**as_json(run, run.deliverable, None, failure), **_as_json(run, nodes)})
+        return exit_of_build(run, nodes)
+    out(run.text.rstrip())
+    facts = joined(summary_of(state), tokens(state.usage), cost(state.cost_micros))
+    note(joined(run.status, facts), "good" if run.status == "completed" else None)
+    if run.status == "completed":
+        note(f"bring it into your branch with: artificer build promote {run.id}")
+        return Exit.OK
+    if state.status is not None:
+        return Exit.INCOMPLETE
+    return _waits(run, nodes)
+
+
+def _as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
+    """What a build adds to the outcome of a run."""
+    build = run.state.build
+    if build is None:
+        return {}
+    question = question_of(build)
+    return {
+        "specs": {spec.name: spec.status for spec in build.specs},
+        "integration": build.integration,
+        "plan": question.digest if question else None,
+        "changes": [wish.digest for wish in consents_of(build)],
+        "stalled": build.stalled,
+        "runs": len(nodes),
+    }
+
+
+def exit_of_build(run: Run, nodes: list[Node]) -> Exit:
+    """The exit code of a build as it stands."""
+    if run.state.status is not None:
+        return Exit.OK if run.status == "completed" else Exit.INCOMPLETE
+    waits = any(node.status in ("waiting", "paused") for node in nodes)
+    if run.status in ("waiting", "paused") or waits:
+        return Exit.WAITING
+    return Exit.STALLED
+
+
+def _failed(build: BuildState) -> str:
+    """The first spec that failed, as an argument; nothing where it is the plan."""
+    names = [spec.name for spec in build.specs if spec.status == "failed"]
+    return f" {names[0]}" if names else ""
+
+
+def _waits(run: Run, nodes: list[Node]) -> Exit:
+    build = run.state.build
+    question = question_of(build) if build else None
+    if question is not None:
+        note(f"the plan waits for your decision: {question.digest}")
+        note(f"  read it      artificer build plan {run.id}")
+        note(f"  then         artificer build approve {run.id} && artificer resume {run.id}")
+        note(f"  or           artificer build iterate {run.id} 'what to change'")
+    consents = consents_of(build) if build else []
+    for wish in consents:
+        complain(f"{wish.step.path} needs your consent.")
+        for concern in wish.checked.concerns:
+            note(f"  - {concern.text}")
+    if consents:
+        note(f"  read it      artificer build review {run.id}")
+        note(f"  then         artificer build approve {run.id} && artificer resume {run.id}")
+        note(f"  or           artificer build reject {run.id} --reason 'why'")
+    for node in nodes:
+        if node.status == "waiting":
+            note(f"{node.step} waits for your answer: artificer approve {node.run}")
+        elif node.status == "stalled":
+            note(f"{node.step} is stalled: artificer explain {node.run}")
+    if build is not None and build.stalled:
+        complain(
+            f"The build is stalled: {one_line(build.stalled, 400)}.",
+            f"artificer build retry {run.id}{_failed(build)} --hint '…',"
+            f" then artificer resume {run.id}",
+        )
+    elif question is None and not consents:
+        note(f"go on with: artificer resume {run.id}")
+    return exit_of_build(run, nodes)

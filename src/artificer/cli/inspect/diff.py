@@ -1,0 +1,101 @@
+"""``artificer diff``: two runs, turn by turn."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from artificer.archive import Archive
+from artificer.cli.common.drive import in_archive
+from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.terminal.console import one_line, out, out_json
+from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import count
+from artificer.runtime.compare import Comparison, Difference
+
+WIDTH = 140
+"""Characters of a line that is shown."""
+
+LINES = 40
+"""Lines of one difference that are shown."""
+
+
+@click.command(name="diff")
+@click.argument("run")
+@click.argument("other")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object, nothing cut.")
+@pass_settings
+def command(settings: Settings, run: str, other: str, as_json: bool) -> int:
+    """Compare RUN with OTHER: the first records that differ, then turn by turn.
+
+    Prompt, calls, arguments, results, deliverable and cost are compared; times and ids are not.
+    Exits with 1 when the runs differ.
+
+    \b
+    Example:
+      artificer fork last --model anthropic/claude-opus-4-5
+      artificer diff 01m80a7sd6 last
+    """
+
+    async def work(world: Archive) -> Exit:
+        found = await world.diff(await world.find(run), await world.find(other))
+        if as_json:
+            out_json({"same": found.same, **asdict(found)})
+        else:
+            _print(found)
+        return Exit.OK if found.same else Exit.WRONG
+
+    return in_archive(settings, work)
+
+
+def _print(found: Comparison) -> None:
+    out(f"--- {found.runs[0]}", "bad")
+    out(f"+++ {found.runs[1]}", "good")
+    for difference in found.settings:
+        out(f"{difference.what}: {_value(difference.a)} → {_value(difference.b)}")
+    if found.first:
+        places = f"record {found.first.a or 'none'} and record {found.first.b or 'none'}"
+        out(f"first difference: {places}: {found.first.what}")
+    elif found.same:
+        out("the same prompt, replies, calls, results and deliverable")
+    _part("prompt", found.prompt)
+    for turn in found.turns:
+        _part(f"turn {turn.turn}", turn.differences)
+    _part("deliverable", found.deliverable)
+    totals = (f"{t.what} {_value(t.a)} → {_value(t.b)}" for t in found.totals if t.a != t.b)
+    line = ", ".join(totals)
+    if line:
+        out(f"\ntotals: {line}")
+
+
+def _part(name: str, differences: Iterable[Difference]) -> None:
+    for number, difference in enumerate(differences):
+        if number == 0:
+            out(f"\n{name}", "strong")
+        out(f"  {difference.what}")
+        lines = list(_lines(difference))
+        for line in lines[:LINES]:
+            style = {"-": "bad", "+": "good"}.get(line[:1])
+            out(f"    {one_line(line, WIDTH)}", style)
+        if len(lines) > LINES:
+            out(f"    … {count(len(lines) - LINES, 'more line')}: --json shows all", "dim")
+
+
+def _lines(difference: Difference) -> Iterable[str]:
+    """A unified diff without its heading; values of one line stand as they are."""
+    a, b = _text(difference.a), _text(difference.b)
+    for line in difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=1):
+        if not line.startswith(("---", "+++", "@@")):
+            yield line
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else one_line(str(value), WIDTH // 2)

@@ -1,0 +1,76 @@
+"""``artificer explain``: where a run stands, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from artificer.archive import Archive
+from artificer.cli.common.drive import in_archive
+from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.terminal.console import one_line, out, out_json
+from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import cost, count, joined, tokens
+from artificer.runtime.explain import MOST, Explanation, Refusal
+
+WIDTH = 160
+"""Characters of one line."""
+
+
+@click.command(name="explain")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@pass_settings
+def command(settings: Settings, run: str, as_json: bool) -> int:
+    """Say in ten lines where RUN stands, why, what is pending, what was refused, and what is next.
+
+    \b
+    Example:
+      artificer explain last
+    """
+
+    async def work(world: Archive) -> Exit:
+        told = await world.explain(await world.find(run))
+        if as_json:
+            origin = told.origin and told.origin.model_dump(mode="json")
+            usage = told.usage.model_dump(mode="json")
+            out_json({**asdict(told), "origin": origin, "usage": usage})
+            return Exit.OK
+        for label, text in _lines(told):
+            out(f"{label:<8} {text}".rstrip())
+        return Exit.OK
+
+    return in_archive(settings, work)
+
+
+def _lines(told: Explanation) -> list[tuple[str, str]]:
+    turn = "" if told.kind == "build" else f"turn {told.turn} of at most {told.turns_most}"
+    lines = [
+        ("run", told.run),
+        ("stands", joined(told.stands, turn, count(told.records, "record"))),
+        ("why", one_line(told.why, 2 * WIDTH)),
+    ]
+    if told.origin:
+        origin = told.origin
+        lines.append(("forked", joined(f"from {origin.run}, record {origin.seq}", *origin.changed)))
+    lines += _some("pending", [one_line(what, WIDTH) for what in told.pending])
+    lines.append(("calls", joined(*(f"{n} {status}" for status, n in told.answers.items()))))
+    lines += _some("refused", [one_line(_refusal(r), WIDTH) for r in told.refused])
+    lines.append(("cost", joined(cost(told.cost_micros), tokens(told.usage))))
+    return [*lines, *_some("next", list(told.next))]
+
+
+def _some(label: str, texts: list[str]) -> list[tuple[str, str]]:
+    """One line for each of the first few; the label stands once."""
+    shown = texts[:MOST] or ["nothing"]
+    if len(texts) > MOST:
+        shown.append(f"and {len(texts) - MOST} more")
+    return [(label if number == 0 else "", text) for number, text in enumerate(shown)]
+
+
+def _refusal(refusal: Refusal) -> str:
+    rule = f" by {refusal.rule}" if refusal.rule else ""
+    turns = ", ".join(map(str, refusal.turns[:MOST]))
+    more = "" if len(refusal.turns) <= MOST else ", …"
+    return f"{refusal.tool}: {refusal.verdict}{rule} (turn {turns}{more}): {refusal.reason}"

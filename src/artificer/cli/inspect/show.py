@@ -1,0 +1,134 @@
+"""``artificer show``: how a run went."""
+
+from __future__ import annotations
+
+import click
+
+from artificer.archive import Archive
+from artificer.cli.common.drive import in_archive
+from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.inspect.show_tree import print_tree, tree_as_json
+from artificer.cli.inspect.timeline import DETAIL, Entry, entries
+from artificer.cli.terminal.console import one_line, out, out_json
+from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import cost, count, duration, joined, moment, tokens
+from artificer.core.events import PromptReceived
+from artificer.core.record import EventLine, IntentLine
+from artificer.runs import History, Run
+
+NAME_WIDTH = 18
+"""As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""
+
+
+@click.command(name="show")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object with all records.")
+@click.option("--raw", is_flag=True, help="Print the records as JSON lines, nothing left out.")
+@click.option("--tree", "as_tree", is_flag=True, help="Show a build with all its runs.")
+@pass_settings
+def command(settings: Settings, run: str, as_json: bool, raw: bool, as_tree: bool) -> int:
+    """Show RUN record by record: turns, calls, decisions with their rule, receipts, cost.
+
+    The first column is the record's number, the second the time since the run began. `→` marks an
+    intent: a wish that was recorded before it was performed. Long texts are cut; --raw shows all.
+
+    \b
+    Example:
+      artificer show last
+      artificer show last --raw | jq .event.type
+      artificer show last --tree
+    """
+    if raw and (as_json or as_tree):
+        raise click.UsageError("--raw and the other forms exclude each other.")
+
+    async def work(world: Archive) -> Exit:
+        run_id = await world.find(run)
+        history = await world.get(run_id)
+        if as_tree:
+            nodes = await world.tree(run_id)
+            if as_json:
+                out_json(tree_as_json(history.run, nodes))
+            else:
+                print_tree(history.run, nodes)
+            return Exit.OK
+        if raw:
+            for line in history.lines:
+                out(line.canonical().decode())
+        elif as_json:
+            out_json(_as_json(history))
+        else:
+            _print(history)
+        return Exit.OK
+
+    return in_archive(settings, work)
+
+
+def _as_json(history: History) -> dict[str, object]:
+    state = history.run.state
+    return {
+        "run": history.run.id,
+        "status": history.run.status,
+        "reason": state.reason,
+        "turns": state.turn,
+        "usage": state.usage.model_dump(mode="json"),
+        "cost_micros": state.cost_micros,
+        "state": state.digest,
+        "records": [line.model_dump(mode="json") for line in history.lines],
+    }
+
+
+def _print(history: History) -> None:
+    begun, ended = _span(history.lines)
+    for label, text in _heading(history.run, begun, ended, history.lines):
+        out(f"{label:<8} {text}")
+    for entry in entries(history.lines):
+        if entry.turn is not None:
+            out(f"\nturn {entry.turn}")
+        elif entry.seq == 1:
+            out()
+        _print_entry(entry, begun)
+
+
+def _print_entry(entry: Entry, begun: int) -> None:
+    since = "" if entry.at is None else f"+{(entry.at - begun) / 1000:.3f}"
+    name = f"→ {entry.name}" if entry.at is None else entry.name
+    out(f"{entry.seq:>5} {since:>9}  {name:<{NAME_WIDTH}} {entry.summary}".rstrip())
+    for detail in entry.details:
+        out(" " * (18 + NAME_WIDTH) + one_line(detail, 3 * DETAIL))
+
+
+def _span(lines: tuple[EventLine | IntentLine, ...]) -> tuple[int, int]:
+    times = [line.event.at for line in lines if isinstance(line, EventLine)]
+    return times[0], times[-1]
+
+
+def _heading(
+    run: Run, begun: int, ended: int, lines: tuple[EventLine | IntentLine, ...]
+) -> list[tuple[str, str]]:
+    state = run.state
+    spec = state.given
+    first = lines[0]
+    release = ""
+    if isinstance(first, EventLine) and isinstance(first.event, PromptReceived):
+        release = f"release {first.event.release}"
+    rules = count(len(spec.policy.rules), "rule")
+    usage = joined(count(state.turn, "turn"), tokens(state.usage), cost(state.cost_micros))
+    sandboxes = _sandboxes(run)
+    return [
+        ("run", run.id),
+        ("status", joined(run.status, state.reason or "")),
+        ("kind", spec.kind),
+        *([("sandbox", ", ".join(sandboxes))] if sandboxes else []),
+        ("model", f"{spec.provider}/{spec.model}"),
+        ("begun", joined(f"{moment(begun)} UTC", f"took {duration(ended - begun)}", release)),
+        ("used", usage),
+        ("policy", f"{rules}, otherwise {spec.policy.default}"),
+        ("tools", one_line(", ".join(spec.tools().names) or "none", 3 * DETAIL)),
+        ("prompt", one_line(spec.prompt, DETAIL)),
+    ]
+
+
+def _sandboxes(run: Run) -> list[str]:
+    """The sandboxes that held the validations of a build."""
+    specs = run.state.build.specs if run.state.build else ()
+    return sorted({phase.sandbox for spec in specs for phase in spec.phases if phase.sandbox})

@@ -1,0 +1,60 @@
+"""``artificer show --tree``: a build with all its runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from artificer.cli.terminal.console import one_line, out
+from artificer.cli.terminal.words import cost, count, joined, tokens
+from artificer.runs import Run
+from artificer.runtime.builds.tree import Node
+
+COLUMNS = ("STEP", "ATTEMPT", "RUN", "STATUS", "CAME TO", "TURNS", "TOKENS")
+SAID = 160
+"""Characters of a line of what validators said."""
+
+
+def tree_as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
+    """A build and its runs as one JSON object."""
+    return {
+        "run": run.id,
+        "kind": run.state.given.kind,
+        "status": run.status,
+        "runs": [{**asdict(node), "usage": node.usage.model_dump(mode="json")} for node in nodes],
+    }
+
+
+def print_tree(run: Run, nodes: list[Node]) -> None:
+    """Write a run, and below it the runs that it started."""
+    state = run.state
+    spent = joined(count(len(nodes), "run"), tokens(state.usage), cost(state.cost_micros))
+    out(joined(f"{state.given.kind} {run.id}", run.status, spent), "strong")
+    if not nodes:
+        return
+    rows = [COLUMNS, *(_row(run.id, node) for node in nodes)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    said = ["", *(node.detail if _is_told(node) else "" for node in nodes)]
+    for row, detail in zip(rows, said, strict=True):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        out("  ".join(cells).rstrip())
+        for line in detail.splitlines():
+            out(f"      {one_line(line, SAID)}")
+
+
+def _row(build: str, node: Node) -> tuple[str, ...]:
+    purpose = "" if node.purpose == "draft" else f" ({node.purpose})"
+    came = joined(node.came_to, node.checked) or "…"
+    used = f"{node.usage.input_tokens + node.usage.output_tokens:,}"
+    return (
+        "  " * node.depth + node.step.replace("/", " ") + purpose,
+        str(node.attempt),
+        node.run.removeprefix(build),
+        node.status,
+        came,
+        str(node.turns),
+        used,
+    )
+
+
+def _is_told(node: Node) -> bool:
+    return node.came_to != "made" or node.passed is False or "consent" in node.checked

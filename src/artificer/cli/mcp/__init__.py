@@ -1,0 +1,1 @@
+"""The command ``mcp``: a server of tools."""

@@ -1,0 +1,147 @@
+"""One call of an MCP client: a run in which the client stands in the model's place."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from artificer.artifacts import catalog
+from artificer.artifacts.placeholder import placeholder
+from artificer.cli.mcp.ask import ClientApprover
+from artificer.cli.mcp.log import ClientLog, Records
+from artificer.cli.mcp.wire import Served
+from artificer.providers.scripted import ScriptedProvider, reply, say
+from artificer.runs import Run
+from artificer.system import SystemClock
+from artificer.values.base import JsonObject
+from artificer.values.blocks import ToolResultBlock, ToolUseBlock
+from artificer.values.model import ModelReply
+from artificer.values.strict_json import parse_object
+from artificer.world import World
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+    from mcp.types import LoggingLevel
+
+PROGRESS_SECONDS = 1.0
+"""How often a client that asked for it is told that a call goes on."""
+
+
+class Caller(ScriptedProvider):
+    """A client in the place of the model: it asks for one call, and then has no more to say."""
+
+    def __init__(self, tool: str, arguments: str) -> None:
+        super().__init__(self._answer)
+        self._call = ToolUseBlock(id="", name=tool, arguments=arguments)
+        self.result: ToolResultBlock | None = None
+
+    def _answer(self, body: JsonObject) -> ModelReply:
+        messages = body["messages"]
+        assert isinstance(messages, list)
+        last: Any = messages[-1]
+        blocks = [block for block in last["blocks"] if block["type"] == "tool_result"]
+        if not blocks:
+            return reply(self._call)
+        self.result = ToolResultBlock.model_validate(blocks[0])
+        return say(self._closing(self.result))
+
+    def _closing(self, result: ToolResultBlock) -> str:
+        """The end of the run: an artifact that was made is cited, so that its report shows it."""
+        arguments = parse_object(self._call.arguments)
+        made = catalog.is_artifact_tool(self._call.name) and not result.is_error
+        if not made or isinstance(arguments, tuple):
+            return f"{self._call.name}: {result.status}."
+        _, artifact, _ = catalog.identity(self._call.name, arguments)
+        return placeholder(catalog.kind_of(self._call.name), artifact)
+
+
+@dataclass
+class Underway:
+    """A call, from its arrival to its result. ``task`` is the run."""
+
+    served: Served
+    arguments: JsonObject
+    caller: Caller
+    approver: ClientApprover
+    log: ClientLog
+    records: Records = field(default_factory=Records)
+    run: str = field(default_factory=lambda: SystemClock().new_run_id())
+    task: asyncio.Task[Run] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        served: Served,
+        arguments: JsonObject,
+        ctx: ServerRequestContext[Any, Any],
+        log: ClientLog,
+    ) -> Underway:
+        """A call that has just arrived."""
+        caller = Caller(served.definition.name, json.dumps(arguments))
+        return cls(served, arguments, caller, ClientApprover(ctx), log)
+
+    def begin(self, world: World) -> None:
+        """Begin the run."""
+        self.task = asyncio.create_task(self._perform(world))
+
+    def is_same(self, name: str, arguments: JsonObject) -> bool:
+        """Whether a call is this very one, come again."""
+        return name == self.served.definition.name and arguments == self.arguments
+
+    async def watch(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        """Wait for the run, and tell a client that wants to know how it goes.
+
+        False when its user must be asked before it can go on.
+        """
+        assert self.task is not None
+        name, seconds = self.served.definition.name, self.served.definition.timeout_ms / 1000
+        await self.log.tell(ctx, "info", self.run, f"{name}: called")
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while not self.task.done():
+            elapsed = min(loop.time() - began, seconds)
+            await ctx.session.report_progress(round(elapsed, 1), seconds, "running")
+            asked = asyncio.ensure_future(self.approver.asked.wait())
+            await asyncio.wait(
+                (self.task, asked), timeout=PROGRESS_SECONDS, return_when="FIRST_COMPLETED"
+            )
+            asked.cancel()
+            for record in self.records.take():
+                await self.log.tell(ctx, "debug", self.run, record)
+            if self.approver.asked.is_set():
+                return False
+        result = self.caller.result
+        status = result.status if result else "no result"
+        level: LoggingLevel = "warning" if result is None or result.is_error else "info"
+        await self.log.tell(ctx, level, self.run, f"{name}: {status}")
+        return True
+
+    async def end(self) -> None:
+        """End the run if it still goes on. Comes back when it has, also from a cancellation."""
+        import anyio
+
+        if self.task is None or self.task.done():
+            return
+        self.task.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait((self.task,))
+
+    async def _perform(self, world: World) -> Run:
+        try:
+            return await world.run(
+                f"A client's call of {self.served.definition.name}.",
+                model=self.caller,
+                kind=self.served.kind,
+                tools=() if self.served.kind == "deliver" else (self.served.executor,),
+                offer=(self.served.definition.name,),
+                system="",
+                approver=self.approver,
+                observer=self.records,
+                run_id=self.run,
+            )
+        except asyncio.CancelledError:
+            # The client has cancelled: whatever the call started has ended by now.
+            await world.cancel(self.run, "The client cancelled the call.")
+            raise

@@ -1,0 +1,76 @@
+"""Tools and their results as an MCP client sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.schema import compile_schema
+from artificer.core.kinds import RunKind
+from artificer.ports import Executor
+from artificer.runs import Run
+from artificer.values.base import JsonObject
+from artificer.values.blocks import ToolResultBlock
+from artificer.values.strict_json import parse_object
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult, Tool
+
+RUN_KEY = "artificer/run"
+"""Where a result names its run, in ``_meta``."""
+
+EVIDENCE_KEY = "artificer/evidence"
+"""Where it names the resource that is the evidence of its call."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A tool as it is served: what performs it, in a run of which kind, and what it answers."""
+
+    definition: ToolDefinition
+    executor: Executor
+    kind: RunKind
+    output_schema: JsonObject | None
+
+
+def listed(served: Served) -> Tool:
+    from mcp.types import Tool, ToolAnnotations
+
+    definition = served.definition
+    return Tool(
+        name=definition.name,
+        description=definition.description,
+        input_schema=definition.input_schema,
+        output_schema=served.output_schema,
+        annotations=ToolAnnotations(
+            read_only_hint=definition.effect == "pure",
+            idempotent_hint=definition.effect in ("pure", "idempotent"),
+        ),
+    )
+
+
+def answer(
+    served: Served, result: ToolResultBlock | None, run: Run, evidence: str
+) -> CallToolResult:
+    """A result: structured content where the call succeeded, and never beside an error."""
+    from mcp.types import CallToolResult, TextContent
+
+    text = result.content if result else f"The run {run.id} ended without a result: {run.status}."
+    failed = result is None or result.is_error
+    structured = None if failed else _structured(served.output_schema, text)
+    if served.output_schema is not None and structured is None:
+        failed = True  # a success without what the schema promises would be none
+    return CallToolResult(
+        content=[TextContent(text=text)],
+        structured_content=structured,
+        is_error=failed,
+        _meta={RUN_KEY: run.id, EVIDENCE_KEY: evidence},
+    )
+
+
+def _structured(schema: JsonObject | None, text: str) -> JsonObject | None:
+    value = parse_object(text)
+    if isinstance(value, tuple) or (schema and compile_schema(schema).problems(value)):
+        return None
+    return value

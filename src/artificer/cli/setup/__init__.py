@@ -1,0 +1,1 @@
+"""Commands that check and prepare the machine."""

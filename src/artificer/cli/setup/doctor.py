@@ -1,0 +1,182 @@
+"""``artificer doctor``: what is here, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import asdict, dataclass
+from importlib import metadata, util
+from pathlib import Path
+
+import click
+
+from artificer.cli.common.drive import configuration, drive
+from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.setup.probe import ask_model, journal_finding
+from artificer.cli.terminal.console import one_line, out, out_json
+from artificer.cli.terminal.exits import Exit
+from artificer.config import FILE_NAME, Config
+from artificer.providers.local_fetch import model_path
+from artificer.values.release import RELEASE
+
+EXTRAS = {
+    "anthropic": ("anthropic", "anthropic"),
+    "openai": ("openai", "openai"),
+    "local": ("xllamacpp", "xllamacpp"),
+    "charts": ("vl-convert-python", "vl_convert"),
+    "http": ("httpcore2", "httpcore2"),
+    "mcp": ("mcp", "mcp"),
+    "sandbox": ("landlockpy", "landlockpy"),
+    "cedar": ("cedarpy", "cedarpy"),
+    "otel": ("opentelemetry-api", "opentelemetry"),
+}
+"""Each extra: the distribution that it installs, and the module that is imported."""
+
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+"""Where the built-in providers look for their key."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. ``ok`` is None where nothing is wrong, and nothing is there."""
+
+    what: str
+    ok: bool | None
+    detail: str
+    hint: str = ""
+
+
+@click.command(name="doctor")
+@click.option("--ask", is_flag=True, help="Ask models for a word; with a paid one, a few tokens.")
+@click.option("--model", metavar="PROVIDER/MODEL", multiple=True, help="Ask this one; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@pass_settings
+def command(settings: Settings, ask: bool, model: tuple[str, ...], as_json: bool) -> int:
+    """Say what is installed, where things are, and which providers have what they need.
+
+    Nothing is sent anywhere unless you say --ask or --model: then the configured model, the
+    embedded one if it is there, and those you name are asked for one word.
+
+    \b
+    Example:
+      artificer doctor
+      artificer doctor --model openai/gpt-5-mini
+    """
+    config = configuration(settings)
+    findings = [*_program(), *_places(config), *_sandboxes(config), *_providers(config)]
+    findings += drive(lambda: _asked(config, _candidates(config, ask, model)))
+    if as_json:
+        out_json([asdict(finding) for finding in findings])
+    else:
+        _print(findings)
+    return Exit.WRONG if any(finding.ok is False for finding in findings) else Exit.OK
+
+
+def _print(findings: list[Finding]) -> None:
+    marks = {True: ("ok", "good"), None: ("-", "dim"), False: ("no", "bad")}
+    width = max(len(finding.what) for finding in findings)
+    for finding in findings:
+        mark, style = marks[finding.ok]
+        hint = f"  ({finding.hint})" if finding.hint else ""
+        detail = one_line(finding.detail, 300)
+        out(f"{mark:<3} {finding.what:<{width}}  {detail}{hint}".rstrip(), style)
+
+
+def _program() -> list[Finding]:
+    python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    found = [Finding("artificer", True, RELEASE), Finding("python", True, python)]
+    for extra, (distribution, _) in EXTRAS.items():
+        here = _installed(extra)
+        detail = f"{distribution} {metadata.version(distribution)}" if here else "not installed"
+        hint = "" if here else _install(extra)
+        found.append(Finding(f"extra {extra}", here or None, detail, hint))
+    return found
+
+
+def _installed(extra: str) -> bool:
+    return util.find_spec(EXTRAS[extra][1]) is not None
+
+
+def _install(extra: str) -> str:
+    return f"pip install 'artificer[{extra}]'"
+
+
+def _places(config: Config) -> list[Finding]:
+    settings = FILE_NAME if Path(FILE_NAME).exists() else f"no {FILE_NAME} here"
+    ok, detail = drive(lambda: journal_finding(config))
+    return [
+        Finding("settings", True, settings),
+        Finding("home", True, str(config.home)),
+        Finding("project", True, str(config.project_folder)),
+        Finding("journal", ok, detail),
+    ]
+
+
+def _sandboxes(config: Config) -> list[Finding]:
+    """Each sandbox, and the one that the programs of manifests would run in."""
+    from artificer.backends.sandbox.sandbox import choose, findings
+
+    wanted = config.sandbox
+    found = [Finding(f"sandbox {f.name}", f.works or None, f.detail, f.hint) for f in findings()]
+    choice = choose(wanted.mode, wanted.network, findings())
+    used = choice.name if choice else "none"
+    ok = (choice is not None or None) if wanted.mode != "required" else choice is not None
+    hint = "[sandbox] mode in artificer.toml" if wanted.mode == "off" else ""
+    return [*found, Finding("sandbox", ok, f"mode {wanted.mode}: {used}", hint)]
+
+
+def _providers(config: Config) -> list[Finding]:
+    found = [_built_in(name) for name in KEYS if name not in config.providers]
+    found.append(_embedded(config))
+    for name, own in config.providers.items():
+        key = own.api_key_env
+        if key and not os.environ.get(key):
+            found.append(Finding(f"provider {name}", False, own.base_url, f"set {key}"))
+        else:
+            found.append(Finding(f"provider {name}", True, own.base_url))
+    model = config.model or "none"
+    hint = "" if config.model else "--model, $ARTIFICER_MODEL, or model = in artificer.toml"
+    found.append(Finding("default model", bool(config.model) or None, model, hint))
+    return found
+
+
+def _built_in(name: str) -> Finding:
+    variable = KEYS[name]
+    if not os.environ.get(variable):
+        return Finding(f"provider {name}", None, f"{variable} is not set")
+    if not _installed(name):
+        detail = f"{variable} is set, but the extra is missing"
+        return Finding(f"provider {name}", None, detail, _install(name))
+    return Finding(f"provider {name}", True, f"{variable} is set")
+
+
+def _embedded(config: Config) -> Finding:
+    path = config.local_model or model_path(config.home)
+    try:
+        here = path.exists()
+    except PermissionError:
+        return Finding("provider local", None, f"{path} cannot be read by this user")
+    if here and not _installed("local"):
+        return Finding("provider local", None, f"{path}, but no server for it", _install("local"))
+    if here:
+        return Finding("provider local", True, str(path))
+    if config.local_model:
+        return Finding("provider local", False, f"{path} is not there", "see local_model")
+    return Finding("provider local", None, "no model fetched", "artificer local fetch")
+
+
+def _candidates(config: Config, ask: bool, named: tuple[str, ...]) -> list[str]:
+    """The models to ask, each once."""
+    models = list(named)
+    if ask:
+        models += [config.model] if config.model else []
+        models += ["local/smollm2"] if _embedded(config).ok else []
+    return list(dict.fromkeys(models))
+
+
+async def _asked(config: Config, models: list[str]) -> list[Finding]:
+    found = []
+    for model in models:
+        ok, detail = await ask_model(config, model)
+        found.append(Finding(f"model {model}", ok, detail))
+    return found

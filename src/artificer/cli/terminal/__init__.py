@@ -1,0 +1,1 @@
+"""Writing to a terminal, and exit codes."""

@@ -1,0 +1,89 @@
+"""Writing to people: data on stdout, the rest on stderr, colour only where somebody sees it.
+
+This file is imported by ``--help``: keep it light.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Any, TextIO
+
+from artificer.cli.terminal.exits import ReaderGone
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+_STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2", "strong": "1"}
+
+
+def prepare() -> None:
+    """Let no character that a stream cannot encode end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def clean(text: str) -> str:
+    """Make text harmless for a terminal; new lines and tabs stay.
+
+    A model can write escape sequences that move the cursor, change the title or turn the reading
+    direction. They are shown instead of obeyed.
+    """
+    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Clean text on one line of at most ``limit`` characters."""
+    line = clean(" ".join(text[: 4 * limit].split()))
+    whole = len(line) <= limit and len(text) <= 4 * limit
+    return line if whole else line[: limit - 1] + "…"
+
+
+def out(text: str = "", style: str | None = None) -> None:
+    """Write a line of data to stdout."""
+    _write(styled(clean(text), style, sys.stdout))
+
+
+def out_json(value: Any) -> None:
+    """Write one JSON value to stdout, in ASCII, so that it holds no control character."""
+    _write(json.dumps(value, indent=2))
+
+
+def _write(text: str) -> None:
+    """Write to stdout. Raises ReaderGone."""
+    try:
+        sys.stdout.write(text + "\n")
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+
+
+def note(text: str, style: str | None = None) -> None:
+    """Write a line to stderr."""
+    sys.stderr.write(styled(clean(text), style, sys.stderr) + "\n")
+    sys.stderr.flush()
+
+
+def complain(message: str, hint: str | None = None) -> None:
+    """Write an error and what to do about it to stderr."""
+    label = styled("error:", "error", sys.stderr)
+    sys.stderr.write(f"{label} {clean(message)}\n")
+    if hint:
+        sys.stderr.write(f"{styled('hint:', 'hint', sys.stderr)} {clean(hint)}\n")
+    sys.stderr.flush()
+
+
+def styled(text: str, style: str | None, stream: TextIO) -> str:
+    """Colour a text if the stream shows colours."""
+    if style is None or not has_colour(stream):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that wants colours (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

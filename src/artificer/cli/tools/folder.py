@@ -1,0 +1,33 @@
+"""The tools of a folder, as the commands below ``artificer tools`` find them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from artificer.cli.common.drive import configuration
+from artificer.cli.common.settings import Settings
+
+if TYPE_CHECKING:
+    from artificer.backends.command.executor import CommandTool
+    from artificer.contracts.definition import ToolDefinition
+
+
+def load(settings: Settings, folder: Path) -> tuple[CommandTool, ...]:
+    """The tools of a folder, as the configuration says. Raises ManifestError."""
+    from artificer.backends.loader import load_folder
+
+    config = configuration(settings)
+    return load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
+
+
+def find(tools: tuple[CommandTool, ...], name: str) -> tuple[CommandTool, ToolDefinition]:
+    """The tool of that name, and its file's. Raises NotFoundError."""
+    from artificer.errors import NotFoundError
+
+    offered = [(tool, definition) for tool in tools for definition in tool.manifest.definitions]
+    for tool, definition in offered:
+        if definition.name == name:
+            return tool, definition
+    known = ", ".join(definition.name for _, definition in offered) or "none"
+    raise NotFoundError(f"There is no tool {name!r}.", hint=f"The tools are: {known}.")

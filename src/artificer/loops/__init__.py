@@ -1,1 +1,0 @@
-"""Pure: the table of run kinds. Prompts are files; wiring reads them."""

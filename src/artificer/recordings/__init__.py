@@ -1,0 +1,1 @@
+"""Runs as files: export, import, and running them again as tests."""

@@ -1,0 +1,1 @@
+"""The impure half of builds: worktrees, commits, merges, validation and promotion."""

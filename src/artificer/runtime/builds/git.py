@@ -1,0 +1,183 @@
+"""The one door to git: argv, bounded, and deaf to whatever a repository's content would have it do.
+
+A build writes files, so files are not believed. Our own repository has a configuration that we
+wrote and nothing else, and is named in every call: a ``.git`` in a worktree is never looked at.
+Then attributes can name filters and merge drivers as they like, for none is defined. No call runs
+a hook, a file system monitor, a pager, an editor, a signing program or a transport other than to a
+local path; replacement objects are not followed, and a path is never a pattern.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from artificer.backends.process.capture import Capture
+from artificer.backends.process.run import run_process
+from artificer.errors import ConfigError, GitError, NotFoundError
+from artificer.values.text import clip
+
+SECONDS = 300
+OLDEST = (2, 38)
+"""The first release with ``git merge-tree --write-tree``."""
+
+_HARMLESS = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.untrackedCache": "false",
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.protectHFS": "true",
+    "core.protectNTFS": "true",
+    "diff.external": "",
+    "commit.gpgSign": "false",
+    "credential.helper": "",
+    "submodule.recurse": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "advice.detachedHead": "false",
+}
+
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "file",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
+
+_NOBODY = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "HOME": "/nonexistent",
+    "XDG_CONFIG_HOME": "/nonexistent",
+}
+"""What makes git read no configuration but a repository's own."""
+
+_AUTHOR = {
+    "GIT_AUTHOR_NAME": "Artificer",
+    "GIT_AUTHOR_EMAIL": "artificer@localhost",
+    "GIT_COMMITTER_NAME": "Artificer",
+    "GIT_COMMITTER_EMAIL": "artificer@localhost",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What git said. ``out`` is all of its output."""
+
+    exit_code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Git:
+    """git on one repository.
+
+    ``env`` says which: ``GIT_DIR``, and where files are concerned ``GIT_WORK_TREE`` and
+    ``GIT_INDEX_FILE``. With ``trusting`` it is a person's own repository, whose configuration
+    counts, except for programs that it would start. ``guard`` is called before each call.
+    """
+
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    trusting: bool = False
+    guard: Callable[[], None] | None = None
+
+    async def ask(self, *args: str, at: int | None = None) -> Answer:
+        """Run git, whatever its exit code. ``at`` is the time of a commit, in seconds.
+
+        Raises:
+            GitError: it cannot be started, did not end in time, or said more than is kept.
+        """
+        if self.guard is not None:
+            self.guard()
+        config = [part for pair in _HARMLESS.items() for part in ("-c", "=".join(pair))]
+        argv = ["git", *config, "--no-pager", *args]
+        with Capture(Path(tempfile.gettempdir())) as out:
+            try:
+                done = await run_process(
+                    argv, env=self._environment(at), cwd=self.cwd, seconds=SECONDS, stdout=out
+                )
+            except FileNotFoundError as error:
+                if not self.cwd.is_dir():
+                    raise NotFoundError(
+                        f"The folder {self.cwd} is not there.",
+                        hint="Was the project moved? A build needs it where it was begun.",
+                    ) from error
+                raise ConfigError(
+                    "A build needs git.", hint="Install git 2.38 or newer."
+                ) from error
+            except OSError as error:
+                raise GitError(f"git could not be started: {error}.") from error
+            if done.exit_code is None:
+                raise GitError(f"git {_command(args)} did not end within {SECONDS} s.")
+            if not out.is_whole:
+                raise GitError(f"git {_command(args)} said more than can be kept.")
+            whole = b"".join(out.pieces()).decode("utf-8", "surrogateescape")
+        return Answer(done.exit_code, whole, done.stderr.text)
+
+    async def run(self, *args: str, at: int | None = None) -> str:
+        """Run git and return its output, without the line end. Raises GitError when it fails."""
+        answer = await self.ask(*args, at=at)
+        if answer.exit_code != 0:
+            said = " ".join((answer.err or answer.out).split())
+            raise GitError(f"git {_command(args)} failed: {clip(said, 400)}.")
+        return answer.out.removesuffix("\n")
+
+    async def paths(self, *args: str) -> list[str]:
+        """Run git with NUL-separated output (``-z`` is among ``args``)."""
+        return [path for path in (await self.run(*args)).split("\0") if path]
+
+    async def commit_of(self, revision: str) -> str | None:
+        """The full name of a commit, or None for what is none."""
+        answer = await self.ask(
+            "rev-parse", "--verify", "--quiet", *_NO_OPTION, f"{revision}^{{commit}}"
+        )
+        return answer.out.strip() if answer.exit_code == 0 else None
+
+    async def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether one commit is in the history of another, or is it."""
+        answer = await self.ask("merge-base", "--is-ancestor", older, newer)
+        if answer.exit_code > 1:
+            raise GitError(f"git cannot compare two commits: {clip(answer.err, 200)}.")
+        return answer.exit_code == 0
+
+    def _environment(self, at: int | None) -> dict[str, str]:
+        path = {"PATH": os.environ.get("PATH", os.defpath)}
+        home = {n: v for n in ("HOME", "XDG_CONFIG_HOME") if (v := os.environ.get(n))}
+        date = {} if at is None else dict.fromkeys(_DATES, f"@{at} +0000")
+        return {
+            **path,
+            **(home if self.trusting else _NOBODY),
+            **_QUIET,
+            **_AUTHOR,
+            **date,
+            **self.env,
+        }
+
+
+_NO_OPTION = ("--end-of-options",)
+_DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
+
+
+def _command(args: tuple[str, ...]) -> str:
+    return next((word for word in args if word.isalpha() or "-" in word[1:-1]), args[0])
+
+
+async def must_be_new_enough() -> None:
+    """Raise ConfigError unless there is a git that can merge without a worktree."""
+    said = await Git(Path("/")).run("version")
+    numbers = [part for part in said.split() if part[:1].isdigit()]
+    parts = tuple(int(n) for n in numbers[0].split(".")[:2]) if numbers else (0, 0)
+    if parts < OLDEST:
+        raise ConfigError(
+            f"A build needs git 2.38 or newer; this is {said!r}.", hint="Install a newer git."
+        )

@@ -1,0 +1,69 @@
+"""Merging commits without a worktree and without a model: the same two make the same third."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from artificer.builds.jobs import Tip
+from artificer.errors import GitError
+from artificer.runtime.builds.git import Git
+from artificer.values.text import clip, well_formed
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two commits that cannot be merged: in which files, and in git's own words."""
+
+    paths: tuple[str, ...]
+    report: str
+    tip: Tip | None = None
+
+
+async def merge(git: Git, ours: str, theirs: str, message: str) -> str | Conflict:
+    """Merge two commits without any worktree; return the commit, or in what they conflict."""
+    if await git.is_ancestor(theirs, ours):
+        return ours
+    if await git.is_ancestor(ours, theirs):
+        return theirs
+    answer = await git.ask("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
+    if answer.exit_code not in (0, 1):
+        raise GitError(f"git merge-tree failed: {clip(answer.err, 300)}.")
+    head, _, said = answer.out.partition("\0\0")
+    tree, *paths = head.split("\0")
+    if answer.exit_code == 1:
+        return Conflict(tuple(map(well_formed, paths)), _told(said))
+    times = [int(await git.run("show", "-s", "--format=%ct", c)) for c in (ours, theirs)]
+    parents = ("-p", ours, "-p", theirs)
+    return await git.run(
+        "commit-tree", tree.rstrip("\0"), *parents, "-m", message_of(message), at=max(times)
+    )
+
+
+async def fold(git: Git, base: str, tips: Sequence[Tip]) -> str | Conflict:
+    """Merge tips onto a base, one after the other."""
+    commit = base
+    for tip in tips:
+        merged = await merge(git, commit, tip.commit, f"Merge {tip.spec}")
+        if isinstance(merged, Conflict):
+            return Conflict(merged.paths, merged.report, tip)
+        commit = merged
+    return commit
+
+
+def message_of(text: str) -> str:
+    """A commit message: no control characters, a short first line."""
+    lines = ["".join(c for c in line if c >= " ") for line in well_formed(text).splitlines()]
+    first = clip(lines[0].strip() if lines else "", 100) or "Work"
+    return "\n".join([first, *lines[1:]])[:4_000]
+
+
+def _told(messages: str) -> str:
+    """What git says of conflicts: each message is a count of paths, the paths, a kind, a text."""
+    fields = messages.split("\0")
+    lines: list[str] = []
+    while len(fields) > 2 and fields[0].lstrip("\n").isdigit():
+        count = int(fields[0])
+        lines += [line for line in fields[count + 2 : count + 3] if "CONFLICT" in line]
+        fields = fields[count + 3 :]
+    return well_formed("".join(lines)).strip()

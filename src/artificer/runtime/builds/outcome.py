@@ -1,0 +1,63 @@
+"""From a finished run of a build to the fact that the build is told."""
+
+from __future__ import annotations
+
+from artificer.artifacts.completion import Completion
+from artificer.artifacts.judgement import Judgement
+from artificer.artifacts.loop import LoopArtifact, read, tool_of
+from artificer.artifacts.phase import Phase
+from artificer.artifacts.plan import Plan
+from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts.spec import Spec
+from artificer.builds.facts import RunReturned
+from artificer.builds.jobs import CancelRun, Check, StartRun
+from artificer.builds.table import LOOPS
+from artificer.core.state import Phase as RunPhase
+from artificer.core.state import RunState
+from artificer.errors import InvariantError
+from artificer.ports import BlobStore
+from artificer.values.base import Digest
+
+
+def child_id(build: str, wish: StartRun | Check | CancelRun) -> str:
+    """The id of the run that a wish is about: the same every time, so that none is begun twice.
+
+    That of a Check is the judge's run.
+    """
+    kind = "judge" if isinstance(wish, Check) else wish.step.kind
+    return f"{build}.{kind}-{short(wish.key)}"
+
+
+def short(key: Digest) -> str:
+    """Return a wish's key as the id of its run has it."""
+    return key.removeprefix("sha256:")[:16]
+
+
+def artifact_of(state: RunState, kind: LoopArtifactKind, blobs: BlobStore) -> LoopArtifact | None:
+    """The artifact of this kind that a run made; of several, the last."""
+    made = [ref for ref in state.artifacts if ref.kind == kind]
+    return read(kind, blobs.get(made[-1].payload)) if made else None
+
+
+def returned(wish: StartRun, state: RunState, blobs: BlobStore) -> RunReturned:
+    """What became of a run. What it owed counts however the run ended: the gate let it through.
+
+    Raises InvariantError for a run that has not finished: one that is stalled or waits has told
+    the build nothing yet.
+    """
+    if state.phase is not RunPhase.FINISHED:
+        raise InvariantError(f"The run of {wish.step.path} has not finished.")
+    if state.reason == "cancelled":
+        return RunReturned(key=wish.key, outcome="cancelled", detail="The run was cancelled.")
+    owes = LOOPS[wish.step.kind].owes
+    artifact = artifact_of(state, owes, blobs)
+    if isinstance(artifact, Plan | Spec | Phase | Completion):
+        return RunReturned(key=wish.key, outcome="made", artifact=artifact)
+    detail = f"The run stopped ({state.reason}) without calling {tool_of(owes)}, which it owed."
+    return RunReturned(key=wish.key, outcome="failed", detail=detail)
+
+
+def judgement_of(state: RunState, blobs: BlobStore) -> Judgement | None:
+    """The judgement that a judge's run came to, or None."""
+    made = artifact_of(state, "judgement", blobs)
+    return made if isinstance(made, Judgement) else None

@@ -1,0 +1,233 @@
+"""Performing the wishes of a build that are about its tree, and telling what came of them as facts.
+
+Each can be performed again after a crash and comes to the same. No model has a part in any of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from artificer.builds import facts as f
+from artificer.builds.handlers import UNSAID
+from artificer.builds.jobs import (
+    Check,
+    MergeSpec,
+    PrepareBase,
+    RebuildIntegration,
+    StartRun,
+    StepId,
+)
+from artificer.builds.prompt import scope_of
+from artificer.builds.state import BuildState
+from artificer.runtime.builds.changes import base_reader, changes_of
+from artificer.runtime.builds.evidence.weigh import Validation, Weighed, only_old_failures, weigh
+from artificer.runtime.builds.merging import Conflict, fold
+from artificer.runtime.builds.repository import BuildRepository, Committed, Worktree
+from artificer.runtime.builds.validate import Validator
+from artificer.values.base import Digest
+from artificer.values.canon import digest_of
+from artificer.values.text import clip, well_formed
+
+MAX_TOLD = 20
+"""Files that a report names one by one."""
+
+
+@dataclass(frozen=True)
+class TreePerformer:
+    """Performs PrepareBase, MergeSpec, RebuildIntegration, and the Check of code."""
+
+    repository: BuildRepository
+    validator: Validator
+    baselines: dict[tuple[str, str], Validation] = field(default_factory=dict)
+    """Results of checks on the trees that changes begin from, by commit and command."""
+    _running: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
+
+    async def worktree(self, run: StartRun) -> Worktree:
+        """The worktree of a run: a fresh one for each attempt, as it was left for the same one."""
+        name = worktree_name(run.step, run.attempt, run.key)
+        return await self.repository.worktree(name, run.commit)
+
+    async def perform(self, wish: PrepareBase | MergeSpec | RebuildIntegration) -> f.Fact:
+        """Perform a wish that needs nothing but the tree."""
+        match wish:
+            case PrepareBase():
+                return await self.prepare(wish)
+            case MergeSpec():
+                return await self.merge(wish)
+            case RebuildIntegration():
+                return await self.rebuild(wish)
+
+    async def prepare(self, wish: PrepareBase) -> f.BasePrepared | f.BaseRefused:
+        """Make the tree that a spec begins from."""
+        made = await fold(self.repository.git, wish.base, wish.tips)
+        if isinstance(made, Conflict):
+            return f.BaseRefused(key=wish.key, report=_conflict(made))
+        return f.BasePrepared(key=wish.key, commit=made)
+
+    async def before(self, commit: str, line: str) -> Validation:
+        """Return a check's result on the tree that a change begins from. It runs there once."""
+        async with self._running.setdefault((commit, line), asyncio.Lock()):
+            if (commit, line) not in self.baselines:
+                name = f"before-{digest_of(f'{commit} {line}'.encode())[-12:]}"
+                self.baselines[commit, line] = await self._validated(name, commit, line)
+        return self.baselines[commit, line]
+
+    async def check(self, state: BuildState, wish: Check, at: int, summary: str = "") -> f.Checked:
+        """Commit what a code run changed in its scope, and validate that commit in a clean tree.
+
+        ``at`` is the time, in seconds; ``summary`` what the run said that it did. The run's own
+        worktree is not validated: what was left out of the commit must not be what makes it pass.
+        """
+        name = worktree_name(wish.step, wish.attempt, wish.run)
+        worktree = await self.repository.worktree(name, wish.commit)
+        scope = scope_of(state, wish.step)
+        message = message_for(state, wish.step, summary)
+        committed = await self.repository.commit(worktree, scope, message, at)
+        told = f.Checked(
+            key=wish.key,
+            passed=False,
+            commit=committed.commit,
+            outside=tuple(map(well_formed, committed.files.outside))[:MAX_TOLD],
+            unchanged=committed.unchanged,
+            refused=tuple(_refused(committed))[:MAX_TOLD],
+        )
+        if committed.unchanged and not wish.nothing:
+            return told.model_copy(update={"report": f"{UNSAID}{_left_out(committed)}"})
+        return await self._weighed(state, wish, committed, told)
+
+    async def _weighed(
+        self, state: BuildState, wish: Check, committed: Committed, told: f.Checked
+    ) -> f.Checked:
+        """Validate the commit, and weigh that against the same check before it."""
+        (line,) = _commands(state, wish.step) or ("",)
+        if committed.unchanged:  # what it was before is what it is
+            before = after = await self.before(wish.commit, line)
+            weighed = Weighed(after.passed, "" if after.passed else after.report)
+        else:
+            before = await self.before(wish.commit, line)
+            name = f"check-{worktree_name(wish.step, wish.attempt, wish.run)}"
+            after = await self._validated(name, committed.commit, line)
+            changes = await changes_of(self.repository, wish.commit, committed.commit, line)
+            reader = await base_reader(self.repository, wish.commit)
+            weighed = weigh(line, before, after, changes, reader)
+        counts = (after.counted, before.counted)
+        return told.model_copy(
+            update={
+                "passed": weighed.passed,
+                "report": "" if weighed.passed else f"{weighed.report}{_left_out(committed)}",
+                "concerns": weighed.concerns,
+                "notes": weighed.notes,
+                "tests": counts[0].executed if counts[0] else None,
+                "tests_before": counts[1].executed if counts[1] else None,
+                "passed_before": before.passed,
+                "sandbox": after.sandbox,
+            }
+        )
+
+    async def merge(self, wish: MergeSpec) -> f.SpecMerged | f.MergeRefused:
+        """Merge a spec into the integration branch, if the merged tree passes.
+
+        Where the branch stands proves nothing: a program of the build may have moved it. So a
+        merge that is performed again is validated again.
+        """
+        async with self.repository.lock:
+            merged = await fold(self.repository.git, wish.onto, [wish.tip])
+            if isinstance(merged, Conflict):
+                return f.MergeRefused(key=wish.key, cause="conflict", report=_conflict(merged))
+            name = f"merge-{wish.tip.spec}-{wish.key[-8:]}"
+            report = await self.faults(name, merged, wish.commands, wish.onto)
+            if report:
+                return f.MergeRefused(key=wish.key, cause="validation", report=report)
+            await self.repository.move_integration(merged)  # the record says where it stood
+        return f.SpecMerged(key=wish.key, integration=merged)
+
+    async def rebuild(self, wish: RebuildIntegration) -> f.IntegrationRebuilt | f.RebuildRefused:
+        """Let the integration branch hold exactly these specs."""
+        async with self.repository.lock:
+            made = await fold(self.repository.git, wish.base, wish.tips)
+            if isinstance(made, Conflict):
+                spec = made.tip.spec if made.tip else ""
+                return f.RebuildRefused(key=wish.key, spec=spec, report=_conflict(made))
+            await self.repository.move_integration(made)
+        return f.IntegrationRebuilt(key=wish.key, integration=made)
+
+    async def faults(self, name: str, commit: str, commands: Sequence[str], onto: str) -> str:
+        """Return what fails in a merged tree, without the tests that also fail without the merge.
+
+        ``onto`` is the commit that was merged onto.
+        """
+        async with self._clean(name, commit) as folder:
+            for line in commands:
+                after = await self.validator.one(line, folder)
+                if not after.passed and not only_old_failures(await self.before(onto, line), after):
+                    return after.report
+        return ""
+
+    async def _validated(self, name: str, commit: str, line: str) -> Validation:
+        async with self._clean(name, commit) as folder:
+            return await self.validator.one(line, folder)
+
+    @asynccontextmanager
+    async def _clean(self, name: str, commit: str) -> AsyncIterator[Path]:
+        """A clean worktree of a commit, which is removed afterwards."""
+        await self.repository.discard(name)
+        worktree = await self.repository.worktree(name, commit)
+        try:
+            yield worktree.path
+        finally:
+            await self.repository.discard(name)
+
+
+def worktree_name(step: StepId, attempt: int, run: Digest) -> str:
+    """The name of a run's worktree."""
+    return f"{step.path.replace('/', '-')}-{attempt}-{run[-8:]}"
+
+
+def keep_for(state: BuildState) -> set[str]:
+    """The worktrees that open wishes still need; all others can be cleaned up."""
+    names: set[str] = set()
+    for wish in state.open:
+        if isinstance(wish, StartRun):
+            names.add(worktree_name(wish.step, wish.attempt, wish.key))
+        elif isinstance(wish, Check):
+            names.add(worktree_name(wish.step, wish.attempt, wish.run))
+    return names
+
+
+def message_for(state: BuildState, step: StepId, summary: str) -> str:
+    """The message of a commit: what was to be done, what the run says it did, whose work it is."""
+    phase = state.phase(step)
+    title = phase.phase.title if phase and phase.phase else step.phase
+    said = f"{summary.strip()}\n\n" if summary.strip() else ""
+    return f"{clip(title, 80)}\n\n{said}Build: {state.build}\nStep: {step.path}"
+
+
+def _commands(state: BuildState, step: StepId) -> tuple[str, ...]:
+    phase = state.phase(step)
+    return (phase.phase.validation_command,) if phase and phase.phase else ()
+
+
+def _conflict(conflict: Conflict) -> str:
+    paths = ", ".join(conflict.paths[:MAX_TOLD])
+    which = f" with {conflict.tip.spec}" if conflict.tip else ""
+    return f"Merging{which} conflicts in {paths}.\n{conflict.report}".strip()
+
+
+def _refused(committed: Committed) -> Iterator[str]:
+    for path, reason in committed.files.refused:
+        yield f"{well_formed(path)} {reason}"
+
+
+def _left_out(committed: Committed) -> str:
+    """Return a note on changes that are not in the commit: the next attempt must know."""
+    lines = []
+    if committed.files.outside:
+        some = ", ".join(map(well_formed, committed.files.outside[:MAX_TOLD]))
+        count = len(committed.files.outside)
+        lines.append(f"Left out, for the phase's scope does not name them ({count}): {some}.")
+    lines += [f"Not committed: {text}." for text in list(_refused(committed))[:MAX_TOLD]]
+    return "".join(f"\n\n{line}" for line in lines)

@@ -1,0 +1,50 @@
+"""The instructions of the loops: ours, or a user's or a project's in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from artificer.builds.prompt import FILES
+from artificer.errors import ConfigError
+
+MAX_BYTES = 64 * 1024
+"""Largest file of instructions that is read."""
+
+FOLDER = "prompts"
+"""Where a user's or a project's own are: ``$ARTIFICER_HOME/prompts``, ``.artificer/prompts``."""
+
+
+def load_prompts(folders: Sequence[Path] = ()) -> dict[str, str]:
+    """Read all instructions. A file in an earlier folder takes the place of one in a later.
+
+    ``folders`` need not exist: the project's comes first, then the user's.
+
+    Raises:
+        ConfigError: a file cannot be read, is empty or too long, or has a name that no run uses.
+    """
+    texts = {name: _package(name) for name in FILES}
+    for folder in reversed(folders):
+        for file in sorted(folder.glob("*")) if folder.is_dir() else ():
+            if file.name not in texts:
+                raise ConfigError(
+                    f"{file} is no file of instructions.", hint=f"Known: {', '.join(FILES)}."
+                )
+            texts[file.name] = _read(file)
+    return texts
+
+
+def _package(name: str) -> str:
+    return (resources.files("artificer.builds") / "prompts" / name).read_text(encoding="utf-8")
+
+
+def _read(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+        text = data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}.") from error
+    if len(data) > MAX_BYTES or not text.strip():
+        raise ConfigError(f"{file} must hold 1 to {MAX_BYTES} bytes of instructions.")
+    return text

@@ -1,0 +1,83 @@
+"""Small blobs: bytes committed together with the records that cite them.
+
+A turn cites several (its calls, its reply, its tools). As files each would take an fsync of its
+own and could be there without its record; here they share the record's commit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from artificer.readonly import ReadOnlyDatabase
+from artificer.storage.database import FAULTS, designed
+from artificer.storage.reader import Source
+from artificer.values.canon import digest_of
+
+
+class MemorySmall:
+    """The small blobs of a journal in memory."""
+
+    def __init__(self) -> None:
+        self._blobs: dict[str, bytes] = {}
+
+    def keep(self, blobs: Sequence[bytes]) -> None:
+        """Keep blobs: part of an append."""
+        self._blobs.update((digest_of(blob), blob) for blob in blobs)
+
+    def drop(self, digests: Iterable[str]) -> None:
+        """Remove blobs."""
+        for digest in digests:
+            self._blobs.pop(digest, None)
+
+    def find(self, digest: str) -> bytes | None:
+        """The bytes, or None when they are not here."""
+        return self._blobs.get(digest)
+
+    def digests(self) -> Iterable[str]:
+        """Every digest, as of now."""
+        return list(self._blobs)
+
+
+class SqliteSmall:
+    """The small blobs of a journal's file, read on a connection of their own, by any thread."""
+
+    def __init__(self, source: Source, path: Path) -> None:
+        self._source = source
+        self._path = path
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def find(self, digest: str) -> bytes | None:
+        """The bytes as they are stored, or None when they are not here.
+
+        Raises:
+            OperatorError: the file cannot be read; TamperedError if it is damaged.
+        """
+        rows = self._ask("SELECT data FROM blobs WHERE digest = ?", digest)
+        found: bytes | None = rows[0][0] if rows else None
+        return found
+
+    def digests(self) -> Iterable[str]:
+        """Every digest, as of now."""
+        return [digest for (digest,) in self._ask("SELECT digest FROM blobs")]
+
+    def close(self) -> None:
+        """Close the connection. What is asked for later opens the file for as long as it takes."""
+        with self._lock:
+            self._source.close()
+            if not isinstance(self._source, ReadOnlyDatabase):
+                self._source = ReadOnlyDatabase(self._path)
+            self._closed = True
+
+    def _ask(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        try:
+            with self._lock:
+                found = self._source.ask(lambda db: db.execute(query, values).fetchall())
+                if self._closed:  # a run outlives its world, and can still be read
+                    self._source.close()
+                return found
+        except FAULTS as error:
+            raise designed(error, self._path) from error

@@ -1,0 +1,230 @@
+"""What is written between BEGIN and COMMIT, and the one way to commit it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from artificer.errors import ArtificerError, TamperedError
+from artificer.ports import MAX_LETTERS, Claim, Head, Lease, Record, RunHead
+from artificer.storage.anchor import Anchor, Mark
+from artificer.storage.audit import Tip
+from artificer.storage.chain import claimed, fenced, mailbox_full, next_world, released, run_seal
+from artificer.storage.database import FAULTS, designed
+from artificer.storage.notes import (
+    Note,
+    RunImported,
+    SignalPosted,
+    VersionAdded,
+    signals_of,
+    versions_of,
+)
+from artificer.storage.reader import last_note, read_tip
+from artificer.values.canon import digest_of
+
+
+class Transaction:
+    """What one unit of work may do, between BEGIN and COMMIT."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._tip = self._start = read_tip(db)
+        self._newest = ("", 0)
+
+    def acquire(self, run: str, claim: Claim) -> Lease:
+        """Give the run a new epoch and owner, and make the run when it is unknown.
+
+        Whatever refuses comes before the first write, so a refused claim has changed nothing.
+        """
+        row = self._db.execute(
+            "SELECT number, epoch, seq, hash FROM runs WHERE run = ?", (run,)
+        ).fetchone()
+        if row is None:
+            (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()
+            row = (last + 1, 0, 0, "")
+        number, epoch, head = row[0], row[1] + 1, Head(seq=row[2], hash=row[3])
+        owners = claimed(run, claim, head, self._owners(run, row[1]))
+        self._db.execute(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, seal = excluded.seal",
+            (number, run, epoch, head.seq, head.hash, run_seal(number, run, epoch)),
+        )
+        self._own(run, epoch, owners)
+        return Lease(epoch=epoch, head=head)
+
+    def release(self, run: str, epoch: int) -> None:
+        """Let nobody own a run, if its epoch is still this one."""
+        row = self._db.execute("SELECT epoch, seq FROM runs WHERE run = ?", (run,)).fetchone()
+        if row is not None and row[0] == epoch:
+            self._own(run, epoch, released(self._owners(run, epoch) or "", row[1]))
+
+    def _owners(self, run: str, epoch: int) -> str | None:
+        if not epoch:
+            return ""
+        row = self._db.execute("SELECT epoch, owner FROM owners WHERE run = ?", (run,)).fetchone()
+        return row[1] if row is not None and row[0] == epoch else None
+
+    def _own(self, run: str, epoch: int, owners: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", (run, epoch, owners))
+
+    def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        new_head: Head,
+        blobs: Sequence[bytes],
+    ) -> Head:
+        """Append records that are known to lead from ``head`` to ``new_head``.
+
+        The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
+        the epoch and knows the head, and it comes first, so a refused append has written nothing
+        and its neighbours in the transaction go on.
+        """
+        moved = self._db.execute(
+            "UPDATE runs SET seq = ?, hash = ? "
+            "WHERE run = ? AND epoch = ? AND seq = ? AND hash = ?",
+            (new_head.seq, new_head.hash, run, epoch, head.seq, head.hash),
+        )
+        if moved.rowcount == 0:
+            raise self._fenced(run, epoch, head)
+        for record in records:
+            tip = self._advance(record.hash)
+            self._db.execute(
+                "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
+                (tip.position, run, record.seq, record.hash, record.body, tip.world),
+            )
+            self._newest = (run, record.seq)
+        self._db.executemany(
+            "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest_of(blob), blob) for blob in blobs]
+        )
+        return new_head
+
+    def note(self, note: Note) -> None:
+        """Write a note into the world's chain. The caller changes the table that it is about."""
+        body = note.canonical()
+        hash_ = digest_of(body)
+        tip = self._advance(hash_)
+        self._db.execute(
+            "INSERT INTO notes VALUES (?, ?, ?, ?, ?)",
+            (tip.position, note.subject, hash_, body, tip.world),
+        )
+
+    def last(self, subject: str) -> Note | None:
+        """Return the newest note about a subject. Raises TamperedError."""
+        return last_note(self._db, subject)
+
+    def post(self, run: str, body: bytes, at: int) -> int:
+        """Put a signal into a run's mailbox and return its number in it."""
+        before = self.last(signals_of(run))
+        n = 1 + (before.n if isinstance(before, SignalPosted | RunImported) else 0)
+        if n > MAX_LETTERS:
+            raise mailbox_full(run)
+        self.note(SignalPosted(run=run, n=n, body=digest_of(body), at=at))
+        self._db.execute("INSERT INTO letters (run, n, body) VALUES (?, ?, ?)", (run, n, body))
+        return n
+
+    def add_version(self, name: str, number: int, digest: str, run: str) -> bool:
+        """Make a blob the version after the head; False unless its number is the next."""
+        head = self.last(versions_of(run, name))
+        if number != 1 + (head.number if isinstance(head, VersionAdded) else 0):
+            return False
+        self.note(VersionAdded(run=run, workspace=name, number=number, digest=digest))
+        self._db.execute("INSERT INTO versions VALUES (?, ?, ?, ?)", (run, name, number, digest))
+        return True
+
+    def erase(self, run: str, epoch: int, upto: int) -> None:
+        """Empty the bodies of a run's first records, and its letters; their hashes stay."""
+        (found,) = self._db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()
+        if found != epoch:
+            raise self._fenced(run, epoch, Head())
+        self._db.execute("UPDATE records SET body = x'' WHERE run = ? AND seq <= ?", (run, upto))
+        self._db.execute("UPDATE letters SET body = x'' WHERE run = ?", (run,))
+
+    def forget(self, digests: Iterable[str], at: int) -> bool:
+        """Delete blobs if no record has come since a position; return whether none has."""
+        if self._tip.position != at:
+            return False
+        self._db.executemany("DELETE FROM blobs WHERE digest = ?", [(d,) for d in digests])
+        return True
+
+    @property
+    def mark(self) -> Mark | None:
+        """Where the world ends with this transaction; None when it has added nothing."""
+        return (
+            None
+            if self._tip == self._start
+            else Mark(self._tip.position, self._tip.world, *self._newest)
+        )
+
+    @property
+    def position(self) -> int:
+        """How many records and notes the world has."""
+        return self._tip.position
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The file. A table that follows from notes changes together with one."""
+        return self._db
+
+    def _advance(self, hash_: str) -> Tip:
+        """Continue the world's chain with the hash of a record or a note."""
+        self._tip = Tip(self._tip.position + 1, next_world(self._tip.world, hash_))
+        return self._tip
+
+    def finish(self) -> None:
+        """Write down where the world chain ends now."""
+        if self._tip != self._start:
+            self._db.execute(
+                "UPDATE tip SET position = ?, world = ?", (self._tip.position, self._tip.world)
+            )
+
+    def _fenced(self, run: str, epoch: int, head: Head) -> ArtificerError:
+        row = self._db.execute("SELECT epoch, seq, hash FROM runs WHERE run = ?", (run,)).fetchone()
+        found = row and RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
+        return fenced(run, epoch, head, found)
+
+
+Work = Callable[[Transaction], Any]
+
+
+def commit(
+    db: sqlite3.Connection, path: Path, works: Sequence[Work], anchor: Anchor | None
+) -> list[Any]:
+    """Do units of work in one transaction; return each one's result or error once it is durable.
+
+    The anchor then knows of it. Only a file that is a copy has none.
+
+    An ArtificerError that a unit raises before it writes anything is its own alone. When the
+    transaction itself fails, nothing was written.
+    """
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    except FAULTS as error:
+        return [designed(error, path) for _ in works]
+    try:
+        transaction = Transaction(db)
+        outcomes = [_attempt(work, transaction) for work in works]
+        transaction.finish()
+        db.execute("COMMIT")
+    except (TamperedError, *FAULTS) as error:
+        with suppress(sqlite3.Error):  # SQLite has rolled back by itself after most faults
+            db.execute("ROLLBACK")
+        if len(works) == 1:
+            return [designed(error, path)]
+        # One that cannot be written costs the others their shared commit, not their work.
+        return [outcome for work in works for outcome in commit(db, path, [work], anchor)]
+    if anchor is not None and transaction.mark is not None:
+        anchor.note(transaction.mark)
+    return outcomes
+
+
+def _attempt(work: Work, transaction: Transaction) -> Any:
+    try:
+        return work(transaction)
+    except ArtificerError as refused:
+        return refused

@@ -1,0 +1,183 @@
+"""The versions of workspaces, in a journal's file and in memory.
+
+A version is committed together with the note that says so. What is read is held against the notes:
+the table is a cache of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from artificer.errors import ArtificerError, TamperedError
+from artificer.ports import Durability
+from artificer.readonly import ReadOnlyDatabase
+from artificer.storage.anchor import Anchor
+from artificer.storage.database import FAULTS, connect, designed, only_read
+from artificer.storage.notes import VersionAdded, range_of, read_note, versions_of, workspace_in
+from artificer.storage.reader import last_note, snapshot
+from artificer.storage.transaction import commit
+
+T = TypeVar("T")
+
+
+class MemoryVersions:
+    """`Versions` that die with their process. ``added`` is called with each one before it is."""
+
+    def __init__(self, added: Callable[[VersionAdded], object] = lambda _: None) -> None:
+        self._chains: dict[tuple[str, str], list[str]] = {}
+        self._lock = threading.Lock()
+        self._added = added
+
+    def head(self, name: str, run: str = "") -> tuple[int, str] | None:
+        """The newest version's number and digest."""
+        chain = self._chains.get((run, name), [])
+        return (len(chain), chain[-1]) if chain else None
+
+    def get(self, name: str, number: int, run: str = "") -> str | None:
+        """A version's digest."""
+        chain = self._chains.get((run, name), [])
+        return chain[number - 1] if 1 <= number <= len(chain) else None
+
+    def add(self, name: str, number: int, digest: str, run: str = "") -> bool:
+        """Make a blob the version after the head; False unless its number is the next."""
+        with self._lock:
+            if number != len(self._chains.get((run, name), [])) + 1:
+                return False
+            self._added(VersionAdded(run=run, workspace=name, number=number, digest=digest))
+            self._chains.setdefault((run, name), []).append(digest)
+            return True
+
+    def names(self, run: str = "") -> list[str]:
+        """Every name, in order."""
+        return sorted(name for owner, name in list(self._chains) if owner == run)
+
+    def rows(self) -> list[tuple[str, str, int, str]]:
+        """Every version: its run, workspace, number and digest."""
+        return [
+            (run, name, number, digest)
+            for (run, name), chain in self._chains.items()
+            for number, digest in enumerate(chain, 1)
+        ]
+
+
+class SqliteVersions:
+    """`Versions` in a journal's file, for any number of threads and processes.
+
+    They have a connection of their own, for they are used from threads. Every method raises
+    OperatorError when the file cannot be used, and TamperedError when it is damaged or says
+    something else than the notes.
+    """
+
+    def __init__(
+        self, path: Path, durability: Durability = "power", busy_seconds: float = 10.0
+    ) -> None:
+        self._path = path
+        self._durability = durability
+        self._busy_seconds = busy_seconds
+        self._db: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self.anchor: Anchor | None = None
+        """Set when the journal is open for writing."""
+        self.read_only: ReadOnlyDatabase | None = None
+        """Set when it is only read."""
+
+    def close(self) -> None:
+        """Close the file. What is asked for later opens it again. May be called more than once."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def head(self, name: str, run: str = "") -> tuple[int, str] | None:
+        """The newest version's number and digest."""
+        return self._ask(lambda db: _head(db, name, run))
+
+    def get(self, name: str, number: int, run: str = "") -> str | None:
+        """A version's digest."""
+        return self._ask(lambda db: _get(db, name, number, run))
+
+    def add(self, name: str, number: int, digest: str, run: str = "") -> bool:
+        """Make a blob the version after the head; False unless its number is the next."""
+        if self.read_only is not None:
+            raise only_read(self._path)
+        (added,) = self._ask(
+            lambda db: commit(
+                db,
+                self._path,
+                [lambda work: work.add_version(name, number, digest, run)],
+                self.anchor,
+            )
+        )
+        if isinstance(added, ArtificerError):
+            raise added
+        return bool(added)
+
+    def names(self, run: str = "") -> list[str]:
+        """Every name, in order."""
+        return self._ask(lambda db: _names(db, run))
+
+    def _ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            try:
+                if self.read_only is not None:
+                    return self.read_only.ask(query)
+                if self._db is None:
+                    self._db = connect(self._path, self._durability, self._busy_seconds)
+                return query(self._db)
+            except FAULTS as error:
+                raise designed(error, self._path) from error
+
+
+_HEAD = (
+    "SELECT number, digest FROM versions WHERE run = ? AND workspace = ? "
+    "ORDER BY number DESC LIMIT 1"
+)
+_ONE = "SELECT number, digest FROM versions WHERE run = ? AND workspace = ? AND number = ?"
+_SUBJECTS = "SELECT DISTINCT subject FROM notes WHERE subject >= ? AND subject < ?"
+_NOTE = "SELECT hash, body FROM notes WHERE subject = ? ORDER BY position LIMIT 1 OFFSET ?"
+
+
+def _head(db: sqlite3.Connection, name: str, run: str) -> tuple[int, str] | None:
+    with snapshot(db):
+        row = db.execute(_HEAD, (run, name)).fetchone()
+        return _proven(row, last_note(db, versions_of(run, name)), name)
+
+
+def _get(db: sqlite3.Connection, name: str, number: int, run: str) -> str | None:
+    if number < 1:
+        return None
+    with snapshot(db):
+        row = db.execute(_ONE, (run, name, number)).fetchone()
+        noted = db.execute(_NOTE, (versions_of(run, name), number - 1)).fetchone()
+        found = _proven(row, None if noted is None else read_note(*noted), name)
+        return None if found is None else found[1]
+
+
+def _names(db: sqlite3.Connection, run: str) -> list[str]:
+    with snapshot(db):
+        rows = db.execute("SELECT DISTINCT workspace FROM versions WHERE run = ?", (run,))
+        found = {name for (name,) in rows}
+        rows = db.execute(_SUBJECTS, range_of(run))
+        for name in sorted(found ^ {workspace_in(subject) for (subject,) in rows}):
+            raise _tampered(name)
+    return sorted(found)
+
+
+def _proven(row: Any, note: object, name: str) -> tuple[int, str] | None:
+    """A version as the table has it, if a note says the same."""
+    noted = (note.number, note.digest) if isinstance(note, VersionAdded) else None
+    if row != noted:
+        raise _tampered(name)
+    return noted
+
+
+def _tampered(name: str) -> TamperedError:
+    return TamperedError(
+        f"The versions of {name!r} are not those that the journal tells of.",
+        hint="Run `artificer verify` to see what differs; `artificer fsck --repair` puts the "
+        "table back as the journal says.",
+    )

@@ -1,0 +1,112 @@
+"""Writing a journal, with group commit.
+
+What is asked for in one round of the event loop shares one transaction, and so one fsync. It is
+made in the loop itself: ``docs/decisions/0008-commits-in-the-loop.md`` says why there is no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from artificer.errors import ArtificerError, AuthorError
+from artificer.storage.anchor import Anchor
+from artificer.storage.database import Locked, only_read
+from artificer.storage.transaction import Transaction, commit
+
+T = TypeVar("T")
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
+"""Seconds between two attempts while another process holds the file."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    work: Callable[[Transaction], Any]
+    future: asyncio.Future[Any]
+
+
+class Writer:
+    """Performs units of work in the event loop. At most one job of each waiting task is kept."""
+
+    def __init__(
+        self, db: sqlite3.Connection, path: Path, busy_seconds: float, anchor: Anchor
+    ) -> None:
+        self._db = db
+        self._anchor = anchor
+        self._path = path
+        self._busy_seconds = busy_seconds
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[_Job] = []
+        self._closed = False
+        db.execute("PRAGMA busy_timeout = 0")  # the loop must not sleep in SQLite
+
+    async def perform(self, work: Callable[[Transaction], T]) -> T:
+        """Perform the work in a transaction and return its result once that is durable.
+
+        When the waiting task is cancelled the work may be done all the same: the run's head then
+        tells. An ArtificerError that the work raises before it writes anything is its own alone.
+
+        Raises:
+            AuthorError: the journal is closed.
+            OperatorError: the file could not be written; the journal is as it was.
+        """
+        if self._closed:
+            raise AuthorError(f"The journal {self._path} is closed.")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._waiting.append(_Job(work, future))
+        if len(self._waiting) == 1:
+            self._loop.call_soon(self._flush, self._loop.time() + self._busy_seconds, FIRST_PAUSE)
+        return await future
+
+    def _flush(self, deadline: float, pause: float) -> None:
+        """Commit all that waits; while another process holds the file, try again later."""
+        if not self._waiting:
+            return  # closing has done it
+        outcomes = commit(self._db, self._path, [job.work for job in self._waiting], self._anchor)
+        locked = all(isinstance(outcome, Locked) for outcome in outcomes)
+        if locked and self._loop.time() < deadline and not self._closed:
+            self._loop.call_later(pause, self._flush, deadline, min(2 * pause, LONGEST_PAUSE))
+            return
+        jobs, self._waiting = self._waiting, []
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            if job.future.done():
+                continue  # whoever waited was cancelled
+            if isinstance(outcome, ArtificerError):
+                job.future.set_exception(outcome)
+            else:
+                job.future.set_result(outcome)
+
+    async def aclose(self) -> None:
+        """Finish the work that waits, then close the connection. May be called more than once."""
+        if not self._closed:
+            self._closed = True
+            self._flush(self._loop.time(), FIRST_PAUSE)
+            self._db.close()
+            self._anchor.close()
+
+    async def anchor(self) -> None:
+        """Make durable that the journal has come this far: before an effect.
+
+        Raises:
+            OperatorError: the anchor cannot be written.
+        """
+        await asyncio.to_thread(self._anchor.sync)
+
+
+class NoWriter(Writer):
+    """In the place of the writer of a journal that is only read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def perform(self, work: Callable[[Transaction], T]) -> T:
+        """Refuse. Raises OperatorError."""
+        raise only_read(self._path)
+
+    async def aclose(self) -> None:
+        """Nothing was opened."""

@@ -1,1 +1,0 @@
-"""Executors: what performs an approved call. One file per kind of tool."""

@@ -1,0 +1,533 @@
+"""Python functions as tools: their schemas, their results, and their ends."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import AfterValidator, BaseModel, Field
+from tools_support import WRITER, appears, standard_input, stays
+
+from artificer.backends.function.executor import FunctionExecutor, FunctionTool, tool
+from artificer.contracts.schema import compile_schema
+from artificer.errors import ToolDefinitionError
+from artificer.ports import Call, Receipt
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Point(BaseModel):
+    x: int
+    y: int = 0
+
+
+class Tree(BaseModel):
+    children: list[Tree] = []
+
+
+def call_of(function_tool: FunctionTool[..., Any], **arguments: Any) -> Call:
+    return Call("run-1", "call-1", function_tool.definition, arguments, "key-1")
+
+
+async def perform(function_tool: FunctionTool[..., Any], **arguments: Any) -> Receipt:
+    return await FunctionExecutor([function_tool]).execute(call_of(function_tool, **arguments))
+
+
+@pytest.mark.req("function-schema")
+class TestSchema:
+    def test_carries_hints_constraints_defaults_and_docs(self) -> None:
+        @tool(effect="pure", risk="info", timeout=2.5)
+        async def paint(
+            colour: Colour,
+            size: Annotated[int, Field(ge=1, le=9)],
+            at: Point,
+            style: Literal["solid", "dotted"] = "solid",
+            tags: list[str] | None = None,
+        ) -> str:
+            """Paint a point
+            on the canvas.
+
+            Args:
+                colour: the colour
+                    of the paint
+                size: how large
+
+            Returns:
+                words: that are no parameter
+            """
+            return ""
+
+        definition = paint.definition
+        assert (definition.name, definition.effect, definition.risk) == ("paint", "pure", "info")
+        assert definition.timeout_ms == 2500
+        assert definition.description == "Paint a point on the canvas."
+        schema: Any = definition.input_schema
+        assert schema["required"] == ["colour", "size", "at"]
+        assert schema["additionalProperties"] is False
+        assert list(schema["properties"]) == ["colour", "size", "at", "style", "tags"]
+        assert schema["properties"]["colour"]["description"] == "the colour of the paint"
+        assert schema["properties"]["size"] == {
+            "description": "how large",
+            "maximum": 9,
+            "minimum": 1,
+            "type": "integer",
+        }
+        assert schema["properties"]["style"]["default"] == "solid"
+        assert "$ref" not in json.dumps(schema)
+        good = {"colour": "red", "size": 1, "at": {"x": 1}}
+        assert compile_schema(definition.input_schema).problems(good) == ()
+        assert compile_schema(definition.input_schema).problems({**good, "size": "1"})
+
+    def test_bare_decorator_leaves_a_callable(self) -> None:
+        @tool
+        def double(n: int) -> int:
+            """Double it."""
+            return 2 * n
+
+        assert double(4) == 8
+        assert double.__name__ == "double"
+
+    def test_parameters_named_like_model_attributes(self) -> None:
+        @tool
+        async def odd(model_config: int, copy: int, schema: int = 1) -> int:
+            """Take names that pydantic uses itself."""
+            return model_config + copy + schema
+
+        properties: Any = odd.definition.input_schema["properties"]
+        assert list(properties) == ["model_config", "copy", "schema"]
+
+    def test_no_parameters(self) -> None:
+        @tool
+        async def now() -> str:
+            """Tell the time."""
+            return ""
+
+        assert now.definition.input_schema == {
+            "type": "object",
+            "properties": {},
+            "additionalProperties": False,
+        }
+
+
+def variadic(*args: int) -> None:
+    """Doc."""
+
+
+def keywords(**kwargs: int) -> None:
+    """Doc."""
+
+
+def positional(a: int, /) -> None:
+    """Doc."""
+
+
+def unhinted(a) -> None:  # type: ignore[no-untyped-def]
+    """Doc."""
+
+
+def unknown_hint(a: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
+    """Doc."""
+
+
+def no_schema(a: Callable[[], int]) -> None:
+    """Doc."""
+
+
+def recursive(a: Tree) -> None:
+    """Doc."""
+
+
+def field_default(a: int = Field(default=1)) -> None:
+    """Doc."""
+
+
+def undocumented(a: int) -> None:
+    pass
+
+
+def generator() -> Any:
+    """Doc."""
+    yield 1
+
+
+@pytest.mark.req("function-definition-errors")
+@pytest.mark.parametrize(
+    "function",
+    [
+        variadic,
+        keywords,
+        positional,
+        unhinted,
+        unknown_hint,
+        no_schema,
+        recursive,
+        field_default,
+        undocumented,
+        generator,
+    ],
+)
+def test_unusable_function_is_named_with_its_place(function: Callable[..., Any]) -> None:
+    with pytest.raises(ToolDefinitionError) as caught:
+        tool(function)
+    line = function.__code__.co_firstlineno
+    assert f"{function.__name__!r} ({__file__}:{line})" in str(caught.value)
+
+
+@pytest.mark.req("function-definition-errors")
+def test_bad_name_partial_and_clash() -> None:
+    with pytest.raises(ToolDefinitionError, match="unusable name"):
+        tool(name="no spaces")(documented)
+    with pytest.raises(ToolDefinitionError, match="is not a function"):
+        tool(functools.partial(undocumented, 1))
+    one, two = tool(name="same")(documented), tool(name="same")(documented)
+    with pytest.raises(ToolDefinitionError, match="Two tools"):
+        FunctionExecutor([one, two])
+
+
+def documented() -> None:
+    """Doc."""
+
+
+@pytest.mark.req("function-results")
+class TestResults:
+    async def test_values_arrive_typed_and_defaults_are_the_functions_own(self) -> None:
+        @tool
+        async def describe(colour: Colour, at: Point, n: int = 7) -> dict[str, Any]:
+            """Describe."""
+            return {"colour": colour, "point": at, "kind": type(colour).__name__, "n": n}
+
+        receipt = await perform(describe, colour="red", at={"x": 3})
+        assert receipt.status == "ok"
+        assert receipt.content == '{"colour":"red","kind":"Colour","n":7,"point":{"x":3,"y":0}}'
+
+    @pytest.mark.parametrize(
+        ("result", "content"),
+        [
+            ("plain", "plain"),
+            (None, "null"),
+            (2**70, str(2**70)),
+            (["ä", 1.0], '["ä",1]'),
+            ("\ud800", "?"),
+        ],
+    )
+    async def test_text_passes_and_the_rest_is_json(self, result: Any, content: str) -> None:
+        @tool
+        async def give() -> Any:
+            """Give."""
+            return result
+
+        assert (await perform(give)).content == content
+
+    async def test_a_long_result_keeps_head_and_tail(self) -> None:
+        @tool
+        def long() -> str:
+            """Be long."""
+            return "a" * 500_000 + "z"
+
+        content = (await perform(long)).content
+        assert len(content) < 32_100
+        assert content.startswith("aaa") and content.endswith("z")
+        assert "characters left out" in content
+
+    @pytest.mark.parametrize("as_async", [True, False])
+    async def test_an_exception_is_an_error_without_its_traceback(
+        self, as_async: bool, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fail() -> None:
+            """Fail."""
+            raise LookupError("nothing there" + "!" * 10_000)
+
+        async def fail_async() -> None:
+            """Fail."""
+            fail()
+
+        receipt = await perform(tool(fail_async if as_async else fail))
+        assert receipt.status == "error"
+        assert receipt.content.startswith("LookupError: nothing there!")
+        assert len(receipt.content) <= 2_000
+        assert "Traceback" in caplog.text and "in fail" in caplog.text
+        assert "!!!" not in caplog.text, "logs hold no contents"
+
+    @pytest.mark.parametrize("as_async", [True, False])
+    async def test_sys_exit_does_not_end_the_program(self, as_async: bool) -> None:
+        def leave() -> None:
+            """Leave."""
+            sys.exit(3)
+
+        async def leave_async() -> None:
+            """Leave."""
+            sys.exit(3)
+
+        receipt = await perform(tool(leave_async if as_async else leave))
+        assert (receipt.status, receipt.content) == ("error", "SystemExit: 3")
+
+    async def test_a_result_without_json_form_is_an_error(self) -> None:
+        @tool
+        async def give() -> object:
+            """Give."""
+            return object()
+
+        assert (await perform(give)).status == "error"
+
+    async def test_what_only_the_types_refuse_is_invalid(self) -> None:
+        def even(n: int) -> int:
+            if n % 2:
+                raise ValueError("must be even")
+            return n
+
+        @tool
+        async def halve(n: Annotated[int, AfterValidator(even)]) -> int:
+            """Halve."""
+            return n // 2
+
+        receipt = await perform(halve, n=3)
+        assert receipt.status == "invalid"
+        assert json.loads(receipt.content)["problems"] == [
+            {"message": "Value error, must be even", "pointer": "/n"}
+        ]
+
+    @pytest.mark.parametrize("as_async", [True, False])
+    async def test_a_keyed_tool_reads_its_key(self, as_async: bool) -> None:
+        def pay(amount: int, call: Call) -> str:
+            """Pay."""
+            return f"{call.key}:{amount}"
+
+        async def pay_async(amount: int, call: Call) -> str:
+            """Pay."""
+            return f"{call.key}:{amount}"
+
+        keyed = tool(effect="keyed")(pay_async if as_async else pay)
+        properties: Any = keyed.definition.input_schema["properties"]
+        assert list(properties) == ["amount"]
+        assert (await perform(keyed, amount=5)).content == "key-1:5"
+
+
+@pytest.mark.req("function-process")
+class TestProcess:
+    async def test_a_def_has_a_process_and_stdin_of_its_own(self) -> None:
+        seen: list[int] = []
+
+        @tool
+        def look() -> dict[str, Any]:
+            """Look."""
+            seen.append(1)
+            return {"pid": os.getpid(), "session": os.getsid(0), "stdin": os.read(0, 9)}
+
+        with standard_input(b"not for the tool"):
+            facts = json.loads((await perform(look)).content)
+        assert facts["pid"] == facts["session"] != os.getpid()
+        assert facts["stdin"] == ""
+        assert seen == []
+
+    async def test_what_it_prints_stays_out_of_our_output(
+        self, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        @tool
+        def speak() -> str:
+            """Speak."""
+            os.write(1, b"noise")
+            return "result"
+
+        assert (await perform(speak)).content == "result"
+        assert capfd.readouterr().out == ""
+
+    @pytest.mark.parametrize(
+        ("end", "words"),
+        [
+            (lambda: os._exit(3), "exit code 3"),
+            (lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"),
+        ],
+    )
+    async def test_a_process_that_dies_is_an_error(
+        self, end: Callable[[], None], words: str
+    ) -> None:
+        @tool
+        def die() -> None:
+            """Die."""
+            end()
+
+        receipt = await perform(die)
+        assert receipt.status == "error"
+        assert words in receipt.content
+
+    async def test_it_may_use_asyncio_and_threads_itself(self) -> None:
+        @tool
+        def both() -> int:
+            """Use both."""
+            results: list[int] = []
+            thread = threading.Thread(target=results.append, args=(1,))
+            thread.start()
+            thread.join()
+            return asyncio.run(asyncio.sleep(0, 41)) + results[0]
+
+        assert (await perform(both)).content == "42"
+
+    async def test_nothing_is_left_of_it_afterwards(self, tmp_path: Path) -> None:
+        @tool
+        def leave_behind(path: str) -> str:
+            """Leave a process behind that has left session, parent and environment."""
+            subprocess.Popen([sys.executable, "-c", WRITER, path], env={}, start_new_session=True)
+            while not Path(path).exists():
+                time.sleep(0.01)
+            return "left"
+
+        file = tmp_path / "file"
+        assert (await perform(leave_behind, path=str(file))).content == "left"
+        assert await stays(file)
+
+
+@pytest.mark.req("function-timeout")
+class TestTimeout:
+    @pytest.mark.parametrize("how", ["loop", "sleep", "stubborn"])
+    async def test_a_def_ends_at_its_timeout(self, how: str, tmp_path: Path) -> None:
+        @tool(timeout=1)
+        def hang(how: str, path: str) -> None:
+            """Hang."""
+            if how == "stubborn":
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            Path(path).write_text(str(os.getpid()))
+            if how == "sleep":
+                time.sleep(60)
+            while True:
+                pass
+
+        file = tmp_path / "pid"
+        started = time.monotonic()
+        receipt = await perform(hang, how=how, path=str(file))
+        assert receipt.status == "timeout"
+        assert "within 1 s" in receipt.content
+        assert time.monotonic() - started < 30
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(file.read_text()), 0)
+
+    async def test_its_orphaned_grandchildren_end_too(self, tmp_path: Path) -> None:
+        @tool
+        def spread(path: str) -> None:
+            """Fork twice, leave the session, ignore SIGTERM, and go on."""
+            if os.fork() == 0:
+                os.setsid()
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                if os.fork() == 0:
+                    while True:
+                        with Path(path).open("a") as file:
+                            file.write("x")
+                        time.sleep(0.02)
+                os._exit(0)
+            time.sleep(60)
+
+        file = tmp_path / "file"
+        task = asyncio.create_task(perform(spread, path=str(file)))
+        await appears(file)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await stays(file)
+
+    async def test_cancelling_ends_it(self, tmp_path: Path) -> None:
+        @tool
+        def go_on(path: str) -> None:
+            """Go on."""
+            while True:
+                with Path(path).open("a") as file:
+                    file.write("x")
+                time.sleep(0.02)
+
+        file = tmp_path / "file"
+        task = asyncio.create_task(perform(go_on, path=str(file)))
+        await appears(file)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await stays(file)
+
+    async def test_an_async_def_is_cancelled_and_awaited(self) -> None:
+        steps: list[str] = []
+
+        @tool(timeout=0.05)
+        async def slow() -> None:
+            """Be slow."""
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(0.01)
+                steps.append("cleaned up")
+
+        assert (await perform(slow)).status == "timeout"
+        assert steps == ["cleaned up"]
+
+    async def test_cancelling_reaches_an_async_def(self) -> None:
+        steps: list[str] = []
+        began = asyncio.Event()
+
+        @tool
+        async def slow() -> None:
+            """Be slow."""
+            try:
+                began.set()
+                await asyncio.sleep(60)
+            finally:
+                steps.append("ended")
+
+        task = asyncio.create_task(perform(slow))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert steps == ["ended"]
+
+    async def test_swallowed_cancellation_is_reported(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        release = asyncio.Event()
+
+        @tool(timeout=0.05)
+        async def deaf() -> None:
+            """Be deaf."""
+            while not release.is_set():
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    continue
+
+        assert (await perform(deaf)).status == "timeout"
+        assert "swallows its cancellation" in caplog.text
+        release.set()
+
+
+@pytest.mark.req("call-probe")
+@pytest.mark.parametrize(
+    "probe",
+    [
+        lambda: True,
+        lambda chair: True,
+        lambda seat, row: True,
+        lambda seat, row, extra: True,
+        lambda *seats: True,
+        "not a function",
+    ],
+)
+def test_a_probe_that_cannot_be_called_as_its_tool_is_refused_at_once(probe: Any) -> None:
+    def book(seat: str, row: int = 1) -> str:
+        """Book a seat."""
+        return seat
+
+    with pytest.raises(ToolDefinitionError, match="has a probe with other parameters") as caught:
+        tool(effect="once", probe=probe)(book)
+    assert "book" in caught.value.message
+    for fitting in (lambda seat, row=1: True, lambda **given: True):
+        assert tool(effect="once", probe=fitting)(book).definition.probe

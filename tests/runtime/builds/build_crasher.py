@@ -1,0 +1,185 @@
+"""Builds whose process kills itself: python build_crasher.py
+
+Reads one scenario a line, as JSON: ``{"folder": ..., "kill": 17, "torn": false}``. For each it
+forks a child that begins the build in the folder, or takes it up, and kills itself with SIGKILL at
+its n-th point: before a file or folder is made, renamed or removed, before a program is started,
+and before and after each append to the journal. With ``torn`` the file that is about to be written
+is there and empty when the process dies.
+
+Answers each line with how the child ended: ``killed``, ``done``, or what went wrong. Points are
+listed in ``points.txt``, what was asked of the model and what of it was recorded in ``asked.txt``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from engineer import Engineer
+from parts import PARTS
+from site_of_builds import Approving
+
+from artificer.builds.facts import BuildOptions
+from artificer.config import Config
+from artificer.ports import UNCLAIMED, Claim, Head, Journal, Lease, Record, RunHead
+from artificer.providers.scripted import Answer, ScriptedProvider
+from artificer.values.base import JsonObject
+from artificer.values.canon import canonical, digest_of
+from artificer.wiring.storage import open_storage
+from artificer.world import World
+
+FILES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
+"""Audit events of changes to files, beside ``open``."""
+
+
+class Points:
+    """Counts what this process does to the world, and ends it at the n-th point."""
+
+    def __init__(self, folder: Path, kill: int | None, *, torn: bool) -> None:
+        self.folder = str(folder / "home")
+        self.kill = kill
+        self.torn = torn
+        self.count = 0
+        self.log = os.open(folder / "points.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def reached(self, what: str, file: str = "") -> None:
+        """A point is reached."""
+        self.count += 1
+        os.write(self.log, f"{what}\n".encode())
+        if self.count == self.kill:
+            if self.torn and file:
+                os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def audit(self, event: str, args: tuple[Any, ...]) -> None:
+        """What the interpreter is about to do (sys.addaudithook)."""
+        if event == "subprocess.Popen" and not str(args[0]).endswith("true"):
+            words = [w for w in map(str, args[1]) if w.isalpha() or "-" in w[1:]]
+            self.reached(f"start {' '.join(words[-6:])}")
+        elif event == "open" and self._ours(args[0]) and args[2] & os.O_ACCMODE:
+            self.reached(f"write {args[0]}", str(args[0]))
+        elif event in FILES and any(map(self._ours, args)) and _does(event, args[0]):
+            self.reached(f"{event} {args[0]}")
+
+    def _ours(self, path: object) -> bool:
+        return isinstance(path, str | os.PathLike) and os.fspath(path).startswith(self.folder)
+
+
+def _does(event: str, path: str) -> bool:
+    """Whether it comes to anything: folders are made that are there, files removed that are not."""
+    return os.path.lexists(path) != (event == "os.mkdir")
+
+
+class KillingJournal:
+    """A journal whose process may die at an append."""
+
+    def __init__(self, inner: Journal, points: Points, folder: Path) -> None:
+        self.inner = inner
+        self.points = points
+        self.asked = folder / "asked.txt"
+
+    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
+        self.points.reached("acquire")
+        return await self.inner.acquire(run, claim)
+
+    async def release(self, run: str, epoch: int) -> None:
+        await self.inner.release(run, epoch)
+
+    async def append(
+        self,
+        run: str,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes] = (),
+    ) -> Head:
+        self.points.reached("before append")
+        new = await self.inner.append(run, epoch, head, records, blobs)
+        for record in records:
+            await self.heard(run, record)
+        self.points.reached("after append")
+        return new
+
+    async def heard(self, run: str, record: Record) -> None:
+        """Note which replies are recorded now."""
+        event = json.loads(record.body).get("event", {})
+        if event.get("type") != "ModelResponded":
+            return
+        for line in map(json.loads, (r.body for r in await self.inner.read(run))):
+            if line.get("intent", {}).get("n") == event["intent"]:
+                note(self.asked, f"recorded {line['request']}")
+
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        return await self.inner.read(run, after, limit)
+
+    async def runs(self) -> list[RunHead]:
+        return await self.inner.runs()
+
+
+def note(file: Path, text: str) -> None:
+    """Append a line that outlives the process."""
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(text + "\n")
+
+
+async def drive(folder: Path, points: Points) -> None:
+    """Begin the build, or take it up."""
+    engineer = Engineer(PARTS)
+
+    def answer(body: JsonObject) -> Answer:
+        note(folder / "asked.txt", f"asked {digest_of(canonical(body))}")
+        return engineer(body)
+
+    config = Config(home=folder / "home", project="p", durability="process")
+    storage = await open_storage(config)
+    journal = KillingJournal(storage.journal, points, folder)
+    given: dict[str, Any] = {"model": ScriptedProvider(answer), "decider": Approving()}
+    async with World(config, replace(storage, journal=journal)) as world:
+        if await storage.journal.read("b", limit=1):
+            run = await world.resume("b", **given)
+        else:
+            options = BuildOptions(size="small", parallel=2)
+            run = await world.build(
+                "Make it.", project=folder / "p", options=options, run_id="b", **given
+            )
+    note(folder / "ended.txt", run.status)
+
+
+def child(folder: Path, kill: int | None, *, torn: bool) -> int:
+    """The life of a child: its exit code."""
+    points = Points(folder, kill, torn=torn)
+    sys.addaudithook(points.audit)
+    try:
+        asyncio.run(drive(folder, points))
+    except Exception:  # noqa: BLE001 - whoever asked wants to know
+        note(folder / "errors.txt", traceback.format_exc())
+        return 1
+    return 0
+
+
+def main() -> None:
+    """Serve scenarios until the input ends."""
+    gc.freeze()
+    for line in sys.stdin:
+        scenario = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            folder = Path(scenario["folder"])
+            os._exit(child(folder, scenario["kill"], torn=scenario["torn"]))
+        _, status = os.waitpid(pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        words = {0: "done", -signal.SIGKILL: "killed"}
+        print(words.get(code, f"ended with {code}"), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""A project, a world, and a build of the one in the other."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engineer import Engineer, Inspect, Job
+
+from artificer.artifacts.plan import Plan
+from artificer.builds.facts import BuildOptions, Decided
+from artificer.builds.jobs import AskConsent, AskDecision
+from artificer.config import Config
+from artificer.providers.scripted import ScriptedProvider
+from artificer.runs import Run
+from artificer.world import World
+
+
+class Approving:
+    """Approves every plan, and leaves changes to signals (build.builder.Decider)."""
+
+    def __init__(self) -> None:
+        self.plans: list[Plan] = []
+
+    async def consent(self, run: str, wish: AskConsent, diff: str) -> None:
+        return None
+
+    async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
+        self.plans.append(plan)
+        return Decided(key=wish.key, digest=wish.digest, decision="approve", by="ada")
+
+
+@dataclass
+class Site:
+    """``model`` answers every run of the build."""
+
+    world: World
+    project: Path
+    model: ScriptedProvider
+
+    async def build(self, request: str = "Make it.", **options: Any) -> Run:
+        given: dict[str, Any] = {"decider": Approving(), "options": BuildOptions(size="small")}
+        return await self.world.build(
+            request, project=self.project, model=self.model, run_id="b", **{**given, **options}
+        )
+
+    async def resume(self, **options: Any) -> Run:
+        given = {"decider": Approving(), **options}
+        return await self.world.resume("b", model=self.model, **given)
+
+    async def children(self) -> list[str]:
+        return [run for run in await self.world.runs() if run != "b"]
+
+
+@asynccontextmanager
+async def site(
+    folder: Path, project: Path, job: Job, inspect: Inspect | None = None, **settings: Any
+) -> AsyncIterator[Site]:
+    """A world in a folder; opened again, it is the same."""
+    config = Config(home=folder / "home", project="p", durability="process", **settings)
+    async with await World.open(config) as world:
+        yield Site(world, project, ScriptedProvider(Engineer(job, inspect)))

@@ -1,0 +1,48 @@
+"""A build with a real model, however small: its plan is valid, or the failure is told as one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from git_project import git, project
+
+from artificer.builds.facts import BuildOptions
+from artificer.config import Config
+from artificer.core.spec import Limits
+from artificer.providers.local_fetch import model_path
+from artificer.world import World
+
+MODEL = model_path(Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser())
+
+
+@pytest.mark.real_model
+@pytest.mark.req("build-owed", "build-drive")
+async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp", reason="pip install 'artificer[local]'")
+    if not MODEL.exists():
+        pytest.skip("the embedded model is not there: run `artificer local fetch`")
+    home = project(tmp_path / "p")
+    config = Config(home=tmp_path / "home", project="p", durability="process", local_model=MODEL)
+    async with await World.open(config) as world:
+        run = await world.build(
+            "A function that adds two numbers.",
+            project=home,
+            model="local/smollm2",
+            options=BuildOptions(size="small", attempts=1),
+            limits=Limits(max_tokens=300, total_tokens=4_400),
+            run_id="b",
+        )
+        build = run.state.build
+        assert build is not None
+        if run.status == "waiting":
+            assert build.proposal is not None and 1 <= len(build.proposal.specs) <= 10
+        else:
+            assert run.status == "stalled" and "stalled" in run.text.lower(), run.text
+            assert "there is no plan" in run.text or "budget" in run.text, run.text
+        (child,) = [each for each in await world.runs() if each != run.id]
+        assert (await world.get(child)).run.state.turn >= 2, "the model was really asked"
+        for each in await world.runs():
+            assert (await world.replay(each)).identical
+    assert git(home, "status", "--porcelain") == ""

@@ -1,0 +1,28 @@
+"""A process that spends: python spender.py PATH TRIES MOST. Prints how often it was allowed to.
+
+Every second time it settles less than it had reserved.
+"""
+
+import asyncio
+import sys
+
+from artificer.ports import Allowed, Amount
+from artificer.storage import SqliteJournal
+
+
+async def main(path: str, tries: int, most: int) -> None:
+    granted = 0
+    async with SqliteJournal(path, "process") as journal:
+        for attempt in range(tries):
+            need = Amount(10, 0)
+            number = await journal.purse.reserve(
+                "day", need, Allowed(tokens=most), now=0, until=1_000
+            )
+            if number is not None:
+                granted += 1
+            if number is not None and attempt % 2:
+                await journal.purse.settle("day", number, need)
+    print(granted)
+
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,113 @@
+"""Both purses behave as the port says, and processes spend from one together."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from artificer.ports import Allowed, Amount
+from artificer.storage import MemoryJournal, SqliteJournal
+from artificer.storage.budget import MemoryPurse, SqlitePurse
+from artificer.testing.purse_suite import PurseSuite
+
+pytestmark = pytest.mark.req("budget-purse")
+
+SPENDER = Path(__file__).parent / "spender.py"
+
+
+class TestMemoryPurse(PurseSuite):
+    @pytest.fixture
+    async def purse(self) -> AsyncIterator[MemoryPurse]:
+        journal = MemoryJournal()
+        yield journal.purse
+        assert await journal.audit() == []
+
+
+class TestSqlitePurse(PurseSuite):
+    @pytest.fixture
+    async def purse(self, tmp_path: Path) -> AsyncIterator[SqlitePurse]:
+        async with SqliteJournal(tmp_path / "journal.db", "process") as journal:
+            yield journal.purse
+            assert await journal.audit() == []
+
+
+async def test_several_processes_never_spend_more_than_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    async with SqliteJournal(path, "process"):
+        pass
+    command = [sys.executable, str(SPENDER), str(path), "25", "400"]
+    spenders = [await asyncio.create_subprocess_exec(*command, stdout=PIPE) for _ in range(3)]
+    granted = [int((await spender.communicate())[0]) for spender in spenders]
+    assert sum(granted) == 40
+    async with SqliteJournal(path, "process") as journal:
+        spent = await journal.purse.spent("day", 0)
+    assert spent.settled.tokens + spent.reserved.tokens == 400
+
+
+async def test_what_was_spent_is_there_after_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    command = [sys.executable, str(SPENDER), str(path), "4", "100"]
+    spender = await asyncio.create_subprocess_exec(*command, stdout=PIPE)
+    assert (await spender.communicate())[0] == b"4\n"
+    async with SqliteJournal(path, "process") as journal:
+        spent = await journal.purse.spent("day", 0)
+    assert (spent.settled.tokens, spent.reserved.tokens) == (20, 20)
+
+
+AMOUNTS = st.builds(Amount, st.integers(0, 9), st.integers(0, 9))
+MOSTS = st.builds(Allowed, st.none() | st.integers(1, 30), st.none() | st.integers(1, 30))
+DAYS = st.sampled_from(["monday", "tuesday"])
+STEPS = st.one_of(
+    st.tuples(st.just("reserve"), DAYS, AMOUNTS, MOSTS),
+    st.tuples(st.just("settle"), st.integers(0, 5), AMOUNTS),
+    st.tuples(st.just("wait"), st.integers(1, 7)),
+)
+
+
+@given(st.lists(STEPS, max_size=25))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+def test_both_purses_come_to_the_same(steps: list[tuple[object, ...]]) -> None:
+    """Whatever is reserved, settled late, twice or never: and no day costs more than was allowed
+    but for what was settled above its reservation."""
+
+    async def go() -> None:
+        with TemporaryDirectory() as folder:
+            async with SqliteJournal(Path(folder) / "journal.db", "process") as journal:
+                memory = MemoryJournal()
+                await compare(memory.purse, journal.purse, steps)
+                assert await memory.audit() == await journal.audit() == []
+
+    asyncio.run(go())
+
+
+async def compare(one: MemoryPurse, other: SqlitePurse, steps: list[tuple[object, ...]]) -> None:
+    now = 0
+    given: list[tuple[str, int, int]] = []
+    for step in steps:
+        match step:
+            case ("reserve", str(day), Amount() as need, Allowed() as most):
+                before = await one.spent(day, now)
+                numbers = [
+                    await purse.reserve(day, need, most, now=now, until=now + 5)
+                    for purse in (one, other)
+                ]
+                fits = most.holds(before.settled + before.reserved + need)
+                assert [number is not None for number in numbers] == [fits, fits]
+                if numbers[0] is not None and numbers[1] is not None:
+                    given.append((day, numbers[0], numbers[1]))
+            case ("settle", int(which), Amount() as true) if which < len(given):
+                day, first, second = given[which]
+                await one.settle(day, first, true)
+                await other.settle(day, second, true)
+            case ("wait", int(time)):
+                now += time
+        for day in ("monday", "tuesday"):
+            assert await one.spent(day, now) == await other.spent(day, now)

@@ -1,0 +1,385 @@
+"""What the SQLite journal promises beyond the port: files, processes, errors."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from artificer.errors import (
+    ArtificerError,
+    AuthorError,
+    ConfigError,
+    Fenced,
+    OperatorError,
+    TamperedError,
+)
+from artificer.ports import Head
+from artificer.storage import SqliteJournal
+from artificer.storage.anchor import Anchor, newest_mark
+from artificer.storage.transaction import Transaction, commit
+from artificer.testing.journal_suite import records_after
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.db"
+
+
+def write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+async def fill(journal: SqliteJournal, run: str, appends: int) -> Head:
+    lease = await journal.acquire(run)
+    head = lease.head
+    for number in range(appends):
+        head = await journal.append(run, lease.epoch, head, records_after(head, run, number))
+    return head
+
+
+def start(script: str, *arguments: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, str(HERE / script), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+async def refusal(path: Path, **options: float) -> ArtificerError:
+    """Open a journal that cannot be opened."""
+    with pytest.raises(ArtificerError) as caught:
+        async with SqliteJournal(path, **options):
+            pass
+    return caught.value
+
+
+@pytest.mark.req("journal-sqlite-lifecycle")
+class TestLifecycle:
+    async def test_reopened_journal_has_everything(self, path: Path) -> None:
+        async with SqliteJournal(path) as journal:
+            head = await fill(journal, "run", 3)
+            records = await journal.read("run")
+        async with SqliteJournal(path) as journal:
+            assert await journal.read("run") == records
+            lease = await journal.acquire("run")
+            assert lease.head == head
+            assert lease.epoch == 2
+            assert await journal.audit() == []
+
+    async def test_directories_are_made(self, tmp_path: Path) -> None:
+        async with SqliteJournal(tmp_path / "a" / "b" / "journal.db") as journal:
+            assert await journal.runs() == []
+
+    async def test_closing_twice_and_using_after(self, path: Path) -> None:
+        journal = SqliteJournal(path)
+        await journal.aclose()
+        with pytest.raises(AuthorError, match="not open"):
+            await journal.acquire("run")
+        async with journal:
+            lease = await journal.acquire("run")
+            with pytest.raises(AuthorError, match="opened before"):
+                await journal.open()
+        await asyncio.gather(journal.aclose(), journal.aclose())
+        with pytest.raises(AuthorError, match="closed"):
+            await journal.append("run", lease.epoch, Head(), records_after(Head(), "run", 1))
+        with pytest.raises(AuthorError, match="closed"):
+            await journal.read("run")
+
+    async def test_what_waits_at_closing_is_written(self, path: Path) -> None:
+        journal = SqliteJournal(path)
+        await journal.open()
+        leases = {f"run-{n}": await journal.acquire(f"run-{n}") for n in range(20)}
+        tasks = [
+            asyncio.ensure_future(
+                journal.append(run, lease.epoch, Head(), records_after(Head(), run, 1))
+            )
+            for run, lease in leases.items()
+        ]
+        await asyncio.sleep(0)
+        await journal.aclose()
+        assert [head.seq for head in await asyncio.gather(*tasks)] == [1] * 20
+        async with SqliteJournal(path) as reopened:
+            assert [row.head.seq for row in await reopened.runs()] == [1] * 20
+            assert await reopened.audit() == []
+
+    async def test_clean_close_leaves_one_file(self, path: Path) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 1)
+        left = sorted(file.name for file in path.parent.iterdir())
+        assert left == ["journal.db", "journal.db-anchor"]
+
+
+@pytest.mark.req("journal-designed-errors")
+class TestFilesThatAreNoJournal:
+    async def test_text(self, path: Path) -> None:
+        write(path, b"Dear diary, " * 200)
+        error = await refusal(path)
+        assert isinstance(error, ConfigError)
+        assert error.hint
+        assert content(path) == b"Dear diary, " * 200
+
+    async def test_another_programs_database(self, path: Path) -> None:
+        other = sqlite3.connect(path)
+        other.execute("CREATE TABLE records (mine)")
+        other.close()
+        before = content(path)
+        assert "not an Artificer journal" in str(await refusal(path))
+        assert content(path) == before
+
+    async def test_a_directory(self, tmp_path: Path) -> None:
+        assert isinstance(await refusal(tmp_path), OperatorError)
+
+    async def test_under_a_file(self, path: Path) -> None:
+        write(path, b"file")
+        assert isinstance(await refusal(path / "journal.db"), ConfigError)
+
+    async def test_newer_format(self, path: Path) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 1)
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE meta SET value = '3' WHERE key = 'format'")
+            db.execute("UPDATE meta SET value = '9.1.0' WHERE key = 'release'")
+        db.close()
+        error = await refusal(path)
+        assert isinstance(error, ConfigError)
+        assert "9.1.0" in (error.hint or "")
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            "DROP TABLE meta",
+            "DROP TABLE tip",
+            "DELETE FROM meta",
+            "DELETE FROM tip",
+            "UPDATE meta SET value = '0'",
+            "INSERT INTO records VALUES (9, 'run', 2, '', x'', '')",
+        ],
+    )
+    async def test_damaged_tables(self, path: Path, damage: str) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 1)
+        with sqlite3.connect(path) as db:
+            db.execute(damage)
+        db.close()
+        with pytest.raises(TamperedError):
+            async with SqliteJournal(path) as journal:
+                await fill(journal, "run", 1)
+
+    async def test_cut_off_file(self, path: Path) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 40)
+        write(path, content(path)[:9000])
+        try:
+            async with SqliteJournal(path) as journal:
+                assert await journal.audit() != []
+        except ArtificerError as error:
+            assert isinstance(error, TamperedError)
+
+
+@pytest.mark.req("journal-group-commit")
+class TestGroupCommit:
+    async def test_those_that_wait_share_a_commit_and_a_fenced_one_fails_alone(
+        self, path: Path
+    ) -> None:
+        async with SqliteJournal(path, "process") as journal:
+            leases = {f"run-{n}": await journal.acquire(f"run-{n}") for n in range(50)}
+            await journal.acquire("run-7")
+            before = commits_in_log(path)
+            with sqlite3.connect(path, isolation_level=None) as other:
+                other.execute("BEGIN IMMEDIATE")  # the writer waits for this lock
+                appends = [
+                    asyncio.ensure_future(
+                        journal.append(run, lease.epoch, Head(), records_after(Head(), run, 1, 2))
+                    )
+                    for run, lease in leases.items()
+                ]
+                await asyncio.sleep(0.05)
+                other.execute("ROLLBACK")
+            other.close()
+            results = await asyncio.gather(*appends, return_exceptions=True)
+            assert [type(result) for result in results] == [
+                Fenced if run == "run-7" else Head for run in leases
+            ]
+            assert commits_in_log(path) - before <= 2
+            heads = {row.run: row.head.seq for row in await journal.runs()}
+            assert heads == {run: 0 if run == "run-7" else 2 for run in leases}
+            assert await journal.audit() == []
+
+    async def test_a_cancelled_one_takes_no_neighbour_along(self, path: Path) -> None:
+        async with SqliteJournal(path, "process") as journal:
+            lease = await journal.acquire("one")
+            with sqlite3.connect(path, isolation_level=None) as other:
+                other.execute("BEGIN IMMEDIATE")
+                first = asyncio.ensure_future(
+                    journal.append("one", lease.epoch, Head(), records_after(Head(), "one", 1))
+                )
+                neighbours = [asyncio.ensure_future(journal.acquire(run)) for run in "abc"]
+                await asyncio.sleep(0.02)
+                first.cancel()
+                await asyncio.sleep(0)
+                other.execute("ROLLBACK")
+            other.close()
+            leases = await asyncio.wait_for(asyncio.gather(*neighbours), 10)
+            assert [lease.epoch for lease in leases] == [1, 1, 1]
+            assert first.cancelled()
+
+    async def test_a_damaged_run_stops_no_other(self, path: Path) -> None:
+        async with SqliteJournal(path, "process") as journal:
+            await fill(journal, "damaged", 1)
+            with sqlite3.connect(path) as db:
+                db.execute("INSERT INTO records VALUES (9, 'damaged', 2, '', x'', '')")
+            db.close()
+            results = await asyncio.gather(
+                *(fill(journal, run, 1) for run in ("a", "damaged", "b")), return_exceptions=True
+            )
+            assert [type(result) for result in results] == [Head, TamperedError, Head]
+            assert (await fill(journal, "a", 1)).seq == 2
+
+    async def test_a_commit_that_fails_is_rolled_back_and_the_others_are_made_again(
+        self, path: Path
+    ) -> None:
+        async with SqliteJournal(path):
+            pass
+
+        def damaged(transaction: Transaction) -> None:
+            for _ in range(2):  # the second is refused by the table, and nothing is undone by it
+                transaction.db.execute("INSERT INTO letters (run, n, body) VALUES ('two', 1, x'')")
+
+        def whole(transaction: Transaction) -> int:
+            return transaction.post("one", b"{}", at=1)
+
+        anchor = Anchor(path, synced=False)
+        db = sqlite3.connect(path, isolation_level=None)
+        error, number = commit(db, path, [damaged, whole], anchor)
+        assert isinstance(error, TamperedError) and str(path) in error.message
+        assert number == 1 and not db.in_transaction
+        assert db.execute("SELECT run FROM letters").fetchall() == [("one",)]
+        assert (mark := newest_mark(path)) is not None, "the anchor knows what was made again"
+        assert db.execute("SELECT position, world FROM tip").fetchone() == (
+            mark.position,
+            mark.world,
+        )
+        db.close()
+        anchor.close()
+
+    async def test_more_than_the_queue_holds(self, path: Path) -> None:
+        async with SqliteJournal(path, "process") as journal:
+            heads = await asyncio.gather(*(fill(journal, f"run-{n}", 1) for n in range(1500)))
+            assert {head.seq for head in heads} == {1}
+            assert await journal.audit() == []
+
+
+def commits_in_log(path: Path) -> int:
+    """Count the commit frames of a write-ahead log (https://sqlite.org/fileformat2.html#walformat).
+
+    The frame that ends a transaction says how many pages the database has; all others say 0.
+    """
+    log = Path(f"{path}-wal").read_bytes()
+    frame = 24 + int.from_bytes(log[8:12])
+    return sum(log[at + 4 : at + 8] != b"\0\0\0\0" for at in range(32, len(log), frame))
+
+
+@pytest.mark.req("journal-many-processes")
+class TestManyProcesses:
+    async def test_locked_file_is_waited_for_and_no_longer_than_asked(self, path: Path) -> None:
+        async with SqliteJournal(path, busy_seconds=0.1) as journal:
+            lease = await journal.acquire("run")
+            records = records_after(Head(), "run", 1)
+            with sqlite3.connect(path, isolation_level=None) as other:
+                other.execute("BEGIN IMMEDIATE")
+                with pytest.raises(OperatorError, match="locked"):
+                    await journal.append("run", lease.epoch, Head(), records)
+                other.execute("ROLLBACK")
+            other.close()
+            assert (await journal.append("run", lease.epoch, Head(), records)).seq == 1
+
+    async def test_two_processes_fight_for_a_run(self, path: Path) -> None:
+        fighters = [start("fighter.py", str(path), "1.5") for _ in range(2)]
+        lines = [fighter.communicate(timeout=60)[0].splitlines() for fighter in fighters]
+        assert [fighter.returncode for fighter in fighters] == [0, 0]
+        told = [line.split() for each in lines for line in each]
+        epochs = [int(number) for word, number in told if word == "epoch"]
+        appended = [int(number) for word, number in told if word == "appended"]
+        async with SqliteJournal(path) as journal:
+            (row,) = await journal.runs()
+            assert sorted(epochs) == list(range(1, row.epoch + 1)), "no epoch was given twice"
+            assert sorted(appended) == list(range(1, row.head.seq + 1)), "no seq was given twice"
+            assert len(await journal.read("run")) == row.head.seq
+            assert await journal.audit() == []
+        for each in lines:
+            mine = [int(line.split()[1]) for line in each if line.startswith("epoch")]
+            assert mine == sorted(mine)
+
+    async def test_many_journals_open_a_new_file_at_once(self, path: Path) -> None:
+        journals = [SqliteJournal(path) for _ in range(8)]
+        await asyncio.gather(*(journal.open() for journal in journals))
+        await asyncio.gather(*(fill(j, f"run-{n}", 2) for n, j in enumerate(journals)))
+        assert len(await journals[0].runs()) == 8
+        assert await journals[0].audit() == []
+        await asyncio.gather(*(journal.aclose() for journal in journals))
+
+
+@pytest.mark.req("journal-crash")
+class TestCrashes:
+    @pytest.mark.parametrize("durability", ["power", "process"])
+    async def test_killed_writer_loses_nothing_acknowledged(
+        self, path: Path, durability: str
+    ) -> None:
+        child = start("appender.py", str(path), durability)
+        assert child.stdout
+        for _ in range(200):
+            child.stdout.readline()
+        child.kill()
+        rest = child.communicate()[0].split()
+        acknowledged = max(400, *map(int, rest)) if rest else 400
+        async with SqliteJournal(path) as journal:
+            head = (await journal.runs())[0].head
+            assert acknowledged <= head.seq <= acknowledged + 2
+            assert await journal.audit() == []
+            await fill(journal, "run", 1)
+            assert await journal.audit() == []
+
+    async def test_full_disk_changes_nothing_and_a_retry_is_clean(self, path: Path) -> None:
+        lines = start("filler.py", str(path)).communicate(timeout=60)[0].splitlines()
+        assert lines == [
+            "0 operator [0, 0]",
+            "1 operator [0, 0]",
+            "2 operator [0, 0]",
+            "together OperatorError Head",
+            "retried 1",
+            "audit []",
+        ]
+
+    async def test_torn_log_leaves_a_prefix(self, path: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "copy" / "journal.db"
+        copy.parent.mkdir()
+        log = Path(f"{path}-wal")
+        async with SqliteJournal(path) as journal:
+            for turn in range(12):
+                await fill(journal, f"run-{turn % 3}", 1)
+            written = {run: await journal.read(run) for run in ("run-0", "run-1", "run-2")}
+            database, frames = content(path), content(log)
+        counts = []
+        for length in range(0, len(frames) + 1, max(1, len(frames) // 97)):
+            write(copy, database)
+            write(Path(f"{copy}-wal"), frames[:length])
+            write(Path(f"{copy}-anchor"), b"")  # it would refuse what is torn off
+            async with SqliteJournal(copy) as torn:
+                assert await torn.audit() == []
+                kept = {run: await torn.read(run) for run in written}
+                assert all(kept[run] == written[run][: len(kept[run])] for run in written)
+                lengths = [len(kept[run]) for run in written]
+                assert lengths == sorted(lengths, reverse=True)
+                assert lengths[0] - lengths[-1] <= 1
+                counts.append(sum(lengths))
+                await fill(torn, "run-0", 1)
+                assert await torn.audit() == []
+        assert counts == sorted(counts)
+        assert counts[0] == 0
+        assert counts[-1] >= 11
