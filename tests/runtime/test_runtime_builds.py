@@ -34,13 +34,23 @@ class Serving:
         self.tidied = 0
         self.held: asyncio.Event | None = None
         self.begun = asyncio.Event()
+        self.deciding: asyncio.Event | None = None
+        self.rests = False
+        self.answered: set[str] = set()
 
     async def serve(self, run: str, state: RunState, wish: Any) -> ev.BuildAdvanced | None:
         assert state.build is not None
         self.world.state = state.build
         self.served.append(wish)
+        if isinstance(wish, w.AskDecision) and self.deciding is not None:
+            self.begun.set()
+            await self.deciding.wait()
         if isinstance(wish, w.CancelRun | w.AskDecision):
             return None
+        if self.rests and isinstance(wish, w.StartRun):
+            self.rests, self.answered = False, {wish.key}
+            fact = f.RunRested(key=wish.key, run="run.child", standing="waiting")
+            return ev.BuildAdvanced(at=len(self.served), fact=fact)
         if self.held is not None:
             self.begun.set()
             await self.held.wait()
@@ -53,7 +63,7 @@ class Serving:
         self.relayed.append(letter)
 
     async def stirred(self, state: RunState) -> set[str]:
-        return set()
+        return self.answered
 
     async def tidy(self, run: str, state: RunState) -> None:
         self.tidied += 1
@@ -165,3 +175,33 @@ async def test_paused_it_begins_nothing_and_cancelled_it_ends_what_runs() -> Non
     assert (done.status, done.reason) == ("cancelled", "cancelled")
     assert (await rig.replay()).identical
     assert (await verify(rig.journal, rig.blobs)).problems == []
+
+
+@pytest.mark.req("build-last-word")
+async def test_the_last_word_counts_also_while_the_build_is_driven() -> None:
+    rig, serving = Rig(), Serving(plan_of({"store": ()}))
+    serving.deciding = asyncio.Event()
+    driven = engine(rig, serving)
+    driving = asyncio.ensure_future(driven.start("run", request(rig)))
+    async with asyncio.timeout(60):
+        await serving.begun.wait()
+        plan = serving.served[-1].digest
+        await post(rig, Decide(plan=plan, decision="reject"))
+        await driven.post.post("run", Decide(plan=plan, decision="approve").canonical())
+        done = await driving
+    assert (done.status, done.reason) == ("completed", "done")
+    ignored = [e for e in await rig.events() if isinstance(e, ev.ReceiptIgnored)]
+    assert [e.letter for e in ignored] == [1] and "decides otherwise" in ignored[0].reason
+    assert (await rig.replay()).identical
+
+
+@pytest.mark.req("build-control")
+async def test_a_run_that_rested_is_taken_up_when_it_is_answered() -> None:
+    rig, serving = Rig(), Serving(plan_of({"store": ()}))
+    serving.rests = True
+    state = await engine(rig, serving).start("run", request(rig))
+    assert state.build is not None and state.build.resting == ()
+    first, second = serving.served[:2]
+    assert first == second and isinstance(first, w.StartRun)
+    assert asked(state), "the plan was made"
+    assert (await rig.replay()).identical

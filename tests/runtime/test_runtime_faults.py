@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from artificer.core import events as ev
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, decode, encode
 from artificer.core.state import Phase
 from artificer.errors import Fenced, NotFoundError, OperatorError, OwnedError, TamperedError
 from artificer.ports import UNCLAIMED, BlobStore, Call, Claim, Head, Journal, Lease, Record, RunHead
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.load import load
+from artificer.runtime.load import load, read_chain
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
 from artificer.storage.blobs.disk import DiskStore
@@ -29,6 +29,8 @@ from artificer.testing.rig import Rig, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
+
+UNKNOWN = "sha256:" + "0" * 64
 
 
 class Wrapped:
@@ -407,6 +409,21 @@ class TestTampering:
                     assert found.divergence.seq in (record.seq, record.seq + 1)
                     with pytest.raises(TamperedError):
                         await load(Saying(tampered), blobs, "run")
+
+    @pytest.mark.parametrize("false", [{"seq": 1}, {"run": "other"}, {"prev": UNKNOWN}])
+    async def test_a_record_that_names_another_place_is_refused(
+        self, false: dict[str, object]
+    ) -> None:
+        """Its bytes agree with their hash: only where it says that it stands is false."""
+        journal, blobs = MemoryJournal(), MemoryStore()
+        await recorded(journal, blobs)
+        last = (await journal.read("run"))[-1]
+        line = decode(last.body, blobs.get).model_copy(update=false)
+        body, _ = encode(line)
+        changed = dataclasses.replace(last, body=body, hash=digest_of(body))
+        tampered = [*(await journal.read("run"))[:-1], changed]
+        with pytest.raises(TamperedError, match=f"record {last.seq} does not follow its predec"):
+            list(read_chain("run", tampered, blobs))
 
     async def test_records_removed_doubled_or_moved_are_found(self) -> None:
         journal, blobs = MemoryJournal(), MemoryStore()

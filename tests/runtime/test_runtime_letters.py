@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from artificer.core import events as ev
+from artificer.core.intents import AskApproval
 from artificer.core.letters import (
     AnswerCall,
     Cancel,
@@ -25,6 +27,7 @@ from artificer.core.state import Phase, RunState
 from artificer.errors import OperatorError
 from artificer.ports import MAX_LETTERS, Answer, Call, Mailbox, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.load import load
 from artificer.runtime.verify import verify
 from artificer.storage.mailbox import MemoryMailbox
 from artificer.storage.sqlite import SqliteJournal
@@ -152,6 +155,34 @@ class TestApproval:
         await engine.post.post("run", AnswerCall(call=digest, approved=True).canonical())
         assert (await driving).status == "completed"
         assert withdrawn.is_set()
+
+    async def test_an_answer_given_here_after_a_letter_s_is_recorded_as_too_late(
+        self, rig: Rig
+    ) -> None:
+        asked = asyncio.Event()
+
+        class Late:
+            async def ask(self, question: Question) -> Answer:
+                asked.set()
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(3600)
+                return Answer(approved=False, by="ada", reason="Too dear.")
+
+        rig = replace(rig, approver=Late())
+        engine = rig.engine(ScriptedProvider([reply(call("asked", x=1)), say(".")]))
+        driving = asyncio.ensure_future(engine.start("run", rig.spec(policy=ASK)))
+        await asked.wait()
+        lines = (await load(rig.journal, rig.blobs, "run")).lines
+        question = next(
+            line.intent
+            for line in lines
+            if line.kind == "intent" and isinstance(line.intent, AskApproval)
+        )
+        await engine.post.post("run", AnswerCall(call=question.call, approved=True).canonical())
+        assert statuses(await driving) == ["ok"]
+        (ignored,) = [e for e in await rig.events() if isinstance(e, ev.ReceiptIgnored)]
+        assert (ignored.what, ignored.intent) == ("ApprovalAnswered", question.n)
+        await held(rig)
 
     async def test_what_waits_holds_no_task_and_no_thread(self, rig: Rig) -> None:
         before = asyncio.all_tasks()

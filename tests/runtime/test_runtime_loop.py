@@ -19,6 +19,7 @@ from artificer.errors import AuthorError, OperatorError, ToolDefinitionError
 from artificer.ports import Answer, Call, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.approvers import Refuser
+from artificer.runtime.observe import Observer
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import (
     Message,
@@ -27,7 +28,15 @@ from artificer.values.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
+from artificer.values.model import (
+    ArgumentsDelta,
+    Delta,
+    ModelFailure,
+    ModelReply,
+    TextDelta,
+    ToolChoice,
+    Usage,
+)
 from artificer.values.strict_json import parse_object
 
 INTEGER = {
@@ -157,6 +166,23 @@ class TestAnswers:
         await rig.run(provider, choices=choices)
         asked = [body["tool_choice"] for body in provider.requests]
         assert asked == [choice.model_dump() for choice in choices]
+
+
+@pytest.mark.req("reply-streamed")
+async def test_an_observer_sees_the_reply_as_it_forms(rig: Rig) -> None:
+    class Watcher(Observer):
+        def __init__(self) -> None:
+            self.seen: list[tuple[str, Delta]] = []
+
+        def streamed(self, run: str, delta: Delta) -> None:
+            self.seen.append((run, delta))
+
+    watcher = Watcher()
+    await replace(rig, observer=watcher).run([reply(call("echo", x=1)), say("Done.")])
+    *pieces, answer = watcher.seen
+    assert answer == ("run", TextDelta(text="Done."))
+    assert all(run == "run" and isinstance(piece, ArgumentsDelta) for run, piece in pieces)
+    assert parse_object("".join(piece.text for _, piece in pieces)) == {"x": 1}
 
 
 @pytest.mark.req("loop-limits")

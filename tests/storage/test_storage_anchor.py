@@ -68,6 +68,25 @@ class TestSlots:
         anchor.close()
         anchor.close()
 
+    @pytest.mark.req("anchor-first")
+    def test_a_new_one_is_durable_with_its_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        synced: list[Path] = []
+
+        def kept(handle: int) -> None:
+            found = os.fstat(handle)
+            places = (tmp_path, anchor_path(tmp_path / "journal.db"))
+            synced.extend(place for place in places if os.path.samestat(place.stat(), found))
+
+        monkeypatch.setattr(os, "fsync", kept)
+        path = tmp_path / "journal.db"
+        Anchor(path, synced=True).close()
+        assert synced == [anchor_path(path), tmp_path]
+        Anchor(path, synced=True).close()
+        Anchor(tmp_path / "quick.db", synced=False).close()
+        assert len(synced) == 2, "one that is there already, or need not be durable, is not synced"
+
     def test_what_cannot_be_written_stops_the_effect(self, tmp_path: Path) -> None:
         anchor = Anchor(tmp_path / "journal.db", synced=True)
         anchor.close()
