@@ -18,14 +18,14 @@ from pathlib import Path
 
 HERE = Path("mutants")
 MUTMUT = str(Path(sys.executable).parent / "mutmut")
-SAMPLE = {"core": 300, "journal": 90, "runtime": 120, "contracts": 90}
+SAMPLE = {"core": 300, "storage": 90, "runtime": 120, "contracts": 90}
 SECONDS = 2.0  # of tests for each mutant
 STATUS = {0: "survived", 1: "killed", 3: "killed", 5: "untested", 33: "untested", None: "unchecked"}
 
 SCOPE = {
     "core": "gate calls replies lifecycle turns budget reported repeats context window measure"
     " reports policy conditions",
-    "journal": "chain notes recomputed audit transaction anchor purse",
+    "storage": "chain notes recomputed audit transaction anchor budget",
     "runtime": "recovery ledger allowance load replay snapshot engine drive",
 }
 """The modules that decide. Of a package that is not named here every module is meant."""

@@ -111,7 +111,7 @@ class ReadOnlyDatabase:
                 for pragma in ("cell_size_check = ON", "trusted_schema = OFF"):
                     self._db.execute(f"PRAGMA {pragma}")
                 self._prepare(self._db)
-            except BaseException:
+            except BaseException:  # an interrupt too: one half prepared must not be asked
                 self._forget()
                 raise
         return self._db

@@ -141,7 +141,7 @@ def _take(folder: Path, name: str) -> int:
         os.fsync(lock)
         path.rename(folder / f"{name}{_ENDING}")
         sync_folder(folder)
-    except BaseException:
+    except BaseException:  # an interrupt too: the lock would say that its owner lives
         os.close(lock)
         raise
     return lock

@@ -219,7 +219,7 @@ class Engine:
             if lease.head != before.head:
                 before = await self._restore(run)
             return self._opened(hold, lease, before), before
-        except BaseException:
+        except BaseException:  # a cancellation too: nobody drives what was acquired
             hold.end(released=False)
             raise
 

@@ -52,7 +52,7 @@ def open_for_writing(path: Path, durability: Durability, busy_seconds: float) ->
         opened += (connect(path, durability, busy_seconds) for _ in range(3))
         anchor = _anchored(opened[0], path, mark, durability)
         upgrade(opened[0], path, anchor)
-    except BaseException as error:
+    except BaseException as error:  # an interrupt too: nobody else could close them
         for db in opened:
             db.close()
         if isinstance(error, OSError):

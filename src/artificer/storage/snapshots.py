@@ -126,7 +126,7 @@ class SqliteSnapshots:
             db.execute("PRAGMA trusted_schema = OFF")
             for table in _TABLES:
                 db.execute(table)
-        except BaseException:
+        except BaseException:  # an interrupt too: nobody else could close it
             db.close()
             raise
         return db

@@ -26,7 +26,7 @@ async def log_in(page: Page, flow: AuthFlowKeys, secrets: Mapping[str, str]) -> 
     """
     try:
         await _log_in(page, flow, secrets)
-    except Exception:
+    except Exception:  # of any kind; a cancellation ends the browser with its page
         await page.goto("about:blank")
         raise
 

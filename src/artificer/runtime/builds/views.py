@@ -78,6 +78,6 @@ def _replace(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)
-    except BaseException:
+    except BaseException:  # an interrupt too: no half-written file stays behind
         Path(name).unlink(missing_ok=True)
         raise
