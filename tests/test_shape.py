@@ -1,0 +1,379 @@
+"""Limits on the shape of the source: sizes, imports, names, and what the public interface says.
+
+The source is read, not run. ``tests/shape.txt`` lists the places that still break a limit, one on a
+line. The list only shrinks: a new offender fails, and so does an entry that is no longer one.
+``python tests/test_shape.py`` removes such entries, and prints the offenders that are not listed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+LISTED = Path(__file__).with_name("shape.txt")
+
+CLASS_LINES = 250
+FUNCTION_LINES = 60  # with its docstring
+FILE_LINES = 500
+PARAMETERS = 8
+
+LAZY = {
+    "artificer.cli": "a command imports what it runs, so that `--help` is instant",
+    "artificer.wiring.providers": "an SDK takes longer to import than a run takes",
+}
+"""Modules whose functions may import our own modules, and why. A package means all of it."""
+
+SAME_NAME: dict[str, str] = {}
+"""Classes of one name in several modules, and why they are not renamed."""
+
+FORBIDDEN = {
+    "letter": "signal",
+    "letters": "signals",
+    "wish": "job",
+    "wishes": "jobs",
+    "purse": "budget",
+    "told": "summary",
+    "given": "spec",
+    "asked": "request",
+    "most": "limit",
+    "drive": "run loop",
+    "drives": "run loop",
+    "driven": "run loop",
+    "rest": "idle",
+    "rested": "idle",
+    "rests": "idle",
+    "alone": "exclusive_lock",
+    "to_the_end": "shielded",
+    "facilities": "capabilities",
+    "cassette": "recording",
+    "cassettes": "recordings",
+}
+"""Words that no name of ours has, and the term to use instead."""
+
+RECORDED: dict[str, str] = {}
+"""Names that have a forbidden word because journals and worlds hold them, and where."""
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+Finder = Callable[[], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file of the source."""
+
+    name: str
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def place(self) -> str:
+        return str(self.path.relative_to(ROOT))
+
+
+def _read(folder: Path) -> Iterator[Module]:
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(SOURCE if folder == SOURCE else ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        text = path.read_text(encoding="utf-8")
+        yield Module(name, path, text, ast.parse(text))
+
+
+@cache
+def modules() -> dict[str, Module]:
+    return {module.name: module for module in _read(SOURCE)}
+
+
+@cache
+def everything() -> list[Module]:
+    folders = (ROOT / name for name in ("tests", "bench", "examples", "docs"))
+    return [*modules().values(), *(module for folder in folders for module in _read(folder))]
+
+
+def definitions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition | ast.ClassDef]]:
+    """Every class and function with its qualified name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef | Definition):
+            yield prefix + child.name, child
+            yield from definitions(child, f"{prefix}{child.name}.")
+        else:
+            yield from definitions(child, prefix)
+
+
+def _sized(kind: type | tuple[type, ...], limit: int) -> Iterator[str]:
+    for module in modules().values():
+        for name, node in definitions(module.tree):
+            if isinstance(node, kind) and (node.end_lineno or 0) - node.lineno >= limit:
+                yield f"{module.place}:{name}"
+
+
+def large_classes() -> Iterator[str]:
+    yield from _sized(ast.ClassDef, CLASS_LINES)
+
+
+def long_functions() -> Iterator[str]:
+    yield from _sized((ast.FunctionDef, ast.AsyncFunctionDef), FUNCTION_LINES)
+
+
+def long_files() -> Iterator[str]:
+    for module in modules().values():
+        if module.text.count("\n") > FILE_LINES:
+            yield module.place
+
+
+def many_parameters() -> Iterator[str]:
+    """Functions with too many parameters. A command's parameters are its options: no limit."""
+    for module in modules().values():
+        for name, node in definitions(module.tree):
+            if isinstance(node, ast.ClassDef) or any(map(_is_command, node.decorator_list)):
+                continue
+            names = [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
+            own = names[:1] in (["self"], ["cls"])
+            if len(names) + len(node.args.kwonlyargs) - own > PARAMETERS:
+                yield f"{module.place}:{name}"
+
+
+def _is_command(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith(".command")
+
+
+def inner_imports() -> Iterator[str]:
+    """Modules that import one of ours within a function."""
+    for module in modules().values():
+        if any(f"{module.name}.".startswith(f"{lazy}.") for lazy in LAZY):
+            continue
+        inner = (
+            ast.unparse(statement)
+            for _, node in definitions(module.tree)
+            for statement in ast.walk(node)
+            if isinstance(statement, ast.Import | ast.ImportFrom)
+        )
+        if any(re.search(r"\bartificer\b", statement) for statement in inner):
+            yield module.place
+
+
+def what_docstrings() -> Iterator[str]:
+    """Docstrings that begin with "What" where they say what a thing is or does."""
+    for module in everything():
+        for name, node in (("", module.tree), *definitions(module.tree)):
+            if (ast.get_docstring(node) or "").lower().startswith("what "):
+                yield f"{module.place}:{name}"
+
+
+def homonyms() -> Iterator[str]:
+    """Public classes and type aliases of one name in several modules."""
+    homes: dict[str, set[str]] = defaultdict(set)
+    for module in modules().values():
+        for name in _types(module.name):
+            if not name.startswith("_"):
+                homes[name].add(module.name)
+    for name, found in homes.items():
+        if len(found) > 1 and name not in SAME_NAME:
+            yield name
+
+
+@cache
+def _types(module: str) -> dict[str, ast.ClassDef | ast.expr]:
+    """The classes and aliases that a module defines at its top."""
+    found: dict[str, ast.ClassDef | ast.expr] = {}
+    for node in modules()[module].tree.body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name) and re.match(r"_?[A-Z]\w*[a-z]", target.id):
+                    found[target.id] = node.value
+    return found
+
+
+def forbidden_words() -> Iterator[str]:
+    """Names with a word that has a better term: ``place:name``."""
+    for module in modules().values():
+        names = {module.path.stem, module.path.parent.name, *_defined(module.tree)}
+        for name in sorted(names - RECORDED.keys()):
+            parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+            if parts & FORBIDDEN.keys() or "to_the_end" in name:
+                yield f"{module.place}:{name}"
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """Every name that a module defines or binds. What remains of a list may be called ``rest``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | Definition):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id != "rest":
+            yield node.id
+
+
+# ── the public interface ──────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def public() -> dict[str, str]:
+    """The public names of ``artificer`` and ``artificer.types``, and where each is defined."""
+    found = {}
+    for door in ("artificer", "artificer.types"):
+        for name, home in _doors(door):
+            found[name] = resolved(f"artificer.{home}", name)
+    return found
+
+
+def _doors(name: str) -> Iterator[tuple[str, str]]:
+    module = modules().get(name)
+    for node in module.tree.body if module else ():
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+            yield from ast.literal_eval(node.value).items()
+
+
+def resolved(module: str, name: str) -> str:
+    """Follow imports to where a name is defined; ``""`` where that is outside of our source."""
+    if f"{module}.{name}" in modules():
+        return f"{module}.{name}"
+    if module not in modules():
+        return ""
+    if name in _types(module) or name in _functions(module):
+        return f"{module}:{name}"
+    origin = _imported(module).get(name)
+    return resolved(*origin) if origin else ""
+
+
+@cache
+def _functions(module: str) -> dict[str, Definition]:
+    return {n.name: n for n in modules()[module].tree.body if isinstance(n, Definition)}
+
+
+@cache
+def _imported(module: str) -> dict[str, tuple[str, str]]:
+    return {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in ast.walk(modules()[module].tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+
+
+def private_types() -> Iterator[str]:
+    """Classes that a public signature names and nobody can import from a public place."""
+    known = set(public().values())
+    for target in sorted(known - {""}):
+        for found in sorted(_named(target)):
+            if found not in known:
+                yield found.replace(":", ".")
+
+
+@cache
+def _named(target: str) -> frozenset[str]:
+    """Our classes in the signature of a class, a function or an alias."""
+    module, _, name = target.partition(":")
+    node = _functions(module).get(name) or _types(module).get(name)
+    found: set[str] = set()
+    for annotation in _annotations(module, node):
+        found |= _classes(module, annotation)
+    return frozenset(found)
+
+
+def _annotations(
+    module: str, node: Definition | ast.ClassDef | ast.expr | None
+) -> Iterator[ast.expr]:
+    if isinstance(node, Definition):
+        arguments = node.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        yield from (a.annotation for a in every if a.annotation)
+        yield from (a.annotation for a in (arguments.vararg, arguments.kwarg) if a and a.annotation)
+        if node.returns:
+            yield node.returns
+    elif isinstance(node, ast.ClassDef):
+        for base in node.bases:
+            home, _, name = resolved(module, ast.unparse(base)).partition(":")
+            if name and name not in public():
+                yield from _annotations(home, _types(home).get(name))
+        for part in node.body:
+            if isinstance(part, ast.AnnAssign) and not ast.unparse(part.target).startswith("_"):
+                yield part.annotation
+            elif isinstance(part, Definition) and _is_public(part.name):
+                yield from _annotations(module, part)
+    elif node is not None:
+        yield node
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_") or name in ("__init__", "__call__", "__aenter__", "__iter__")
+
+
+def _classes(module: str, annotation: ast.expr) -> set[str]:
+    """Our classes that an annotation names. An alias means what it is made of."""
+    found: set[str] = set()
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node.value.isidentifier():
+                found |= _classes(module, ast.Name(node.value))
+        elif isinstance(node, ast.Name) and (target := resolved(module, node.id)):
+            home, _, name = target.partition(":")
+            defined = _types(home).get(name) if name else None
+            if isinstance(defined, ast.ClassDef):
+                found.add(target)
+            elif defined is not None:
+                found |= _classes(home, defined)
+    return found
+
+
+# ── the gates ─────────────────────────────────────────────────────────────────────────────────────
+
+GATES: dict[str, Finder] = {
+    "class": large_classes,
+    "function": long_functions,
+    "file": long_files,
+    "parameters": many_parameters,
+    "import": inner_imports,
+    "private-type": private_types,
+    "what": what_docstrings,
+    "same-name": homonyms,
+    "word": forbidden_words,
+}
+
+
+def listed(gate: str) -> set[str]:
+    lines = LISTED.read_text(encoding="utf-8").splitlines() if LISTED.exists() else []
+    return {place for kind, _, place in (line.partition(" ") for line in lines) if kind == gate}
+
+
+@pytest.mark.req("shape-limits")
+@pytest.mark.xdist_group("shape")
+@pytest.mark.parametrize("gate", GATES)
+def test_only_the_places_listed_break_a_limit(gate: str) -> None:
+    found, known = set(GATES[gate]()), listed(gate)
+    assert sorted(found - known) == [], "these break a limit"
+    assert sorted(known - found) == [], f"remove these from {LISTED.name}: they break none"
+
+
+def main() -> None:
+    """Remove the entries that are no offenders any more, and print what is not listed."""
+    kept, new = [], []
+    for gate, find in GATES.items():
+        found = {f"{gate} {place}" for place in find()}
+        known = {f"{gate} {place}" for place in listed(gate)}
+        kept += found & known
+        new += found - known
+    LISTED.write_text("".join(f"{line}\n" for line in sorted(kept)), encoding="utf-8")
+    sys.stdout.write("".join(f"{line}\n" for line in sorted(new)))
+
+
+if __name__ == "__main__":
+    main()
