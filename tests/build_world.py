@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from artificer.artifacts import loop
+from artificer.artifacts import build_catalog
 from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
@@ -31,13 +31,13 @@ def plan_of(graph: dict[str, Iterable[str]], **words: str) -> Plan:
         }
         for name, dependencies in graph.items()
     ]
-    made = loop.store("create_plan", {"title": "P", "overview": "O", "specs": specs})
+    made = build_catalog.store("create_plan", {"title": "P", "overview": "O", "specs": specs})
     assert isinstance(made, Plan)
     return made
 
 
 def spec_of(name: str, phases: int = 3) -> Spec:
-    made = loop.store(
+    made = build_catalog.store(
         "create_spec",
         {
             "name": name,
@@ -54,7 +54,7 @@ def spec_of(name: str, phases: int = 3) -> Spec:
 
 
 def phase_of(name: str, command: str = "make test") -> Phase:
-    made = loop.store(
+    made = build_catalog.store(
         "create_phase",
         {
             "name": name,
@@ -69,7 +69,9 @@ def phase_of(name: str, command: str = "make test") -> Phase:
 
 
 def done(*, nothing_to_do: bool = False) -> Completion:
-    made = loop.store("complete_task", {"summary": "Done.", "nothing_to_do": nothing_to_do})
+    made = build_catalog.store(
+        "complete_task", {"summary": "Done.", "nothing_to_do": nothing_to_do}
+    )
     assert isinstance(made, Completion)
     return made
 

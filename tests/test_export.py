@@ -24,7 +24,7 @@ from artificer.core.spec import Limits
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.recordings.recording import check, insert, pack, read_file, unpack
+from artificer.recordings.recording import check, compress, decompress, read_file, read_recording
 from artificer.recordings.rerun import rerun
 from artificer.runtime.load import load
 from artificer.values import canon
@@ -77,7 +77,7 @@ class TestExport:
             assert await other.import_run(data) == run, "twice is once"
             assert await other.runs() == [run]
 
-    async def test_a_run_of_that_id_that_is_another_one_stays(self) -> None:
+    async def test_a_different_run_with_the_same_id_is_not_replaced(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
             await world.run("a", model=ScriptedProvider([say("a")]), run_id="one")
             await other.run("b", model=ScriptedProvider([say("b")]), run_id="one")
@@ -103,7 +103,7 @@ class TestExport:
     async def test_evidence_keeps_its_blobs(self) -> None:
         """What an envelope is too short for goes along, and verify misses it when it is gone."""
         from artificer.ports import Call, Receipt
-        from artificer.recordings.recording import dump
+        from artificer.recordings.recording import export
         from artificer.runtime.verify import verify
         from artificer.testing.rig import Rig
 
@@ -116,8 +116,8 @@ class TestExport:
 
         rig.tools.add("work", work)
         await rig.run([reply(call("work")), say("Done.")])
-        cassette = await insert(await dump(rig.journal, rig.blobs, "run"))
-        assert cassette.blobs.has(kept)
+        recording = await read_recording(await export(rig.journal, rig.blobs, "run"))
+        assert recording.blobs.has(kept)
         del rig.blobs._blobs[kept]  # type: ignore[attr-defined]
         assert any(kept in problem for problem in (await verify(rig.journal, rig.blobs)).problems)
 
@@ -127,21 +127,21 @@ class TestHostile:
     def test_a_bomb_is_not_decompressed(self) -> None:
         bomb = gzip.compress(b"\0" * 50_000_000)
         with pytest.raises(TamperedError, match="longer than"):
-            unpack(bomb, most=1_000_000)
+            decompress(bomb, limit=1_000_000)
 
     def test_plain_files_are_bounded_too(self) -> None:
         with pytest.raises(TamperedError, match="longer than"):
-            unpack(b"x" * 11, most=10)
-        assert unpack(b"x" * 10, most=10) == b"x" * 10
-        assert unpack(gzip.compress(b"x" * 10), most=10) == b"x" * 10
+            decompress(b"x" * 11, limit=10)
+        assert decompress(b"x" * 10, limit=10) == b"x" * 10
+        assert decompress(gzip.compress(b"x" * 10), limit=10) == b"x" * 10
 
-    def test_what_stands_behind_the_end_is_refused(self) -> None:
-        packed = pack(b"x")
+    def test_data_after_the_end_is_refused(self) -> None:
+        packed = compress(b"x")
         for more in (b"y", packed, b"\0" * 10):
-            with pytest.raises(TamperedError, match="behind its end"):
-                unpack(packed + more)
-        with pytest.raises(TamperedError, match="end is missing"):
-            unpack(packed[:-1])
+            with pytest.raises(TamperedError, match="data after its end"):
+                decompress(packed + more)
+        with pytest.raises(TamperedError, match="truncated"):
+            decompress(packed[:-1])
 
     @pytest.mark.parametrize(
         "run", ["../../etc/passwd", "/abs", "a/b", "", ".", "..", "a\0b", "-rf", "x" * 200, "é"]
@@ -149,15 +149,15 @@ class TestHostile:
     async def test_an_id_is_never_a_path(self, run: str) -> None:
         async with World.in_memory() as world:
             await world.run("a", model=ScriptedProvider([say("a")]), run_id="plain")
-            first, *rest = unpack(await world.export_run("plain")).decode().splitlines()
+            first, *rest = decompress(await world.export_run("plain")).decode().splitlines()
             header = json.dumps({**json.loads(first), "run": run}, separators=(",", ":"))
-            with pytest.raises(TamperedError, match="no cassette"):
+            with pytest.raises(TamperedError, match="not a recording"):
                 await world.import_run("\n".join([header, *rest, ""]).encode())
 
     async def test_a_chain_with_forged_states_is_not_taken(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
             run = await recorded(world)
-            data = unpack(await world.export_run(run)).decode().splitlines()
+            data = decompress(await world.export_run(run)).decode().splitlines()
             lines = (await world.get(run)).lines
             head, bodies = Head(), []
             for line in lines:
@@ -177,7 +177,7 @@ class TestHostile:
     async def test_blobs_that_nothing_refers_to_are_left_out(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
             run = await recorded(world)
-            data = unpack(await world.export_run(run)) + b'{"blob":"stuffing"}\n'
+            data = decompress(await world.export_run(run)) + b'{"blob":"stuffing"}\n'
             await other.import_run(data)
             assert not other._storage.blobs.has(digest_of(b"stuffing"))
 
@@ -194,7 +194,7 @@ class TestHostile:
                 except TamperedError:
                     assert await other.runs() == []
                 else:  # bytes of gzip's header that say nothing of the content
-                    assert unpack(bytes(changed)) == unpack(data)
+                    assert decompress(bytes(changed)) == decompress(data)
 
     @pytest.mark.req("export-head")
     @pytest.mark.parametrize("flip", [1, 0x20])
@@ -203,7 +203,7 @@ class TestHostile:
         model = ScriptedProvider([reply(call("little")), say("é")])
         async with World.in_memory() as world:
             run = await world.run("Go.", model=model, tools=[little])
-            data = unpack(await world.export_run(run.id))
+            data = decompress(await world.export_run(run.id))
         silent = [at for at in range(len(data)) if not await self.is_refused(data, at, flip)]
         assert silent == []
 
@@ -211,7 +211,7 @@ class TestHostile:
         """Importing and testing do no more than this before they say that all is well."""
         changed = data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
         try:
-            return bool(await check(await insert(changed), ScriptedProvider([])))
+            return bool(await check(await read_recording(changed), ScriptedProvider([])))
         except TamperedError:
             return True
 
@@ -219,13 +219,13 @@ class TestHostile:
     async def test_a_head_is_named_exactly_in_format_2(self) -> None:
         async with World.in_memory() as world:
             run = await world.run("a", model=ScriptedProvider([say("a")]))
-            first, *rest = unpack(await world.export_run(run.id)).decode().splitlines()
+            first, *rest = decompress(await world.export_run(run.id)).decode().splitlines()
         header = json.loads(first)
         older = {name: header[name] for name in ("cassette", "run", "state")}
         for changed in (older, {**header, "cassette": 1}, {**header, "head": None}):
             text = json.dumps(changed, separators=(",", ":"))
             with pytest.raises(TamperedError):
-                await insert("\n".join([text, *rest, ""]).encode())
+                await read_recording("\n".join([text, *rest, ""]).encode())
         assert header["head"]["seq"] == sum(text.startswith('{"record') for text in rest)
 
     @pytest.mark.req("export-head")
@@ -234,7 +234,7 @@ class TestHostile:
         assert json.loads(data.splitlines()[0])["cassette"] == 1
         async with World.in_memory() as world:
             run = await world.import_run(data)
-            again = unpack(await world.export_run(run)).splitlines()
+            again = decompress(await world.export_run(run)).splitlines()
         assert json.loads(again[0])["cassette"] == 2
         assert [line for line in again[1:] if line.startswith(b'{"record')] == [
             line for line in data.splitlines() if line.startswith(b'{"record')
@@ -244,7 +244,7 @@ class TestHostile:
     @settings(max_examples=150, deadline=None)
     def test_any_bytes_are_refused_in_a_sentence(self, data: bytes) -> None:
         with pytest.raises(TamperedError):
-            asyncio.run(insert(data))
+            asyncio.run(read_recording(data))
 
     @given(
         st.recursive(
@@ -269,7 +269,7 @@ class TestHostile:
     async def test_deep_nesting_is_refused(self) -> None:
         deep = b"[" * 100_000 + b"]" * 100_000
         with pytest.raises(TamperedError):
-            await insert(deep)
+            await read_recording(deep)
 
 
 async def _import(data: bytes) -> str:
@@ -355,7 +355,7 @@ class TestRerun:
     async def test_a_provider_that_maps_otherwise_shows(self) -> None:
         from artificer.providers.openai_chat import OpenAIChat
 
-        cassette = await insert(read_file(JOURNALS[0]))
-        recorded = await load(cassette.journal, cassette.blobs, cassette.run)
-        (fault,) = await rerun(recorded, cassette.blobs, OpenAIChat())
+        recording = await read_recording(read_file(JOURNALS[0]))
+        recorded = await load(recording.journal, recording.blobs, recording.run)
+        (fault,) = await rerun(recorded, recording.blobs, OpenAIChat())
         assert fault.startswith("request 1 is sha256:")

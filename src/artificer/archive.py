@@ -15,7 +15,14 @@ from artificer.core.state import RunState
 from artificer.errors import AuthorError, ConfigError, NotFoundError, TamperedError
 from artificer.policies.engine import consult_here
 from artificer.ports import Provider, RunHead
-from artificer.recordings.recording import Cassette, check, dump, insert, keep, pack
+from artificer.recordings.recording import (
+    Recording,
+    check,
+    compress,
+    export,
+    import_into,
+    read_recording,
+)
 from artificer.recordings.rerun import rerun
 from artificer.runs import History, Run
 from artificer.runtime.allowance import Left
@@ -177,7 +184,7 @@ class Archive:
             NotFoundError: no such run, or a blob of it is missing.
             TamperedError: its journal is not what was written.
         """
-        return pack(await dump(self._storage.journal, self._storage.blobs, run_id))
+        return compress(await export(self._storage.journal, self._storage.blobs, run_id))
 
     async def import_run(self, data: bytes) -> str:
         """Add an exported run to this world, once it has replayed, and return its id.
@@ -186,34 +193,34 @@ class Archive:
             TamperedError: the file is damaged, too long, or does not reproduce itself.
             OperatorError: there is another run of that id.
         """
-        cassette = await insert(data)
-        faults = await check(cassette, await self._mapper_of(cassette))
+        recording = await read_recording(data)
+        faults = await check(recording, await self._mapper_of(recording))
         if faults:
             raise TamperedError(f"The run of this file does not reproduce itself: {faults[0]}.")
-        await keep(cassette, self._storage.journal, self._storage.blobs)
-        return cassette.run
+        await import_into(recording, self._storage.journal, self._storage.blobs)
+        return recording.run
 
     async def test_run(self, data: bytes) -> list[str]:
         """Replay an exported run and run it again; return what came out differently.
 
         Raises TamperedError when the file is no exported run.
         """
-        cassette = await insert(data)
-        provider = await self._mapper_of(cassette)
-        faults = await check(cassette, provider)
+        recording = await read_recording(data)
+        provider = await self._mapper_of(recording)
+        faults = await check(recording, provider)
         if provider is None:
             return [*faults, "its provider is not configured here, so its requests are unproven"]
         consult = consult_here()
-        found = await replay(cassette.journal, cassette.blobs, cassette.run, provider, consult)
+        found = await replay(recording.journal, recording.blobs, recording.run, provider, consult)
         faults += [f"this release words or judges it differently: {what}" for what in found.drift]
         if faults:
             return faults
-        recorded = await load(cassette.journal, cassette.blobs, cassette.run)
-        return await rerun(recorded, cassette.blobs, provider, consult)
+        recorded = await load(recording.journal, recording.blobs, recording.run)
+        return await rerun(recorded, recording.blobs, provider, consult)
 
-    async def _mapper_of(self, cassette: Cassette) -> Provider | None:
+    async def _mapper_of(self, recording: Recording) -> Provider | None:
         """What maps requests as a recorded run's provider did; None when it is not known here."""
-        return self._mapper(await first_spec(cassette.journal, cassette.blobs, cassette.run))
+        return self._mapper(await first_spec(recording.journal, recording.blobs, recording.run))
 
     async def verify(self, kept: KeptHeads | None = None) -> Verification:
         """Check every record, every blob and every workspace of the world (invariant 12).

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from artificer.artifacts import catalog
+from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
-from artificer.artifacts.loop import is_loop_tool
 from artificer.artifacts.svg.payload import Svg
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
@@ -43,7 +43,7 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
     """
     artifacts = {}
     for ref in deliverable.artifacts:
-        if is_loop_tool(ref.tool):
+        if is_build_tool(ref.tool):
             continue  # these have views of their own
         try:
             payload = json.loads(blobs.get(ref.payload))

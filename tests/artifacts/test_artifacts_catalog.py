@@ -22,7 +22,7 @@ from artificer.contracts.definition import Toolset
 from artificer.contracts.schema import compile_schema
 from artificer.core.gate import Verdict, judge
 from artificer.core.policy import Policy
-from artificer.recordings.recording import insert
+from artificer.recordings.recording import read_recording
 from artificer.runtime.load import load
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
@@ -321,8 +321,8 @@ def test_a_run_makes_at_most_so_many_of_a_kind(tool: str, count: int) -> None:
 async def test_the_offered_tools_are_those_that_recorded_runs_were_offered() -> None:
     """Otherwise no such run could be resumed."""
     data = (Path(__file__).parents[1] / "journals" / "deliver-repair.jsonl").read_bytes()
-    cassette = await insert(data)
-    loaded = await load(cassette.journal, cassette.blobs, cassette.run)
+    recording = await read_recording(data)
+    loaded = await load(recording.journal, recording.blobs, recording.run)
     recorded = loaded.state.given.tools().tools
     assert {tool.name for tool in recorded} >= set(NAMES)
     assert [t.contract for t in recorded if t.name in TOOLS] == [

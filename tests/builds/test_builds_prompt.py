@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from artificer.artifacts.loop import Owed, tool_of
+from artificer.artifacts.build_catalog import RequiredArtifact, tool_of
 from artificer.artifacts.plan import Constant
 from artificer.builds import facts as f
 from artificer.builds import jobs as w
@@ -48,8 +48,8 @@ def test_each_kind_of_run_is_told_to_use_its_tool_and_gets_its_whole_instruction
         assert "Make it." in told.prompt
         if kind != "plan":
             assert json.dumps("data/Büch er.db", ensure_ascii=False) in told.prompt
-    assert seen["spec"].owed == Owed(kind="spec", name="a")
-    assert seen["phase"].owed == Owed(kind="phase", name="p1")
+    assert seen["spec"].owed == RequiredArtifact(kind="spec", name="a")
+    assert seen["phase"].owed == RequiredArtifact(kind="phase", name="p1")
     assert '"validation_command": "make test"' in seen["code"].prompt
 
 
@@ -82,7 +82,7 @@ def test_allowed_commands_are_told_and_fixed_in_the_tool() -> None:
         made.state, made.open(w.StartRun, "phase/"), TEXTS, room=ROOM, commands=("cargo test",)
     )
     assert "- cargo test" in told.prompt
-    assert told.owed == Owed(kind="phase", name="p1", commands=("cargo test",))
+    assert told.owed == RequiredArtifact(kind="phase", name="p1", commands=("cargo test",))
 
 
 def test_reports_give_way_and_the_newest_stays_but_nothing_else_is_cut() -> None:
@@ -130,7 +130,7 @@ def test_a_judge_is_given_numbered_criteria_and_owes_a_verdict_on_each() -> None
     made.begin(f.BuildOptions(size="small", judge=("plan",)))
     made.tell(made.answer(made.open(w.StartRun)))
     told = instruct_judge(made.state, made.open(w.Check), TEXTS, room=ROOM)
-    assert told.owed == Owed(kind="judgement", criteria=len(CRITERIA["plan"]))
+    assert told.owed == RequiredArtifact(kind="judgement", criteria=len(CRITERIA["plan"]))
     for number, criterion in enumerate(CRITERIA["plan"], 1):
         assert f"{number}. {criterion}" in told.prompt
 

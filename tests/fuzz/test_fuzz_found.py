@@ -21,7 +21,7 @@ from artificer.contracts.host import patch
 from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ConfigError, ManifestError, TamperedError
-from artificer.recordings.recording import Cassette, insert
+from artificer.recordings.recording import Recording, read_recording
 from artificer.runtime.builds.scope import present
 from artificer.runtime.load import load
 from artificer.testing.rig import Rig
@@ -58,12 +58,12 @@ def test_events_that_do_not_follow_from_each_other_are_no_journal() -> None:
         file = "".join(
             json.dumps(line, separators=(",", ":")) + "\n" for line in [header, *records, *blobs]
         )
-        cassette: Cassette = await insert(file.encode())
+        recording: Recording = await read_recording(file.encode())
         with pytest.raises(TamperedError, match="record 2 does not follow"):
-            await load(cassette.journal, cassette.blobs, cassette.run)
+            await load(recording.journal, recording.blobs, recording.run)
         rig = Rig()
-        rig.journal, rig.blobs = cassette.journal, cassette.blobs
-        found = await rig.replay(run=cassette.run)
+        rig.journal, rig.blobs = recording.journal, recording.blobs
+        found = await rig.replay(run=recording.run)
         assert found.divergence is not None
 
     asyncio.run(read())

@@ -9,27 +9,27 @@ from typing import Any
 
 import pytest
 from artifact_builders import MINIMAL
+from build_artifact_builders import VALID
 from fuzz_kit import bounded, corpus, declared, fuzz, trees
 from hypothesis import given
 from hypothesis import strategies as st
-from loop_builders import VALID
 from render_page import parse
 from render_sample import CALLS, NARRATIVE, report
 from test_artifacts_svg import assert_harmless
 from test_render_hostile import HOSTILE, assert_inert
 
-from artificer.artifacts import catalog, loop
+from artificer.artifacts import build_catalog, catalog
+from artificer.artifacts.build_catalog import BuildArtifact
 from artificer.artifacts.catalog import Artifact
 from artificer.artifacts.deliverable import examine
 from artificer.artifacts.file import File
-from artificer.artifacts.loop import LoopArtifact
 from artificer.artifacts.placeholder import find
 from artificer.artifacts.svg.rebuild import rebuild
 from artificer.contracts.schema import compile_schema
 from artificer.errors import InvariantError
+from artificer.render.build_artifacts import build_artifact_markdown
 from artificer.render.charts import to_svg, vega_lite
 from artificer.render.html import to_html
-from artificer.render.loop import loop_markdown
 from artificer.render.markdown import to_markdown
 from artificer.values.strict_json import parse_object
 
@@ -116,7 +116,7 @@ def test_an_artifact_is_refused_or_shown(tool: str) -> None:
 @pytest.mark.req("fuzz-shown")
 @pytest.mark.parametrize("kind", [*VALID])
 def test_an_artifact_of_a_build_is_refused_or_kept(kind: Any) -> None:
-    tool = loop.tool_for(loop.Owed(kind=kind))
+    tool = build_catalog.tool_for(build_catalog.RequiredArtifact(kind=kind))
 
     @given(trees(VALID[kind]))
     @fuzz(16)
@@ -127,14 +127,14 @@ def test_an_artifact_of_a_build_is_refused_or_kept(kind: Any) -> None:
         with bounded():
             problems = (
                 *compile_schema(tool.input_schema).problems(arguments),
-                *loop.check(tool.name, arguments),
+                *build_catalog.check(tool.name, arguments),
             )
         if problems:
             return
-        stored: LoopArtifact = loop.store(tool.name, arguments)
-        assert loop.read(kind, stored.canonical()) == stored
-        loop.identity(tool.name, arguments)
-        loop.describe(tool.name, stored)
-        loop_markdown(stored)
+        stored: BuildArtifact = build_catalog.store(tool.name, arguments)
+        assert build_catalog.read(kind, stored.canonical()) == stored
+        build_catalog.identity(tool.name, arguments)
+        build_catalog.describe(tool.name, stored)
+        build_artifact_markdown(stored)
 
     check()

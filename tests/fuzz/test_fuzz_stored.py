@@ -1,4 +1,4 @@
-"""What lies in stores and files: records, snapshots, letters, cassettes, workspaces, databases.
+"""What lies in stores and files: records, snapshots, signals, recordings, workspaces, databases.
 
 Whoever can write there could have written anything: what is not as it was written is refused.
 """
@@ -17,7 +17,7 @@ from fuzz_kit import corpus, declared, fuzz, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.artifacts import loop
+from artificer.artifacts import build_catalog
 from artificer.config import Config
 from artificer.contracts.workspace.tree import diff, load, walk
 from artificer.contracts.workspace.version import read_version
@@ -25,7 +25,7 @@ from artificer.core import letters
 from artificer.core.record import decode, encode
 from artificer.errors import TamperedError
 from artificer.ports import Head, Record
-from artificer.recordings.recording import check, insert, pack, unpack
+from artificer.recordings.recording import check, compress, decompress, read_recording
 from artificer.runtime.load import load as load_run
 from artificer.runtime.replay import replay
 from artificer.runtime.snapshot import keep, restore
@@ -37,12 +37,12 @@ from artificer.values.canon import canonical, digest_of
 from artificer.wiring.storage import open_storage
 
 JOURNALS = Path(__file__).parents[1] / "journals"
-CASSETTES = [
+RECORDINGS = [
     path.read_bytes() for path in sorted(JOURNALS.glob("*.jsonl")) if path.stat().st_size < 80_000
 ]
 RECORDS = [
     json.loads(json.loads(line)["record"])
-    for data in CASSETTES
+    for data in RECORDINGS
     for line in data.decode().splitlines()
     if '"record"' in line
 ]
@@ -95,7 +95,7 @@ class _Told(MemoryJournal):
 
 @pytest.mark.req("fuzz-stored")
 @given(
-    st.integers(0, len(CASSETTES) - 1),
+    st.integers(0, len(RECORDINGS) - 1),
     st.lists(st.tuples(st.integers(0), trees(*BY_TYPE.values())), max_size=4),
 )
 @fuzz(20)
@@ -105,8 +105,8 @@ def test_a_chain_of_odd_records_is_followed_or_refused(
     """The hashes are right: whoever writes a file can compute them."""
 
     async def follow() -> None:
-        cassette = await insert(CASSETTES[which])
-        bodies = [json.loads(r.body) for r in await cassette.journal.read(cassette.run)]
+        recording = await read_recording(RECORDINGS[which])
+        bodies = [json.loads(r.body) for r in await recording.journal.read(recording.run)]
         for where, change in changes:
             number = where % len(bodies)
             if isinstance(change, dict):
@@ -116,32 +116,32 @@ def test_a_chain_of_odd_records_is_followed_or_refused(
                 }
         head, records = Head(), []
         for seq, body in enumerate(bodies, 1):
-            written = _json({**body, "run": cassette.run, "seq": seq, "prev": head.hash})
-            records.append(Record(cassette.run, seq, digest_of(written), written))
+            written = _json({**body, "run": recording.run, "seq": seq, "prev": head.hash})
+            records.append(Record(recording.run, seq, digest_of(written), written))
             head = Head(seq=seq, hash=digest_of(written))
         journal = _Told(records)
-        await replay(journal, cassette.blobs, cassette.run, None)
-        await load_run(journal, cassette.blobs, cassette.run)
+        await replay(journal, recording.blobs, recording.run, None)
+        await load_run(journal, recording.blobs, recording.run)
 
     declared(lambda: asyncio.run(follow()))
 
 
 @pytest.mark.req("fuzz-stored")
-@given(corpus(*CASSETTES, *(gzip.compress(c, mtime=0) for c in CASSETTES[:3])), st.booleans())
+@given(corpus(*RECORDINGS, *(gzip.compress(c, mtime=0) for c in RECORDINGS[:3])), st.booleans())
 @fuzz(60)
-def test_a_cassette_is_read_or_refused(data: bytes, packed: bool) -> None:
+def test_a_recording_is_read_or_refused(data: bytes, packed: bool) -> None:
     async def read() -> None:
-        cassette = await insert(pack(data) if packed else data)
-        await check(cassette, None)
+        recording = await read_recording(compress(data) if packed else data)
+        await check(recording, None)
 
     declared(lambda: asyncio.run(read()))
 
 
 @pytest.mark.req("fuzz-stored")
-def test_a_cassette_that_bursts_is_refused() -> None:
+def test_an_oversized_recording_is_refused() -> None:
     bomb = gzip.compress(b"\0" * 4_000_000)
     with pytest.raises(TamperedError, match="longer"):
-        unpack(bomb, 1_000_000)
+        decompress(bomb, 1_000_000)
 
 
 @pytest.mark.req("fuzz-stored")
@@ -149,16 +149,16 @@ def test_a_cassette_that_bursts_is_refused() -> None:
 @fuzz(20)
 def test_a_snapshot_is_proven_or_left_aside(which: int, chunk: bytes, draw: st.DataObject) -> None:
     async def resume() -> None:
-        cassette = await insert(CASSETTES[which])
-        loaded = await load_run(cassette.journal, cassette.blobs, cassette.run)
+        recording = await read_recording(RECORDINGS[which])
+        loaded = await load_run(recording.journal, recording.blobs, recording.run)
         snapshots = MemorySnapshots()
-        head = (await cassette.journal.runs())[0].head
-        keep(snapshots, cassette.run, head, loaded.state, 0)
-        body, chunks = snapshots.get(cassette.run) or (b"", [])
+        head = (await recording.journal.runs())[0].head
+        keep(snapshots, recording.run, head, loaded.state, 0)
+        body, chunks = snapshots.get(recording.run) or (b"", [])
         changed = draw.draw(st.one_of(corpus(body), trees(json.loads(body)).map(_json)))
         text = draw.draw(st.one_of(st.just(b"\n".join(chunks)), corpus(b"\n".join(chunks), chunk)))
-        snapshots.put(cassette.run, changed, 0, text)
-        found = await restore(cassette.journal, cassette.blobs, snapshots, cassette.run)
+        snapshots.put(recording.run, changed, 0, text)
+        found = await restore(recording.journal, recording.blobs, snapshots, recording.run)
         assert found.state.digest == loaded.state.digest
 
     declared(lambda: asyncio.run(resume()))
@@ -217,7 +217,7 @@ def test_a_tree_of_a_workspace_is_read_or_refused(data: bytes) -> None:
 )
 @fuzz(60)
 def test_an_artifact_of_a_build_is_read_or_refused(kind: Any, value: Any) -> None:
-    declared(loop.read, kind, _json(value))
+    declared(build_catalog.read, kind, _json(value))
 
 
 @pytest.mark.req("fuzz-stored")

@@ -46,7 +46,7 @@ from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.recordings.recording import dump
+from artificer.recordings.recording import export
 from artificer.runtime.fork import Wish, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.storage.memory import MemoryJournal
@@ -403,7 +403,7 @@ async def record(name: str) -> bytes:
     """Record one of the journals."""
     run = rig()
     await RECORDINGS[name](run)
-    return await dump(run.journal, run.blobs, "run")
+    return await export(run.journal, run.blobs, "run")
 
 
 def main() -> None:

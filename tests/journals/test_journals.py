@@ -16,7 +16,8 @@ from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.recordings.recording import check, dump, insert, recorded_from
+from artificer.recordings.answers import recorded_from
+from artificer.recordings.recording import check, export, read_recording
 from artificer.runtime.load import load
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
@@ -42,14 +43,14 @@ class TestRecordedRuns:
     @pytest.mark.parametrize("file", FILES, ids=NAMES)
     async def test_replays_byte_for_byte(self, file: Path) -> None:
         """When this fails before the first release: python tests/journals/record.py"""
-        cassette = await insert(content(file))
-        assert await check(cassette, provider_of(file)) == []
-        found = await replay(cassette.journal, cassette.blobs, cassette.run, provider_of(file))
+        recording = await read_recording(content(file))
+        assert await check(recording, provider_of(file)) == []
+        found = await replay(recording.journal, recording.blobs, recording.run, provider_of(file))
         assert found.identical and found.requests_unchecked == 0
         assert found.requests >= (0 if file.stem == "build" else 1), "a build asks no model itself"
-        assert found.digest == cassette.state
-        assert (await verify(cassette.journal, cassette.blobs)).problems == []
-        loaded = await load(cassette.journal, cassette.blobs, cassette.run)
+        assert found.digest == recording.state
+        assert (await verify(recording.journal, recording.blobs)).problems == []
+        loaded = await load(recording.journal, recording.blobs, recording.run)
         assert unpaired(loaded.state.history) == []
 
     @pytest.mark.parametrize("file", FILES, ids=NAMES)
@@ -72,8 +73,8 @@ class TestRecordedRuns:
     async def test_between_them_they_hold_every_event_and_every_status(self) -> None:
         events, statuses = set[str](), set[str]()
         for file in FILES:
-            cassette = await insert(content(file))
-            loaded = await load(cassette.journal, cassette.blobs, cassette.run)
+            recording = await read_recording(content(file))
+            loaded = await load(recording.journal, recording.blobs, recording.run)
             for line in loaded.lines:
                 if isinstance(line, EventLine):
                     events.add(line.event.type)
@@ -88,13 +89,13 @@ class TestRecordedRuns:
 
 async def faults(data: bytes, provider: Provider) -> list[str]:
     try:
-        return await check(await insert(data), provider)
+        return await check(await read_recording(data), provider)
     except ArtificerError as error:
         return [error.message]
 
 
-@pytest.mark.req("cassette")
-class TestCassettes:
+@pytest.mark.req("recording")
+class TestRecordings:
     async def recorded(self) -> Rig:
         rig = Rig()
 
@@ -107,11 +108,11 @@ class TestCassettes:
 
     async def test_what_is_read_is_what_was_written(self) -> None:
         rig = await self.recorded()
-        data = await dump(rig.journal, rig.blobs, "run")
-        cassette = await insert(data)
-        assert await cassette.journal.read("run") == await rig.journal.read("run")
-        assert await check(cassette, ScriptedProvider([])) == []
-        assert await dump(cassette.journal, cassette.blobs, "run") == data
+        data = await export(rig.journal, rig.blobs, "run")
+        recording = await read_recording(data)
+        assert await recording.journal.read("run") == await rig.journal.read("run")
+        assert await check(recording, ScriptedProvider([])) == []
+        assert await export(recording.journal, recording.blobs, "run") == data
 
     async def test_a_journal_answers_in_the_place_of_its_provider(self) -> None:
         rig = await self.recorded()
@@ -141,11 +142,11 @@ class TestCassettes:
     @pytest.mark.parametrize(
         "data", [b"", b"\n", b"{}\n", b"[]\n", b"\xff", b'{"cassette":2,"run":"a","state":""}\n']
     )
-    async def test_what_is_no_cassette_is_called_so(self, data: bytes) -> None:
-        with pytest.raises(ArtificerError, match="no cassette"):
-            await insert(data)
+    async def test_a_file_that_is_not_a_recording_is_refused(self, data: bytes) -> None:
+        with pytest.raises(ArtificerError, match="not a recording"):
+            await read_recording(data)
 
     async def test_the_check_names_what_is_wrong(self) -> None:
         rig = await self.recorded()
-        cassette: Any = await insert(await dump(rig.journal, rig.blobs, "run"))
-        assert await check(cassette, OpenAIChat()) != []
+        recording: Any = await read_recording(await export(rig.journal, rig.blobs, "run"))
+        assert await check(recording, OpenAIChat()) != []

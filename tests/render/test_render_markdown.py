@@ -9,8 +9,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from render_sample import report
 
-from artificer.artifacts.loop import store
-from artificer.render.loop import loop_markdown
+from artificer.artifacts.build_catalog import store
+from artificer.render.build_artifacts import build_artifact_markdown
 from artificer.render.markdown import to_markdown
 from artificer.render.text import code_span, one_line
 
@@ -85,7 +85,7 @@ def test_a_backtick_in_a_name_or_a_value_ends_no_code(value: str) -> None:
     specs = [{"name": "a", "title": "A", "description": "What."}]
     constants = [{"name": "X", "value": value}]
     plan = {"title": "T", "overview": "O", "specs": specs, "constants": constants}
-    text = loop_markdown(store("create_plan", plan))
+    text = build_artifact_markdown(store("create_plan", plan))
     spans = [c.content for t in parse(text) for c in t.children or [] if c.type == "code_inline"]
     assert value in spans
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from artificer.artifacts.loop import Owed, tool_for, tool_of
-from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts.build_catalog import RequiredArtifact, tool_for, tool_of
+from artificer.artifacts.ref import BuildArtifactKind
 from artificer.backends.artifact import ArtifactExecutor
 from artificer.contracts.definition import toolset
 from artificer.core.kinds import RunKind
@@ -25,11 +25,11 @@ SPECS = [{"name": "store", "title": "Store", "description": "Keeps it."}]
 
 
 async def owing(
-    kind: RunKind, owed: LoopArtifactKind, *script: Any
+    kind: RunKind, owed: BuildArtifactKind, *script: Any
 ) -> tuple[Rig, RunState, list[Any]]:
     """A run of a kind that is offered the tool of what it owes."""
     rig = Rig()
-    tool = tool_for(Owed(kind=owed))
+    tool = tool_for(RequiredArtifact(kind=owed))
     provider = ScriptedProvider(list(script))
     executors = {tool.name: ArtifactExecutor(rig.blobs, (tool,))}
     performer = Performer(provider, executors, None, rig.blobs, rig.clock)

@@ -1,6 +1,6 @@
 """All artifact tools: which there are, what their schemas cannot say, and how payloads are read.
 
-The gate asks here; what is said of the artifacts of the loops stands in ``loop.py``.
+The gate asks here; what is said of the artifacts of the loops stands in ``build_catalog.py``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from artificer.artifacts import chart, checklist, file, loop, table, withdraw
+from artificer.artifacts import build_catalog, chart, checklist, file, table, withdraw
 from artificer.artifacts import list as item_list
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
@@ -98,8 +98,8 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
     ``arguments`` need not satisfy the schema: what has the wrong type is skipped. ``made`` are the
     artifacts that the run has accepted so far.
     """
-    if loop.is_loop_tool(tool):
-        return loop.check(tool, arguments)
+    if build_catalog.is_build_tool(tool):
+        return build_catalog.check(tool, arguments)
     if tool == withdraw.NAME:
         return withdraw.problems(arguments, made)
     payload = _payload(tool, arguments)
@@ -114,8 +114,8 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
 
 def identity(tool: str, arguments: JsonObject) -> tuple[MadeKind, str, str]:
     """Kind, id and title of what accepted arguments make. A file's id is its name."""
-    if loop.is_loop_tool(tool):
-        return loop.identity(tool, arguments)
+    if build_catalog.is_build_tool(tool):
+        return build_catalog.identity(tool, arguments)
     payload = _payload(tool, arguments) or {}
     name = payload.get(_id_member(tool))
     return kind_of(tool), str(name), str(payload.get("title", ""))

@@ -9,10 +9,10 @@ from artificer.values.base import Digest, Value
 ArtifactKind = Literal["chart", "table", "list", "checklist", "svg", "file"]
 """The six kinds that a placeholder can name (seed 002). Each kind is a namespace of its own."""
 
-LoopArtifactKind = Literal["plan", "spec", "phase", "completion", "judgement"]
+BuildArtifactKind = Literal["plan", "spec", "phase", "completion", "judgement"]
 """What the runs of the loops owe (seed 000). No placeholder names these."""
 
-MadeKind = ArtifactKind | LoopArtifactKind
+MadeKind = ArtifactKind | BuildArtifactKind
 
 DeliverableStatus = Literal["completed", "partial", "failed", "cancelled"]
 

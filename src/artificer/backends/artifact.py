@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from artificer.artifacts import catalog, loop, withdraw
+from artificer.artifacts import build_catalog, catalog, withdraw
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition
 from artificer.ports import BlobStore, Call, Receipt
@@ -48,7 +48,7 @@ def _made(tool: str, arguments: JsonObject) -> tuple[bytes, str]:
     Of a deliverable's artifact the arguments are stored as they are; of a loop's, what children
     are made from: the stored form, with its format and every default.
     """
-    if loop.is_loop_tool(tool):
-        artifact = loop.store(tool, arguments)
-        return artifact.canonical(), loop.describe(tool, artifact)
+    if build_catalog.is_build_tool(tool):
+        artifact = build_catalog.store(tool, arguments)
+        return artifact.canonical(), build_catalog.describe(tool, artifact)
     return canonical(arguments), catalog.describe(tool, catalog.load(tool, arguments))

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from artificer.artifacts.loop import LoopArtifact, Owed
+from artificer.artifacts.build_catalog import BuildArtifact, RequiredArtifact
 from artificer.artifacts.plan import Plan
 from artificer.builds.jobs import Check, StartRun, StepId
 from artificer.builds.judge import CRITERIA
@@ -55,7 +55,7 @@ class Instructions:
 
     system: str
     prompt: str
-    owed: Owed
+    owed: RequiredArtifact
 
 
 def instruct(
@@ -108,7 +108,7 @@ def instruct_judge(
     return Instructions(
         system,
         _fit(f"the judge of {step.path}", system, sections, (), room),
-        Owed(kind="judgement", criteria=len(criteria)),
+        RequiredArtifact(kind="judgement", criteria=len(criteria)),
     )
 
 
@@ -124,10 +124,10 @@ def scope_of(state: BuildState, step: StepId) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*declared, *named)))
 
 
-def _owed(step: StepId, commands: tuple[str, ...]) -> Owed:
+def _owed(step: StepId, commands: tuple[str, ...]) -> RequiredArtifact:
     owes = LOOPS[step.kind].owes
     name = step.phase or step.spec
-    return Owed(kind=owes, name=name, commands=commands if step.kind == "phase" else ())
+    return RequiredArtifact(kind=owes, name=name, commands=commands if step.kind == "phase" else ())
 
 
 # --- what a run may know ----------------------------------------------------------------------
@@ -206,7 +206,7 @@ def _outline(plan: Plan) -> JsonObject:
 
 def _so_far(state: BuildState, step: StepId, heading: str = "What exists so far") -> list[Section]:
     spec, phase = _places(state, step)
-    draft: LoopArtifact | None = None
+    draft: BuildArtifact | None = None
     if step.kind == "plan":
         draft = state.draft
     elif step.kind == "spec" and spec is not None:
@@ -220,7 +220,7 @@ def _places(state: BuildState, step: StepId) -> tuple[SpecState | None, PhaseSta
     return state.spec(step.spec), state.phase(step)
 
 
-def _artifact(artifact: LoopArtifact) -> str:
+def _artifact(artifact: BuildArtifact) -> str:
     return _json(artifact.model_dump(mode="json", exclude={"format"}))
 
 

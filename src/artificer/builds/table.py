@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts.ref import BuildArtifactKind
 
 LoopKind = Literal["plan", "spec", "phase", "code"]
 Pass = Literal["draft", "completeness", "feasibility", "ordering", "final"]
@@ -23,7 +23,7 @@ class Loop:
     """
 
     kind: LoopKind
-    owes: LoopArtifactKind
+    owes: BuildArtifactKind
     child: LoopKind | None
     attempts: int
     turns: int
@@ -37,7 +37,7 @@ class Loop:
 
 def _loop(
     kind: LoopKind,
-    owes: LoopArtifactKind,
+    owes: BuildArtifactKind,
     child: LoopKind | None,
     attempts: int,
     turns: int,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from artificer.artifacts.build_catalog import tool_of
 from artificer.artifacts.deliverable import (
     Deliverable,
     blocking,
@@ -16,7 +17,6 @@ from artificer.artifacts.deliverable import (
     keeps,
     repair_request,
 )
-from artificer.artifacts.loop import tool_of
 from artificer.artifacts.ref import DeliverableStatus, Finding
 from artificer.builds.summary import told
 from artificer.contracts.response_format import OutputCheck, ResponseFormat

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts.ref import BuildArtifactKind
 
 RunKind = Literal["chat", "deliver", "plan", "spec", "phase", "code", "judge", "build"]
 ASKED: tuple[RunKind, ...] = ("chat", "deliver")
@@ -25,7 +25,7 @@ class Kind:
     turns: int
     prompt: str = ""
     makes_artifacts: bool = False
-    owes: LoopArtifactKind | None = None
+    owes: BuildArtifactKind | None = None
     max_tokens: int = 32_000
     continuations: int = 0
 

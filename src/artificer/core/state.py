@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from artificer.artifacts.loop import tool_of
+from artificer.artifacts.build_catalog import tool_of
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.revision import Candidate
 from artificer.artifacts.withdraw import Withdrawal

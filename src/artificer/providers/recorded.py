@@ -1,7 +1,7 @@
-"""A model whose answers come from a journal: the journal is the cassette.
+"""A provider that answers with the recorded replies of a run.
 
-A request is recognised by its digest. One that the journal does not know is a failure, never a
-guess: a recorded run that asks something new has changed.
+A request is recognised by its digest. A request without a recorded reply fails: a recorded run that
+sends a new request has changed.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class RecordedProvider:
         """Map the request as the recorded provider does."""
         return self._original.prepare(request, messages, memo)
 
-    def asked(self, payload: Payload) -> str:
-        """The digest of a request, at the cost of what is new in its conversation."""
+    def digest(self, payload: Payload) -> str:
+        """Return the digest of a request. Only the new messages of its conversation are hashed."""
         return self._digests.digest(payload.rest, payload.key, payload.items)
 
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
-        """Return the recorded answer to this very request."""
-        asked = self.asked(payload)
-        answer = self._answers.get(asked)
+        """Return the recorded reply to this request."""
+        digest = self.digest(payload)
+        answer = self._answers.get(digest)
         if answer is None:
             return ModelFailure(
-                code="bad_request", message=f"The recording has no answer to request {asked}."
+                code="bad_request", message=f"The recording has no reply to request {digest}."
             )
         return answer
 
     async def aclose(self) -> None:
-        """Release what the original holds."""
+        """Close the original provider."""
         await self._original.aclose()

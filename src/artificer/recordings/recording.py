@@ -1,12 +1,12 @@
-"""Cassettes: a run's records and blobs in one file, to be replayed anywhere.
+"""Recordings: a run's records and blobs in one file, to be replayed anywhere.
 
-``docs/reference/cassettes.md`` describes the format for other programs.
+``docs/reference/recordings.md`` describes the format for other programs.
 
 The file is JSON lines: first ``{"cassette": 2, "run": ..., "state": ..., "head": ...}`` with the
 digest of the run's last state and the number and hash of its last record, then ``{"record": body}``
-in order, then ``{"blob": text}`` or, for bytes that are no text, ``{"blob64": base64}``. Every byte
-of it counts: what was changed does not load, does not verify or does not replay to the same state.
-A file of format 1 has no head, and nothing covers the bytes of its last record.
+in order, then ``{"blob": text}`` or, for bytes that are not UTF-8, ``{"blob64": base64}``. Every
+byte counts: a changed file does not load, does not verify or does not replay to the same state. A
+file of format 1 has no head, so nothing covers the bytes of its last record.
 """
 
 from __future__ import annotations
@@ -21,16 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from artificer.core.events import (
-    CompactionFailed,
-    ContextCompacted,
-    ModelFailed,
-    ModelResponded,
-)
-from artificer.core.record import EventLine, IntentLine
 from artificer.errors import OperatorError, TamperedError
 from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record
-from artificer.providers.recorded import RecordedProvider
 from artificer.runtime.load import Line, Loaded, load, read_chain
 from artificer.runtime.replay import replay
 from artificer.runtime.signals import Signalled, last_taken
@@ -38,25 +30,18 @@ from artificer.runtime.verify import cited
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
 from artificer.values.base import Value
-from artificer.values.blocks import Block, TextBlock
 from artificer.values.canon import digest_of
-from artificer.values.model import ModelFailure, ModelReply, StopReason
 
-MOST = 512 * 1024 * 1024
-"""Bytes of the longest cassette that is read."""
+MAX_BYTES = 512 * 1024 * 1024
+"""Size of the largest recording that is read, after decompression."""
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""Ids of runs that may come from a file: a run's id is also the name of a folder."""
-
-Answered = ModelResponded | ModelFailed | ContextCompacted | CompactionFailed
-"""Events that a request to a model has led to."""
-
-ANSWERS = (ModelResponded, ModelFailed, ContextCompacted, CompactionFailed)
-
-Answers = dict[str, ModelReply | ModelFailure]
+"""Run ids accepted from a file. A run's id is also the name of a folder."""
 
 
 class _Header(Value):
+    """The first line. ``cassette`` is the number of the format."""
+
     cassette: Literal[1, 2] = 2
     run: str
     state: str
@@ -64,8 +49,8 @@ class _Header(Value):
 
 
 @dataclass(frozen=True)
-class Cassette:
-    """A recorded run in stores of its own. ``state`` is the digest it must come to."""
+class Recording:
+    """A recorded run in in-memory stores. ``state`` is the digest that a replay must reach."""
 
     run: str
     state: str
@@ -73,12 +58,12 @@ class Cassette:
     blobs: MemoryStore
 
 
-async def dump(journal: Journal, blobs: BlobStore, run: str) -> bytes:
-    """Write a run as a cassette.
+async def export(journal: Journal, blobs: BlobStore, run: str) -> bytes:
+    """Return a run as the bytes of a recording.
 
     Raises:
-        NotFoundError: no such run.
-        TamperedError: its journal is not what was written.
+        NotFoundError: there is no such run.
+        TamperedError: its journal was changed after it was written.
     """
     loaded, kept = await _gather(journal, blobs, run)
     records = [{"record": record.body.decode()} for record in await journal.read(run)]
@@ -88,7 +73,7 @@ async def dump(journal: Journal, blobs: BlobStore, run: str) -> bytes:
 
 
 async def _gather(journal: Journal, blobs: BlobStore, run: str) -> tuple[Loaded, dict[str, bytes]]:
-    """Read a run, and every blob that it refers to."""
+    """Load a run and every blob that it refers to."""
     kept = _Reading(blobs)
     loaded = await load(journal, kept, run)
     for line in loaded.lines:
@@ -97,29 +82,32 @@ async def _gather(journal: Journal, blobs: BlobStore, run: str) -> tuple[Loaded,
     return loaded, kept.read
 
 
-async def keep(cassette: Cassette, journal: Journal, blobs: BlobStore) -> bool:
-    """Add a cassette's run to a world, and return whether it was not there before.
+async def import_into(recording: Recording, journal: Journal, blobs: BlobStore) -> bool:
+    """Add a recording's run to a world. Return False if the run is already there.
 
-    Blobs that the run does not refer to are left out. Who takes a cassette from somebody else
-    checks it first.
+    Blobs that the run does not refer to are left out. Call :func:`check` first on a recording
+    from an untrusted source.
 
     Raises:
-        OperatorError: another run has that id.
+        OperatorError: the world has another run with this id.
         NotFoundError: a blob is missing.
     """
-    run = cassette.run
-    loaded, wanted = await _gather(cassette.journal, cassette.blobs, run)
+    run = recording.run
+    loaded, wanted = await _gather(recording.journal, recording.blobs, run)
     before = {known.run: known.head for known in await journal.runs() if known.head.seq}
     if run in before:
         if before[run] != loaded.head:
-            raise OperatorError(f"There is another run {run!r} already.")
+            raise OperatorError(
+                f"This world already has another run {run!r}.",
+                hint="Import the recording into another project.",
+            )
         return False
     apart = [data for data in wanted.values() if not _joins(blobs, data)]
     await asyncio.to_thread(lambda: [blobs.put(data) for data in apart])
     joined = [data for data in wanted.values() if _joins(blobs, data)]
     await _import_signals(journal, run, loaded.head, loaded.lines)
     lease = await journal.acquire(run)
-    records = await cassette.journal.read(run)
+    records = await recording.journal.read(run)
     await journal.append(run, lease.epoch, lease.head, records, joined)
     return True
 
@@ -128,160 +116,103 @@ def _joins(blobs: BlobStore, data: bytes) -> bool:
     return isinstance(blobs, Joined) and blobs.joins(data)
 
 
-def pack(data: bytes) -> bytes:
-    """Compress a cassette: the same bytes for the same run, every time."""
+def compress(data: bytes) -> bytes:
+    """Compress a recording with gzip. The same run always gives the same bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)  # 31: a gzip header, without a name or time
     return packer.compress(data) + packer.flush()
 
 
-def unpack(data: bytes, most: int = MOST) -> bytes:
-    """Decompress a cassette, never to more than ``most`` bytes; one that is plain is returned.
+def decompress(data: bytes, limit: int = MAX_BYTES) -> bytes:
+    """Decompress a recording to at most ``limit`` bytes. An uncompressed one is returned as it is.
 
     Raises:
-        TamperedError: it is damaged, has something behind its end, or is too long.
+        TamperedError: it is damaged, has data after its end, or is too long.
     """
     if not data.startswith(b"\x1f\x8b"):
         plain, rest = data, b""
     else:
         unpacker = zlib.decompressobj(31)
         try:
-            plain = unpacker.decompress(data, most + 1)
+            plain = unpacker.decompress(data, limit + 1)
         except zlib.error as error:
-            raise TamperedError(f"This is no cassette: {error}.") from error
+            raise TamperedError(f"This file is not a recording: {error}.") from error
         rest = unpacker.unused_data
-        if not unpacker.eof and len(plain) <= most:
-            raise TamperedError("This is no cassette: its end is missing.")
-    if len(plain) > most:
+        if not unpacker.eof and len(plain) <= limit:
+            raise TamperedError("This file is not a recording: it is truncated.")
+    if len(plain) > limit:
         raise TamperedError(
-            f"This cassette is longer than {most:,} bytes.",
-            hint="If you trust it, read it with a higher limit.",
+            f"This recording is longer than {limit:,} bytes.",
+            hint="If you trust the file, read it with a higher limit.",
         )
     if rest:
-        raise TamperedError("This is no cassette: something stands behind its end.")
+        raise TamperedError("This file is not a recording: it has data after its end.")
     return plain
 
 
 def read_file(path: Path) -> bytes:
-    """A cassette's file, and no more of it than :func:`insert` takes."""
+    """Return a recording's file, up to one byte more than :func:`read_recording` accepts."""
     with path.open("rb") as file:
-        return file.read(MOST + 1)
+        return file.read(MAX_BYTES + 1)
 
 
-async def insert(data: bytes) -> Cassette:
-    """Read a cassette, plain or compressed. Nothing of it names a file or is executed.
+async def read_recording(data: bytes) -> Recording:
+    """Parse a recording, plain or compressed. Nothing in it names a path or is executed.
 
     Raises:
-        TamperedError: it is not one, is too long, or its records are no chain.
+        TamperedError: it is not a recording, is too long, or its records are not a chain.
     """
-    data = unpack(data)
+    data = decompress(data)
     try:
         first, *lines = [json.loads(line) for line in data.decode().removesuffix("\n").split("\n")]
         header = _Header.model_validate(first)
         if data != _file([first, *lines]):
             raise ValueError("not as it was written")
         if (header.head is None) != (header.cassette == 1):
-            raise ValueError("its format and its head do not fit")
+            raise ValueError("its format and its head do not match")
         if not RUN_ID.fullmatch(header.run):
-            raise ValueError("not a run's id")
+            raise ValueError("not a valid run id")
         bodies = [line["record"].encode() for line in lines if "record" in line]
         contents = [_bytes(line) for line in lines if "record" not in line]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise TamperedError(f"This is no cassette: {type(error).__name__}.") from error
-    cassette = Cassette(header.run, header.state, MemoryJournal(), MemoryStore())
+        raise TamperedError(f"This file is not a recording: {type(error).__name__}.") from error
+    recording = Recording(header.run, header.state, MemoryJournal(), MemoryStore())
     for content in contents:
-        cassette.blobs.put(content)
+        recording.blobs.put(content)
     records = [Record(header.run, seq, digest_of(body), body) for seq, body in enumerate(bodies, 1)]
-    read = list(read_chain(header.run, records, cassette.blobs))
-    lease = await cassette.journal.acquire(header.run)
-    head = await cassette.journal.append(header.run, lease.epoch, Head(), records)
+    read = list(read_chain(header.run, records, recording.blobs))
+    lease = await recording.journal.acquire(header.run)
+    head = await recording.journal.append(header.run, lease.epoch, Head(), records)
     if header.head is not None and header.head != head:
         raise TamperedError(
-            f"The run of this file ends at record {head.seq} with the hash {head.hash}, and its "
-            f"first line says record {header.head.seq} with {header.head.hash}."
+            f"The run in this file ends at record {head.seq} with the hash {head.hash}, but its "
+            f"header says record {header.head.seq} with {header.head.hash}."
         )
-    await _import_signals(cassette.journal, header.run, head, read)
-    return cassette
+    await _import_signals(recording.journal, header.run, head, read)
+    return recording
 
 
 async def _import_signals(journal: Journal, run: str, head: Head, lines: Sequence[Line]) -> None:
-    """Let a journal know that a run took signals elsewhere."""
+    """Tell a journal up to which signal an imported run has read elsewhere."""
     if (taken := last_taken(lines)) and isinstance(journal, Signalled):
         await journal.note_import(run, head, taken)
 
 
-async def check(cassette: Cassette, provider: Provider | None) -> list[str]:
-    """Replay a cassette and return what is wrong with it; empty when nothing is.
+async def check(recording: Recording, provider: Provider | None) -> list[str]:
+    """Replay a recording and return its faults, an empty list if there are none.
 
-    Without a provider the digests of requests are not recomputed.
+    Without a provider, request digests are not recomputed.
     """
-    found = await replay(cassette.journal, cassette.blobs, cassette.run, provider)
-    loaded = await load(cassette.journal, cassette.blobs, cassette.run)
+    found = await replay(recording.journal, recording.blobs, recording.run, provider)
+    loaded = await load(recording.journal, recording.blobs, recording.run)
     wanted = {digest for line in loaded.lines for digest in cited(line)}
     faults = [
-        f"the blob {digest} is missing" for digest in wanted if not cassette.blobs.has(digest)
+        f"the blob {digest} is missing" for digest in wanted if not recording.blobs.has(digest)
     ]
     if found.divergence is not None:
         faults.append(f"record {found.divergence.seq}: {found.divergence.what} differs")
-    if found.digest != cassette.state:
-        faults.append(f"it ends in the state {found.digest}, not {cassette.state}")
+    if found.digest != recording.state:
+        faults.append(f"it ends in state {found.digest}, not {recording.state}")
     return faults
-
-
-def answers_of(lines: Iterable[Line], blobs: BlobStore) -> Answers:
-    """Every recorded answer by the digest of its request; of several, the last."""
-    requests: dict[int, str] = {}
-    answers: Answers = {}
-    for line in lines:
-        if isinstance(line, IntentLine) and line.request:
-            requests[line.intent.n] = line.request
-        if not isinstance(line, EventLine) or not isinstance(line.event, ANSWERS):
-            continue
-        if line.event.intent in requests:  # a compaction may have asked nobody
-            answers[requests[line.event.intent]] = answer_of(line.event, blobs)
-    return answers
-
-
-async def recorded_from(
-    journal: Journal, blobs: BlobStore, run: str, original: Provider
-) -> RecordedProvider:
-    """A provider that answers as ``original`` did in a recorded run. Raises NotFoundError."""
-    loaded = await load(journal, blobs, run)
-    return RecordedProvider(original, answers_of(loaded.lines, blobs))
-
-
-def answer_of(event: Answered, blobs: BlobStore) -> ModelReply | ModelFailure:
-    """The recorded answer of a model, as a provider gives it."""
-    raw = None if event.raw is None else blobs.get(event.raw)
-    match event:
-        case CompactionFailed(code="empty_summary" | "not_asked", attempts=attempts, usage=usage):
-            empty: StopReason = "end_turn"
-            return ModelReply(blocks=(), stop=empty, usage=usage, attempts=attempts, raw=raw)
-        case ModelFailed(code=code) | CompactionFailed(code=code):
-            return ModelFailure.model_validate(
-                {"code": code, "message": event.message, "attempts": event.attempts, "raw": raw}
-            )
-        case ContextCompacted():
-            said = TextBlock(text=event.summary)
-            return _reply(event, (said,), "end_turn", raw)
-        case ModelResponded():
-            return _reply(event, event.blocks, event.stop, raw)
-
-
-def _reply(
-    event: ModelResponded | ContextCompacted,
-    blocks: tuple[Block, ...],
-    stop: StopReason,
-    raw: bytes | None,
-) -> ModelReply:
-    return ModelReply(
-        blocks=blocks,
-        stop=stop,
-        usage=event.usage,
-        model=event.model,
-        response_id=event.response_id,
-        attempts=event.attempts,
-        raw=raw,
-    )
 
 
 class _Reading:

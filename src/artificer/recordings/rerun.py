@@ -1,8 +1,8 @@
-"""Running a recorded run again: the same program, with everything from outside as it was recorded.
+"""Running a recorded run again, with every outside input as it was recorded.
 
-A replay goes on from the recorded verdicts and checks. A re-run makes them anew: it drives the
-engine of this release with the recorded replies, results and answers, and every request must come
-out as it was. What differs is what this release does differently.
+A replay starts from the recorded verdicts and checks. A re-run recomputes them: it drives this
+release's engine with the recorded replies, tool results and approvals, and every request must have
+the recorded digest. A difference shows what this release does differently.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from artificer.core.state import Phase, RunState
 from artificer.errors import ArtificerError
 from artificer.ports import Answer, BlobStore, Call, Payload, Provider, Question, Receipt
 from artificer.providers.recorded import RecordedProvider
-from artificer.recordings.recording import answer_of
+from artificer.recordings.answers import answer_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import Line, Loaded, load
 from artificer.runtime.perform import Performer
@@ -38,156 +38,160 @@ RUN = "rerun"
 
 
 @dataclass
-class Tape:
-    """What came from outside, by what it answers. ``ended`` is called where the tape ends."""
+class RecordedInputs:
+    """The outside inputs of a run, by the question they answer.
+
+    ``on_exhausted`` is called when the re-run needs an input that was not recorded.
+    """
 
     replies: dict[str, deque[ModelReply | ModelFailure]]
     receipts: dict[str, Receipt]
     answers: dict[str, deque[Answer]]
     began: int
-    ended: Callable[[], None] = field(default=lambda: None)
+    on_exhausted: Callable[[], None] = field(default=lambda: None)
 
-    async def end(self) -> None:
-        """The recorded run came no further: stop this one, and wait to be ended."""
-        self.ended()
+    async def exhausted(self) -> None:
+        """Stop the re-run where the recording ends, and wait to be cancelled."""
+        self.on_exhausted()
         await asyncio.get_running_loop().create_future()
 
     def now(self) -> int:
-        """When the run began, always: how long something takes is no fact of this release."""
+        """Return the recorded start, always: durations are not part of the comparison."""
         return self.began
 
     def new_run_id(self) -> str:
-        """The one run of a re-run."""
+        """Return the id of the re-run."""
         return RUN
 
 
-class _Model(RecordedProvider):
-    """Answers each request as it was answered, several times if it was asked several times."""
+class _RecordedModel(RecordedProvider):
+    """Answers each request with its recorded replies, in order if it was sent several times."""
 
-    def __init__(self, original: Provider, tape: Tape) -> None:
+    def __init__(self, original: Provider, inputs: RecordedInputs) -> None:
         super().__init__(original, {})
-        self._tape = tape
+        self._inputs = inputs
 
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
-        waiting = self._tape.replies.get(self.asked(payload))
+        waiting = self._inputs.replies.get(self.digest(payload))
         if not waiting:
-            await self._tape.end()
-            raise AssertionError("the tape has ended")
+            await self._inputs.exhausted()
+            raise AssertionError("the recording has ended")
         return waiting.popleft()
 
 
-class _Tools:
-    """Gives every call the result that it had."""
+class _RecordedTools:
+    """Returns the recorded result of each call."""
 
-    def __init__(self, spec: RunSpec, tape: Tape) -> None:
+    def __init__(self, spec: RunSpec, inputs: RecordedInputs) -> None:
         self.tools: tuple[ToolDefinition, ...] = spec.tools().tools
-        self._tape = tape
+        self._inputs = inputs
 
     async def execute(self, call: Call) -> Receipt:
-        """Return what the call came to."""
-        if call.id not in self._tape.receipts:
-            await self._tape.end()
-        return self._tape.receipts[call.id]
+        """Return the recorded result of the call."""
+        if call.id not in self._inputs.receipts:
+            await self._inputs.exhausted()
+        return self._inputs.receipts[call.id]
 
 
-class _Person:
-    """Answers every question as it was answered."""
+class _RecordedApprover:
+    """Gives the recorded answer to each approval question."""
 
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+    def __init__(self, inputs: RecordedInputs) -> None:
+        self._inputs = inputs
 
     async def ask(self, question: Question) -> Answer:
-        """Return the answer about this very call."""
-        waiting = self._tape.answers.get(question.digest)
+        """Return the recorded answer about this call."""
+        waiting = self._inputs.answers.get(question.digest)
         if not waiting:
-            await self._tape.end()
-            raise AssertionError("the tape has ended")
+            await self._inputs.exhausted()
+            raise AssertionError("the recording has ended")
         return waiting.popleft()
 
 
 async def rerun(
     recorded: Loaded, blobs: BlobStore, provider: Provider, consult: Consult | None = None
 ) -> list[str]:
-    """Run a recorded run again and say what came out differently; empty when nothing did.
+    """Run a recorded run again and return the differences, an empty list if there are none.
 
-    ``provider`` maps requests as the recorded one did. No model is asked and no tool runs. A run
-    that people wrote letters to is not run again: when they came is no fact of the program. Nor is
-    a build, which asks no model: replaying it is the proof, and each of its runs is a run.
+    ``provider`` maps requests as the recorded one did. No model is called and no tool runs. A run
+    that received signals is not run again, because their timing does not follow from the program.
+    Neither is a build, which calls no model: its replay is the proof, and its child runs are
+    tested one by one.
     """
     if recorded.state.build is not None:
         return []
     if any(isinstance(e, EventLine) and getattr(e.event, "letter", 0) for e in recorded.lines):
         return []
-    tape = read_tape(recorded, blobs)
-    again = await _drive(recorded, tape, blobs, provider, consult)
+    inputs = inputs_of(recorded, blobs)
+    again = await _drive(recorded, inputs, blobs, provider, consult)
     if isinstance(again, str):
         return [again]
-    faults = _requests(recorded, again)
+    faults = _compare_requests(recorded, again)
     ours, theirs = again.state, recorded.state
-    decided_here = theirs.phase is Phase.FINISHED and theirs.reason not in _FROM_OUTSIDE
+    decided_here = theirs.phase is Phase.FINISHED and theirs.reason not in _EXTERNAL_REASONS
     same = (ours.status, ours.deliverable) == (theirs.status, theirs.deliverable)
     if not faults and decided_here and not same:
         faults.append(f"it delivers {ours.status} {ours.deliverable}, not {theirs.deliverable}")
     return faults
 
 
-_FROM_OUTSIDE = ("cancelled", "wall_limit")
-"""Endings that a person or the time decided, not the program."""
+_EXTERNAL_REASONS = ("cancelled", "wall_limit")
+"""Reasons to end that a person or the clock decided, not the program."""
 
 
 async def _drive(
     recorded: Loaded,
-    tape: Tape,
+    inputs: RecordedInputs,
     blobs: BlobStore,
     provider: Provider,
     consult: Consult | None,
 ) -> Loaded | str:
     spec = recorded.state.given
-    journal, ours = MemoryJournal(), _Over(blobs)
-    tools = _Tools(spec, tape)
+    journal, ours = MemoryJournal(), _OverlayStore(blobs)
+    tools = _RecordedTools(spec, inputs)
     performer = Performer(
-        provider=_Model(provider, tape),
+        provider=_RecordedModel(provider, inputs),
         executors={tool.name: tools for tool in tools.tools},
-        approver=_Person(tape),
+        approver=_RecordedApprover(inputs),
         blobs=ours,
-        clock=tape,
+        clock=inputs,
     )
     judges = Judges(consult, _check_of(recorded))
     engine = Engine(journal, performer, Post(journal.mailbox), judges=judges)
-    tape.ended = lambda: engine.stop(RUN, "")
+    inputs.on_exhausted = lambda: engine.stop(RUN, "")
     try:
         state = await _begin(engine, recorded.lines, spec)
-        while state.phase is Phase.STALLED and any(tape.replies.values()):
+        while state.phase is Phase.STALLED and any(inputs.replies.values()):
             state = await engine.resume(RUN)
         return await load(journal, ours, RUN)
     except ArtificerError as error:
-        return f"it cannot be run again: {error.message}"
+        return f"the re-run failed: {error.message}"
 
 
 def _check_of(recorded: Loaded) -> OutputCheck | None:
-    """Return the caller's type as recorded: its answers are in the recording, it is not."""
-    asked = recorded.state.given.response_format
-    if asked is None or not asked.type:
+    """Return the recorded verdicts of the caller's output type; the type itself is not recorded."""
+    response_format = recorded.state.given.response_format
+    if response_format is None or not response_format.type:
         return None
     checked = [
         line.event
         for line in recorded.lines
         if isinstance(line, EventLine) and isinstance(line.event, ev.ReplyChecked)
     ]
-    said = {
+    verdicts = {
         event.narrative: tuple(
             Problem(pointer="" if f.subject == WHOLE else f.subject, message=f.message)
             for f in event.findings
         )
         for event in checked
     }
-    return lambda text: said.get(text, ())
+    return lambda text: verdicts.get(text, ())
 
 
 async def _begin(engine: Engine, lines: Sequence[Line], spec: RunSpec) -> RunState:
-    """Start it as it was started; a fork takes over the facts that it once took over."""
+    """Start the run as it was started. A fork copies the same facts again."""
     events = [line.event for line in lines if isinstance(line, EventLine)]
     forks = [number for number, event in enumerate(events) if isinstance(event, ev.RunForked)]
     if not forks:
@@ -197,19 +201,19 @@ async def _begin(engine: Engine, lines: Sequence[Line], spec: RunSpec) -> RunSta
     return await engine.fork(RUN, events[: forks[-1]], forked)
 
 
-def read_tape(recorded: Loaded, blobs: BlobStore) -> Tape:
-    """Put together what came from outside in a recorded run."""
+def inputs_of(recorded: Loaded, blobs: BlobStore) -> RecordedInputs:
+    """Collect the outside inputs of a recorded run."""
     first = recorded.lines[0]
     began = first.event.at if isinstance(first, EventLine) else 0
-    tape = Tape(defaultdict(deque), {}, defaultdict(deque), began)
+    inputs = RecordedInputs(defaultdict(deque), {}, defaultdict(deque), began)
     requests: dict[int, str] = {}
-    asked: dict[int, CallTool | AskApproval] = {}
+    intents: dict[int, CallTool | AskApproval] = {}
     for line in recorded.lines:
         if isinstance(line, IntentLine):
             if line.request:
                 requests[line.intent.n] = line.request
             elif isinstance(line.intent, CallTool | AskApproval):
-                asked[line.intent.n] = line.intent
+                intents[line.intent.n] = line.intent
             continue
         match line.event:
             case (
@@ -219,19 +223,19 @@ def read_tape(recorded: Loaded, blobs: BlobStore) -> Tape:
                 | ev.CompactionFailed() as event
             ):
                 if event.intent in requests:
-                    tape.replies[requests[event.intent]].append(answer_of(event, blobs))
+                    inputs.replies[requests[event.intent]].append(answer_of(event, blobs))
             case ev.ToolReturned() as event:
-                tape.receipts[asked[event.intent].call_id] = _receipt(event, blobs)
+                inputs.receipts[intents[event.intent].call_id] = _receipt(event, blobs)
             case ev.ApprovalAnswered() as event:
-                question = asked[event.intent]
+                question = intents[event.intent]
                 assert isinstance(question, AskApproval)
                 answer = Answer(event.approved, event.by, event.reason)
-                tape.answers[question.call].append(answer)
-            case ev.RunForked():  # what stands before is not asked again
-                tape = Tape(defaultdict(deque), {}, defaultdict(deque), began)
+                inputs.answers[question.call].append(answer)
+            case ev.RunForked():  # inputs before the fork are not needed again
+                inputs = RecordedInputs(defaultdict(deque), {}, defaultdict(deque), began)
             case _:
                 pass
-    return tape
+    return inputs
 
 
 def _receipt(event: ev.ToolReturned, blobs: BlobStore) -> Receipt:
@@ -241,20 +245,20 @@ def _receipt(event: ev.ToolReturned, blobs: BlobStore) -> Receipt:
     )
 
 
-def _requests(recorded: Loaded, again: Loaded) -> list[str]:
-    """Compare the requests in their order. Where time ended the run, one more may follow."""
-    theirs, ours = _asked(recorded.lines), _asked(again.lines)
+def _compare_requests(recorded: Loaded, again: Loaded) -> list[str]:
+    """Compare the requests in order. One more may follow if a person or the clock ended the run."""
+    theirs, ours = _request_digests(recorded.lines), _request_digests(again.lines)
     for number, (expected, actual) in enumerate(zip(theirs, ours, strict=False), 1):
         if expected != actual:
             return [f"request {number} is {actual}, not {expected}"]
     if len(ours) < len(theirs):
         return [f"it makes {len(ours)} requests, not {len(theirs)}"]
-    if len(ours) > len(theirs) and recorded.state.reason not in _FROM_OUTSIDE:
+    if len(ours) > len(theirs) and recorded.state.reason not in _EXTERNAL_REASONS:
         return [f"it makes {len(ours)} requests, not {len(theirs)}"]
     return []
 
 
-def _asked(lines: Sequence[Line]) -> list[str | None]:
+def _request_digests(lines: Sequence[Line]) -> list[str | None]:
     return [
         line.request
         for line in lines
@@ -262,17 +266,17 @@ def _asked(lines: Sequence[Line]) -> list[str | None]:
     ]
 
 
-class _Over(MemoryStore):
-    """A store that keeps what is new to itself, and reads what was recorded."""
+class _OverlayStore(MemoryStore):
+    """A store that keeps new blobs in memory and reads recorded ones from the store below."""
 
     def __init__(self, below: BlobStore) -> None:
         super().__init__()
         self._below = below
 
     def get(self, digest: str) -> bytes:
-        """The bytes, from here or from the recording."""
+        """Return the bytes, from memory or from the recording."""
         return super().get(digest) if super().has(digest) else self._below.get(digest)
 
     def has(self, digest: str) -> bool:
-        """Whether the blob is here or in the recording."""
+        """Return whether the blob is in memory or in the recording."""
         return super().has(digest) or self._below.has(digest)

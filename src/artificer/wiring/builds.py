@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from artificer.artifacts.build_catalog import store
 from artificer.artifacts.command_line import split_command
-from artificer.artifacts.loop import store
 from artificer.artifacts.phase import Phase
 from artificer.builds.facts import BuildOptions, BuildRequested
 from artificer.builds.table import BUILD_TOKENS, RUN_TOKENS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from artificer.artifacts.loop import tool_of
+from artificer.artifacts.build_catalog import tool_of
 from artificer.builds.jobs import Check, StartRun
 from artificer.builds.table import LOOPS, Means
 from artificer.config import Config

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from git_project import AT, content, files_of, git, project, write
 
-from artificer.artifacts import loop
+from artificer.artifacts import build_catalog
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
@@ -36,7 +36,7 @@ Files = dict[str, str]
 
 
 def stored(tool: str, **arguments: Any) -> Any:
-    return loop.store(tool, arguments)
+    return build_catalog.store(tool, arguments)
 
 
 def plan_of(graph: dict[str, list[str]], **words: str) -> Plan:

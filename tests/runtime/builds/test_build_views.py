@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from artificer.artifacts import loop
+from artificer.artifacts import build_catalog
 from artificer.artifacts.plan import Plan
 from artificer.errors import OperatorError, TamperedError
-from artificer.render.loop import loop_markdown
+from artificer.render.build_artifacts import build_artifact_markdown
 from artificer.runtime.builds.views import read_artifact, write_artifact
 
 PLAN: dict[str, Any] = {
@@ -63,14 +63,14 @@ Log in and out.
 
 
 def plan() -> Plan:
-    made = loop.store("create_plan", PLAN)
+    made = build_catalog.store("create_plan", PLAN)
     assert isinstance(made, Plan)
     return made
 
 
 @pytest.mark.req("plan-views")
 def test_the_view_of_a_plan_has_the_seeds_layout_and_no_markdown_of_the_model() -> None:
-    assert loop_markdown(plan()) == MARKDOWN
+    assert build_artifact_markdown(plan()) == MARKDOWN
 
 
 @pytest.mark.req("plan-views")
@@ -109,7 +109,7 @@ def test_every_member_of_a_spec_a_phase_and_a_judgement_is_shown() -> None:
         },
     }
     for tool, arguments in texts.items():
-        text = loop_markdown(loop.store(tool, arguments))
+        text = build_artifact_markdown(build_catalog.store(tool, arguments))
         leaves = [leaf for leaf in _leaves(arguments) if leaf != "reject"]
         assert [leaf for leaf in leaves if leaf not in text] == []
 
@@ -152,7 +152,7 @@ def test_a_changed_file_is_not_believed(tmp_path: Path) -> None:
 @pytest.mark.req("plan-stored")
 def test_writing_again_replaces_both_forms_and_leaves_nothing_beside(tmp_path: Path) -> None:
     write_artifact(tmp_path, "r1", "plan", plan(), at=1)
-    other = loop.store("create_plan", {**PLAN, "title": "Other"})
+    other = build_catalog.store("create_plan", {**PLAN, "title": "Other"})
     write_artifact(tmp_path, "r1", "plan", other, at=2)
     folder = tmp_path / "artifacts"
     assert sorted(path.name for path in folder.iterdir()) == ["plan.json", "plan.md"]

@@ -29,7 +29,7 @@ def plan(settings: Settings, run: str, as_json: bool) -> int:
     """
 
     async def work(world: Archive) -> Exit:
-        from artificer.render.loop import loop_markdown
+        from artificer.render.build_artifacts import build_artifact_markdown
 
         run_id = await world.find(run)
         build = (await world.get(run_id)).run.state.build
@@ -39,7 +39,7 @@ def plan(settings: Settings, run: str, as_json: bool) -> int:
         if as_json:
             out_json(json.loads(found.canonical()))
         else:
-            out(loop_markdown(found).rstrip())
+            out(build_artifact_markdown(found).rstrip())
         standing = "approved" if build.proposal is None else "not approved"
         if question_of(build) is not None:
             standing = "waits for a decision"

@@ -107,7 +107,7 @@ def decider_here(screen: Screen, *, yes: bool = False) -> Decider | None:
 
 
 def _show(plan: Plan, digest: str) -> None:
-    from artificer.render.loop import loop_markdown
+    from artificer.render.build_artifacts import build_artifact_markdown
 
-    sys.stderr.write(f"\n{clean(loop_markdown(plan))}\n")
+    sys.stderr.write(f"\n{clean(build_artifact_markdown(plan))}\n")
     sys.stderr.write(styled("Approve this plan?", "strong", sys.stderr) + f"  {digest}\n")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from artificer.artifacts.build_catalog import tool_for
 from artificer.artifacts.command_line import split_command
-from artificer.artifacts.loop import tool_for
 from artificer.backends.artifact import ArtifactExecutor
 from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.host.executor import HostExecutor

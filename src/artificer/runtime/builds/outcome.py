@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from artificer.artifacts.build_catalog import BuildArtifact, read, tool_of
 from artificer.artifacts.completion import Completion
 from artificer.artifacts.judgement import Judgement
-from artificer.artifacts.loop import LoopArtifact, read, tool_of
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
-from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts.ref import BuildArtifactKind
 from artificer.artifacts.spec import Spec
 from artificer.builds.facts import RunReturned
 from artificer.builds.jobs import CancelRun, Check, StartRun
@@ -33,7 +33,7 @@ def short(key: Digest) -> str:
     return key.removeprefix("sha256:")[:16]
 
 
-def artifact_of(state: RunState, kind: LoopArtifactKind, blobs: BlobStore) -> LoopArtifact | None:
+def artifact_of(state: RunState, kind: BuildArtifactKind, blobs: BlobStore) -> BuildArtifact | None:
     """The artifact of this kind that a run made; of several, the last."""
     made = [ref for ref in state.artifacts if ref.kind == kind]
     return read(kind, blobs.get(made[-1].payload)) if made else None

@@ -8,10 +8,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.artifacts.loop import LoopArtifact, read
-from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts.build_catalog import BuildArtifact, read
+from artificer.artifacts.ref import BuildArtifactKind
 from artificer.errors import OperatorError, TamperedError
-from artificer.render.loop import loop_markdown
+from artificer.render.build_artifacts import build_artifact_markdown
 from artificer.values.canon import canonical, digest_of
 from artificer.values.strict_json import parse_object
 
@@ -28,7 +28,7 @@ class ArtifactFiles:
 
 
 def write_artifact(
-    run_folder: Path, run: str, kind: LoopArtifactKind, artifact: LoopArtifact, at: int
+    run_folder: Path, run: str, kind: BuildArtifactKind, artifact: BuildArtifact, at: int
 ) -> ArtifactFiles:
     """Write both forms into ``<run_folder>/artifacts``. Writing again replaces them, each whole.
 
@@ -42,14 +42,14 @@ def write_artifact(
     files = ArtifactFiles(folder / f"{kind}.json", folder / f"{kind}.md")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(files.markdown, loop_markdown(artifact))
+        _replace(files.markdown, build_artifact_markdown(artifact))
         _replace(files.json, text + "\n")
     except OSError as error:
         raise OperatorError(f"{folder} cannot be written: {error}.") from error
     return files
 
 
-def read_artifact(file: Path, kind: LoopArtifactKind) -> tuple[LoopArtifact, str]:
+def read_artifact(file: Path, kind: BuildArtifactKind) -> tuple[BuildArtifact, str]:
     """Read a stored artifact with its digest.
 
     Raises:

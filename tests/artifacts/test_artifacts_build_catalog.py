@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from build_artifact_builders import VALID, phase, plan, pointers, problems, spec
 from hypothesis import given
 from hypothesis import strategies as st
-from loop_builders import VALID, phase, plan, pointers, problems, spec
 
-from artificer.artifacts import catalog, loop
+from artificer.artifacts import build_catalog, catalog
+from artificer.artifacts.build_catalog import RequiredArtifact
 from artificer.artifacts.command_line import split_command
-from artificer.artifacts.loop import Owed
 from artificer.artifacts.names import NAME_PATTERN, normal_name, path_fault
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
@@ -51,7 +51,7 @@ def call(name: str, arguments: dict[str, Any], call_id: str = "c1") -> ToolUseBl
 @pytest.mark.req("plan-schemas")
 @pytest.mark.parametrize("kind", ["plan", "spec", "phase"])
 def test_members_types_counts_and_choices_are_exactly_the_seeds(kind: Any) -> None:
-    tool = loop.tool_for(Owed(kind=kind))
+    tool = build_catalog.tool_for(RequiredArtifact(kind=kind))
     ours = bare(tool.input_schema)
     if kind == "plan":  # the one member that the seed does not have
         assert ours["properties"].pop("constants")
@@ -71,8 +71,8 @@ def test_members_types_counts_and_choices_are_exactly_the_seeds(kind: Any) -> No
 )
 def test_the_model_is_told_what_was_created(arguments: Any, kind: Any, told: str) -> None:
     assert problems(arguments, kind) == ()
-    name = loop.tool_for(Owed(kind=kind)).name
-    assert loop.describe(name, loop.store(name, arguments)) == told
+    name = build_catalog.tool_for(RequiredArtifact(kind=kind)).name
+    assert build_catalog.describe(name, build_catalog.store(name, arguments)) == told
 
 
 @pytest.mark.req("plan-counts")
@@ -148,16 +148,18 @@ def test_a_normal_name_is_kebab_case_and_stays_as_it_is(text: str) -> None:
 
 @pytest.mark.req("plan-parent")
 def test_a_child_has_the_name_that_its_parent_gave_it() -> None:
-    owed = Owed(kind="spec", name="auth")
+    owed = RequiredArtifact(kind="spec", name="auth")
     assert problems(spec(name="auth"), owed) == ()
     (found,) = problems(spec(name="login"), owed)
     assert (found.pointer, found.limit, found.actual) == ("/name", ("auth",), "login")
-    assert pointers(phase(name="other"), Owed(kind="phase", name="phase-1")) == ["/name"]
+    assert pointers(phase(name="other"), RequiredArtifact(kind="phase", name="phase-1")) == [
+        "/name"
+    ]
 
 
 @pytest.mark.req("plan-parent")
 def test_a_validation_command_begins_with_one_that_is_allowed() -> None:
-    owed = Owed(kind="phase", commands=("make test", "python -m pytest"))
+    owed = RequiredArtifact(kind="phase", commands=("make test", "python -m pytest"))
     for line in ("make test", "python -m pytest -q tests/test_a.py"):
         assert problems(phase(command=line), owed) == ()
     for line in ("make tests", "rm -rf x", "python -m pytestx"):
@@ -167,17 +169,17 @@ def test_a_validation_command_begins_with_one_that_is_allowed() -> None:
 
 @pytest.mark.req("plan-parent")
 def test_what_is_fixed_for_one_run_is_not_fixed_for_another() -> None:
-    before = loop.tool_for(Owed(kind="judgement")).input_schema
-    loop.tool_for(Owed(kind="judgement", criteria=3))
-    assert loop.tool_for(Owed(kind="judgement")).input_schema == before
+    before = build_catalog.tool_for(RequiredArtifact(kind="judgement")).input_schema
+    build_catalog.tool_for(RequiredArtifact(kind="judgement", criteria=3))
+    assert build_catalog.tool_for(RequiredArtifact(kind="judgement")).input_schema == before
 
 
 @pytest.mark.req("plan-caller")
 @pytest.mark.parametrize("owed", ["plan", "spec", "phase", "judgement"])
 def test_a_run_can_only_make_what_it_owes_and_is_told_which_tool_that_is(owed: Any) -> None:
-    offered = loop.tool_for(Owed(kind=owed))
+    offered = build_catalog.tool_for(RequiredArtifact(kind=owed))
     for kind, arguments in VALID.items():
-        name = loop.tool_for(Owed(kind=kind)).name
+        name = build_catalog.tool_for(RequiredArtifact(kind=kind)).name
         (verdict,) = judge(
             (call(name, arguments),),
             toolset=Toolset(tools=(offered,)),
@@ -241,16 +243,16 @@ def test_whatever_shape_the_arguments_have_there_are_problems_and_no_exception(
             break
         place = place[key]
     if problems(arguments, kind) == ():
-        name = loop.tool_for(Owed(kind=kind)).name
-        stored = loop.store(name, arguments)
-        assert loop.read(kind, stored.canonical()) == stored
+        name = build_catalog.tool_for(RequiredArtifact(kind=kind)).name
+        stored = build_catalog.store(name, arguments)
+        assert build_catalog.read(kind, stored.canonical()) == stored
 
 
 @pytest.mark.req("plan-problems")
 def test_arguments_that_are_text_in_the_place_of_an_object_are_told_to_the_model() -> None:
     (verdict,) = judge(
         (ToolUseBlock(id="c", name="create_plan", arguments=json.dumps(json.dumps(plan("a")))),),
-        toolset=Toolset(tools=(loop.tool_for(Owed(kind="plan")),)),
+        toolset=Toolset(tools=(build_catalog.tool_for(RequiredArtifact(kind="plan")),)),
         policy=Policy(),
         made=(),
         most=32,
@@ -374,7 +376,7 @@ def test_what_needs_a_shell_is_told_to_the_model(line: str) -> None:
 
 @pytest.mark.req("plan-stored")
 def test_what_is_stored_has_its_format_and_every_default() -> None:
-    stored = loop.store("create_plan", plan("a"))
+    stored = build_catalog.store("create_plan", plan("a"))
     assert isinstance(stored, Plan)
     assert json.loads(stored.canonical()) == {
         **plan("a"),
@@ -384,18 +386,18 @@ def test_what_is_stored_has_its_format_and_every_default() -> None:
         "constants": [],
         "format": "artificer/plan/1",
     }
-    made = loop.store("create_phase", phase({"description": "x", "file": "a.py"}))
+    made = build_catalog.store("create_phase", phase({"description": "x", "file": "a.py"}))
     assert isinstance(made, Phase) and made.files == ("a.py",)
 
 
 @pytest.mark.req("plan-stored")
 @pytest.mark.parametrize("change", [{"format": "artificer/plan/2"}, {"new": 1}, {"title": None}])
 def test_what_a_newer_release_stored_is_refused_and_never_guessed(change: dict[str, Any]) -> None:
-    whole = {**json.loads(loop.store("create_plan", plan("a")).canonical()), **change}
+    whole = {**json.loads(build_catalog.store("create_plan", plan("a")).canonical()), **change}
     with pytest.raises(OperatorError, match="cannot be read"):
-        loop.read("plan", canonical(whole))
+        build_catalog.read("plan", canonical(whole))
     with pytest.raises(OperatorError):
-        loop.read("spec", loop.store("create_plan", plan("a")).canonical())
+        build_catalog.read("spec", build_catalog.store("create_plan", plan("a")).canonical())
 
 
 @pytest.mark.req("plan-stored")
@@ -408,7 +410,7 @@ def test_a_later_call_of_a_run_takes_the_place_of_an_earlier_one() -> None:
 def test_a_verdict_that_contradicts_itself_is_refused() -> None:
     met = {"criterion": 1, "met": True, "evidence": "seen"}
     unmet = {**met, "met": False}
-    owed = Owed(kind="judgement", criteria=1)
+    owed = RequiredArtifact(kind="judgement", criteria=1)
     assert problems({"verdict": "accept", "criteria": [met]}, owed) == ()
     assert problems({"verdict": "reject", "criteria": [unmet]}, owed) == ()
     assert problems({"verdict": "reject", "criteria": [met], "problems": ["unsafe"]}, owed) == ()
@@ -420,7 +422,7 @@ def test_a_verdict_that_contradicts_itself_is_refused() -> None:
 @pytest.mark.req("judge-verdict")
 def test_every_criterion_is_judged_once() -> None:
     met = {"criterion": 1, "met": True, "evidence": "seen"}
-    owed = Owed(kind="judgement", criteria=2)
+    owed = RequiredArtifact(kind="judgement", criteria=2)
     assert pointers({"verdict": "accept", "criteria": [met]}, owed) == ["/criteria"]
     assert pointers({"verdict": "accept", "criteria": [met, met]}, owed) == [
         "/criteria/1/criterion"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from artificer.artifacts import catalog, loop
-from artificer.artifacts.loop import Owed
-from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts import build_catalog, catalog
+from artificer.artifacts.build_catalog import RequiredArtifact
+from artificer.artifacts.ref import BuildArtifactKind
 from artificer.contracts.schema import compile_schema
 from artificer.values.base import Problem
 
@@ -47,7 +47,7 @@ def phase(*tasks: dict[str, Any], name: str = "phase-1", command: str = "pytest"
     }
 
 
-VALID: dict[LoopArtifactKind, dict[str, Any]] = {
+VALID: dict[BuildArtifactKind, dict[str, Any]] = {
     "plan": plan("a", "b", b=["a"]),
     "spec": spec(),
     "phase": phase(),
@@ -56,13 +56,17 @@ VALID: dict[LoopArtifactKind, dict[str, Any]] = {
 }
 
 
-def problems(arguments: dict[str, Any], owed: Owed | LoopArtifactKind) -> tuple[Problem, ...]:
+def problems(
+    arguments: dict[str, Any], owed: RequiredArtifact | BuildArtifactKind
+) -> tuple[Problem, ...]:
     """Schema problems and semantic ones, as the gate reports them to the run that owes this."""
-    tool = loop.tool_for(owed if isinstance(owed, Owed) else Owed(kind=owed))
+    tool = build_catalog.tool_for(
+        owed if isinstance(owed, RequiredArtifact) else RequiredArtifact(kind=owed)
+    )
     schema = compile_schema(tool.input_schema)
     return (*schema.problems(arguments), *catalog.check(tool.name, arguments, ()))
 
 
-def pointers(arguments: dict[str, Any], owed: Owed | LoopArtifactKind) -> list[str]:
+def pointers(arguments: dict[str, Any], owed: RequiredArtifact | BuildArtifactKind) -> list[str]:
     """Where the problems are."""
     return [problem.pointer for problem in problems(arguments, owed)]

@@ -22,27 +22,27 @@ from artificer.artifacts.fields import text
 from artificer.artifacts.judgement import Judgement
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
-from artificer.artifacts.ref import LoopArtifactKind
+from artificer.artifacts.ref import BuildArtifactKind
 from artificer.artifacts.spec import Spec
 from artificer.contracts.definition import ToolDefinition
 from artificer.errors import OperatorError
 from artificer.values.base import JsonObject, Problem, Value
 from artificer.values.canon import canonical
 
-LoopArtifact = Plan | Spec | Phase | Completion | Judgement
+BuildArtifact = Plan | Spec | Phase | Completion | Judgement
 
 
 @dataclass(frozen=True)
 class _Kind:
     tool: ToolDefinition
     takes: type[Value]
-    stored: type[LoopArtifact]
+    stored: type[BuildArtifact]
     format: str
     problems: Callable[[JsonObject], Iterator[Problem]]
     holds: tuple[str, str] = ("", "")
 
 
-_KINDS: dict[LoopArtifactKind, _Kind] = {
+_KINDS: dict[BuildArtifactKind, _Kind] = {
     "plan": _Kind(
         plan.CREATE_PLAN, plan.PlanInput, Plan, plan.FORMAT, plan.problems, ("specs", "spec")
     ),
@@ -67,41 +67,41 @@ _KINDS: dict[LoopArtifactKind, _Kind] = {
         judgement.problems,
     ),
 }
-_BY_TOOL: dict[str, LoopArtifactKind] = {kind.tool.name: name for name, kind in _KINDS.items()}
+_BY_TOOL: dict[str, BuildArtifactKind] = {kind.tool.name: name for name, kind in _KINDS.items()}
 
 TOOLS: tuple[ToolDefinition, ...] = tuple(kind.tool for kind in _KINDS.values())
 """The tools of seed 000, with those of a code run and of a judge, before anything is fixed."""
 
 
-class Owed(Value):
+class RequiredArtifact(Value):
     """The artifact that a run has to deliver, with what its parent has fixed of it.
 
     ``name`` is what the parent calls it, ``commands`` are the beginnings that a validation command
     may have (none allows every one), ``criteria`` is how many there are to judge.
     """
 
-    kind: LoopArtifactKind
+    kind: BuildArtifactKind
     name: str = ""
     commands: tuple[str, ...] = ()
     criteria: int = 0
 
 
-def is_loop_tool(name: str) -> bool:
+def is_build_tool(name: str) -> bool:
     """Whether the tool makes an artifact of the loops."""
     return name in _BY_TOOL
 
 
-def kind_of(tool: str) -> LoopArtifactKind:
+def kind_of(tool: str) -> BuildArtifactKind:
     """The kind of artifact that the tool makes."""
     return _BY_TOOL[tool]
 
 
-def tool_of(kind: LoopArtifactKind) -> str:
+def tool_of(kind: BuildArtifactKind) -> str:
     """The name of the tool that makes this kind."""
     return _KINDS[kind].tool.name
 
 
-def tool_for(owed: Owed) -> ToolDefinition:
+def tool_for(owed: RequiredArtifact) -> ToolDefinition:
     """The tool that a run is offered to deliver what it owes, with the parent's part fixed."""
     tool = _KINDS[owed.kind].tool
     schema: dict[str, Any] = deepcopy(tool.input_schema)
@@ -127,7 +127,7 @@ def check(tool: str, arguments: JsonObject) -> tuple[Problem, ...]:
     return tuple(_KINDS[_BY_TOOL[tool]].problems(arguments))
 
 
-def identity(tool: str, arguments: JsonObject) -> tuple[LoopArtifactKind, str, str]:
+def identity(tool: str, arguments: JsonObject) -> tuple[BuildArtifactKind, str, str]:
     """Kind, id and title of what accepted arguments make. What has no name is called by its kind.
 
     A run owes one artifact, so a later one of the same id takes its place.
@@ -136,7 +136,7 @@ def identity(tool: str, arguments: JsonObject) -> tuple[LoopArtifactKind, str, s
     return kind, text(arguments, "name") or kind, text(arguments, "title") or ""
 
 
-def store(tool: str, arguments: JsonObject) -> LoopArtifact:
+def store(tool: str, arguments: JsonObject) -> BuildArtifact:
     """Read accepted arguments as what is stored of them, with every default in its place."""
     kind = _KINDS[_BY_TOOL[tool]]
     taken = kind.takes.model_validate_json(canonical(arguments))
@@ -144,7 +144,7 @@ def store(tool: str, arguments: JsonObject) -> LoopArtifact:
     return _read(kind.stored, canonical(whole))
 
 
-def read(kind: LoopArtifactKind, data: bytes) -> LoopArtifact:
+def read(kind: BuildArtifactKind, data: bytes) -> BuildArtifact:
     """Read a stored artifact.
 
     Raises:
@@ -161,7 +161,7 @@ def read(kind: LoopArtifactKind, data: bytes) -> LoopArtifact:
         ) from error
 
 
-def describe(tool: str, artifact: LoopArtifact) -> str:
+def describe(tool: str, artifact: BuildArtifact) -> str:
     """What the model is told about what it made."""
     kind = _BY_TOOL[tool]
     match artifact:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from artificer.artifacts.build_catalog import BuildArtifact
 from artificer.artifacts.completion import Completion
 from artificer.artifacts.judgement import Judgement
-from artificer.artifacts.loop import LoopArtifact
 from artificer.artifacts.phase import Phase, Task
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
 from artificer.render.text import code_span, escape_markdown
 
 
-def loop_markdown(artifact: LoopArtifact) -> str:
+def build_artifact_markdown(artifact: BuildArtifact) -> str:
     """Return the whole text."""
     match artifact:
         case Plan():
