@@ -8,11 +8,12 @@ import os
 import pty
 import re
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import preloaded
 
 PATIENCE_S = 60
 """How long a process may take on a busy machine before a test fails."""
@@ -54,8 +55,7 @@ class Shell:
         self, *words: str, env: dict[str, str] | None = None, **streams: Any
     ) -> asyncio.subprocess.Process:
         """Start ``artificer`` with these words."""
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
+        return await preloaded.start(
             "-m",
             "artificer",
             *words,
