@@ -31,10 +31,7 @@ docs: $(VENV)/.dev  ## write the generated parts of docs/
 	@$(BIN)/python docs/generate.py
 
 bench: $(PEERS)/.bench  ## measure against the peers, in one run
-	@$(PEERS)/bin/python bench/startup.py
-	@$(PEERS)/bin/python bench/turns.py
-	@$(PEERS)/bin/python bench/replay.py
-	@$(PEERS)/bin/python bench/tools.py
+	@$(PEERS)/bin/python bench/speed.py
 
 bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count what it costs
 	@$(PEERS)/bin/python bench/crash/run.py

@@ -1,32 +1,32 @@
-"""What the journal costs over the bare SQLite commit beneath it, and what group commit gives.
+"""An append to the journal over the bare SQLite commit beneath it, and what group commit gives.
 
-    python bench/journal.py
+    python bench/journal.py [--rounds 5] [--appends 500] [--runs 50]
 
-All figures are of one run on one machine, next to a bare loop over the same statements on the
-same disk; nothing is asserted.
+An append has two records of about 600 bytes. The floor commits the same bytes with nothing but
+sqlite3 on the same disk: no fence, no chain.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sqlite3
-import statistics
 import tempfile
-import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from artificer.ports import Durability, Head, Journal, Record
 from artificer.storage import MemoryJournal, SqliteJournal
 from artificer.testing.journal_suite import records_after
+from measure import Contestant, Row, Spent, by_turns, main, row, spent_by, timed
 
-APPENDS = 1500
-RUNS = 50
 PAYLOAD = {"type": "ToolReturned", "content": "x" * 420}
+Appends = list[list[Record]]
 
 
-def chain(run: str, appends: int) -> list[list[Record]]:
-    """Return the records of a run, two of about 600 bytes for each append."""
+def chain(run: str, appends: int) -> Appends:
+    """The records of a run, two for each append."""
     head, result = Head(), []
     for _ in range(appends):
         records = records_after(head, run, PAYLOAD, PAYLOAD)
@@ -35,74 +35,66 @@ def chain(run: str, appends: int) -> list[list[Record]]:
     return result
 
 
-def bare(path: Path, durability: Durability, appends: list[list[Record]]) -> list[float]:
-    """Commit the same bytes with nothing but sqlite3: no fence, no chain, no thread."""
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
-    db.execute("CREATE TABLE records (run, seq, hash, body, UNIQUE (run, seq))")
-    seconds = []
-    for records in appends:
-        start = time.perf_counter()
-        db.execute("BEGIN IMMEDIATE")
-        for record in records:
-            db.execute(
-                "INSERT INTO records VALUES (?, ?, ?, ?)",
-                (record.run, record.seq, record.hash, record.body),
-            )
-        db.execute("COMMIT")
-        seconds.append(time.perf_counter() - start)
-    db.close()
-    return seconds
+def bare(durability: Durability, appends: Appends) -> Spent:
+    with tempfile.TemporaryDirectory() as folder:
+        db = sqlite3.connect(Path(folder) / "bare.db", isolation_level=None)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
+        db.execute("CREATE TABLE records (run, seq, hash, body, UNIQUE (run, seq))")
+        spent = timed(lambda: [commit(db, records) for records in appends])()
+        db.close()
+    return spent.each(len(appends))
 
 
-async def drive(journal: Journal, run: str, appends: list[list[Record]]) -> list[float]:
+def commit(db: sqlite3.Connection, records: list[Record]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    for record in records:
+        db.execute(
+            "INSERT INTO records VALUES (?, ?, ?, ?)",
+            (record.run, record.seq, record.hash, record.body),
+        )
+    db.execute("COMMIT")
+
+
+async def append(journal: Journal, run: str, appends: Appends) -> None:
     """Append one after the other, as a run does."""
     lease = await journal.acquire(run)
-    head, seconds = lease.head, []
+    head = lease.head
     for records in appends:
-        start = time.perf_counter()
         head = await journal.append(run, lease.epoch, head, records)
-        seconds.append(time.perf_counter() - start)
-    return seconds
 
 
-async def drive_many(journal: Journal, each: int) -> float:
-    """Let RUNS runs append at once and return appends per second."""
-    chains = {f"run-{n}": chain(f"run-{n}", each) for n in range(RUNS)}
-    start = time.perf_counter()
-    await asyncio.gather(*(drive(journal, run, appends) for run, appends in chains.items()))
-    return RUNS * each / (time.perf_counter() - start)
+async def in_memory(appends: Appends) -> Spent:
+    spent = await spent_by(append(MemoryJournal(), "run-0", appends))
+    return spent.each(len(appends))
 
 
-def show(name: str, seconds: list[float], base: float | None = None) -> float:
-    """Print the percentiles, and what they are over the bare loop's median."""
-    p50 = statistics.median(seconds)
-    p99 = statistics.quantiles(seconds, n=100)[98]
-    over = f"  +{(p50 - base) * 1e6:4.0f} µs, ×{p50 / base:.2f}" if base else ""
-    print(f"  {name:28} p50 {p50 * 1e6:6.0f} µs   p99 {p99 * 1e6:6.0f} µs{over}")
-    return p50
+async def on_disk(durability: Durability, chains: list[Appends]) -> Spent:
+    """Runs that append at the same time; the figure is of one append."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with SqliteJournal(Path(folder) / "journal.db", durability) as journal:
+            runs = (append(journal, f"run-{n}", appends) for n, appends in enumerate(chains))
+            spent = await spent_by(asyncio.gather(*runs))
+    return spent.each(sum(map(len, chains)))
 
 
-async def main() -> None:
-    """Run all."""
-    appends = chain("run", APPENDS)
-    body = appends[-1][-1].body
-    print(f"{APPENDS} appends of 2 records of {len(body)} bytes, {hashlib.sha256().name}")
-    show("in memory", await drive(MemoryJournal(), "run", appends))
-    levels: tuple[Durability, ...] = ("process", "power")
-    for durability in levels:
-        print(f"durability {durability}")
-        with tempfile.TemporaryDirectory() as name:
-            base = show("bare sqlite3", bare(Path(name) / "bare.db", durability, appends))
-            async with SqliteJournal(Path(name) / "journal.db", durability) as journal:
-                show("journal", await drive(journal, "run", appends), base)
-            async with SqliteJournal(Path(name) / "many.db", durability) as journal:
-                rate = await drive_many(journal, 40)
-            print(
-                f"  {RUNS} runs at once: {rate:.0f} appends/s, "
-                f"×{rate * base:.1f} of the bare loop's {1 / base:.0f}"
-            )
+def rows(rounds: int = 5, appends: int = 500, runs: int = 50) -> Iterator[Row]:
+    alone = chain("run-0", appends)
+    many = [chain(f"run-{n}", max(1, appends // runs)) for n in range(runs)]
+    contestants: dict[str, Contestant] = {"memory": lambda: asyncio.run(in_memory(alone))}
+    levels: tuple[Durability, ...] = get_args(Durability)
+    for level in levels:
+        contestants[f"bare, {level}"] = partial(bare, level, alone)
+        contestants[level] = lambda level=level: asyncio.run(on_disk(level, [alone]))
+        contestants[f"many, {level}"] = lambda level=level: asyncio.run(on_disk(level, many))
+    figures = by_turns(contestants, rounds)
+    yield row("an append in memory", figures, "memory", unit="µs")
+    for level in levels:
+        floor = f"bare, {level}"
+        yield row(f"an append at `{level}` / a bare commit", figures, level, floor, unit="µs")
+        what = f"an append at `{level}` of {runs} runs at once / a bare commit"
+        yield row(what, figures, f"many, {level}", floor, unit="µs")
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    main(rows)

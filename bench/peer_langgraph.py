@@ -1,7 +1,6 @@
 """The peer: LangGraph with its SQLite saver, which writes before it goes on (``sync``)."""
 
 import tempfile
-import time
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -12,9 +11,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 
+from measure import Spent
 
-def turn(turns: int) -> float:
-    """Milliseconds a turn."""
+
+def turn(turns: int) -> Spent:
+    """One of so many turns."""
 
     class State(TypedDict):
         messages: Annotated[list[AnyMessage], add_messages]
@@ -50,8 +51,8 @@ def turn(turns: int) -> float:
     ):
         app = graph.compile(checkpointer=saver)
         config = {"configurable": {"thread_id": "1"}, "recursion_limit": 3 * turns + 10}
-        started = time.perf_counter()
+        start = Spent.now()
         result = app.invoke({"messages": [("user", "Count.")]}, config, durability="sync")
-        spent = time.perf_counter() - started
+        spent = Spent.now().since(start)
     assert result["messages"][-1].content == "Done."
-    return spent / turns * 1000
+    return spent.each(turns)

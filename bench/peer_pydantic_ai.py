@@ -1,16 +1,17 @@
 """The peer: Pydantic AI, its function model, in memory."""
 
 import asyncio
-import time
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
+from measure import Spent, spent_by
 
-def turn(turns: int) -> float:
-    """Milliseconds a turn."""
+
+def turn(turns: int) -> Spent:
+    """One of so many turns."""
     asked = 0
 
     def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -29,10 +30,8 @@ def turn(turns: int) -> float:
 
     limits = UsageLimits(request_limit=turns + 2)
 
-    async def go() -> float:
-        started = time.perf_counter()
+    async def go() -> None:
         result = await agent.run("Count.", usage_limits=limits)
         assert result.output == "Done."
-        return time.perf_counter() - started
 
-    return asyncio.run(go()) / turns * 1000
+    return asyncio.run(spent_by(go())).each(turns)

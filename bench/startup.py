@@ -1,28 +1,46 @@
-"""How long it takes to begin: whole processes, as multiples of ``python -c pass``.
+"""From start to exit: whole processes, as multiples of ``python -c pass``.
 
-Run it with ``make bench``, or ``python bench/startup.py [ROUNDS]``. The commands take turns, so
-that a busy moment hits all of them; the median of the rounds is quoted. Peers are measured when
-they are installed.
+    python bench/startup.py [--rounds 7]
+
+The commands are given a world that holds one run, and find the ``.pyc`` files of an earlier start.
+Seconds on a processor are compared: a busy machine interrupts a long process more often than a
+short one. Peers are measured when they are installed.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import statistics
-import subprocess
-import sys
-import time
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from measure import Contestant, Row, by_turns, command, installed, main, row
+from worlds import opened, run, script_of
 
 FLOOR = "python -c pass"
-COMMANDS: dict[str, list[str]] = {
-    FLOOR: ["-c", "pass"],
-    "import artificer": ["-c", "import artificer"],
-    "artificer --help": ["-m", "artificer", "--help"],
-    "import artificer, every public name": [
-        "-c",
-        "import artificer\nfor name in artificer.__all__: getattr(artificer, name)",
-    ],
+
+PROGRAM = """
+import artificer
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+
+@artificer.tool(effect="pure")
+def add(a: int, b: int) -> int:
+    "Add two numbers."
+    return a + b
+
+model = ScriptedProvider([reply(call("add", a=1, b=2)), say("Three.")])
+run = artificer.run("Add 1 and 2.", model=model, tools=[add])
+assert run.text == "Three."
+"""
+
+COMMANDS = {
+    "run --help": "≤ 10",
+    "runs": "≤ 15",
+    "show last": "≤ 15",
+    "replay last": "≤ 15",
+    "--help": "",
 }
+
 PEERS = {
     "pydantic_ai": "from pydantic_ai import Agent",
     "langgraph": "from langgraph.graph import StateGraph",
@@ -31,38 +49,42 @@ PEERS = {
 }
 
 
-def seconds(arguments: list[str]) -> float:
-    started = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - started
+async def a_run(home: Path) -> None:
+    async with opened(home) as world:
+        await run(world, script_of(3))
 
 
-def installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+def contestants(home: Path) -> dict[str, Contestant]:
+    settings = ("--home", str(home), "--project", "bench")
+    file = home / "program.py"
+    file.write_text(PROGRAM, encoding="utf-8")
+    return {
+        FLOOR: command("-c", "pass"),
+        "program": command(str(file), cwd=home),
+        "import artificer": command("-c", "import artificer"),
+        **{
+            words: command("-m", "artificer", *settings, *words.split(), cwd=home)
+            for words in COMMANDS
+        },
+        **{words: command("-c", words) for module, words in PEERS.items() if installed(module)},
+    }
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
-    commands = dict(COMMANDS)
-    for module, statement in PEERS.items():
-        if installed(module):
-            commands[statement] = ["-c", statement]
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for arguments in commands.values():
-        seconds(arguments)  # warm the file cache
-    for _ in range(rounds):
-        for name, arguments in commands.items():
-            times[name].append(seconds(arguments))
-    floor = statistics.median(times[FLOOR])
-    print(f"median of {rounds} rounds; a round runs every command once")
-    print(f"{'command':<40} {'seconds':>8} {'x floor':>8}")
-    for name, values in times.items():
-        middle = statistics.median(values)
-        print(f"{name:<40} {middle:8.3f} {middle / floor:8.1f}")
+def rows(rounds: int = 7) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        asyncio.run(a_run(home))
+        figures = by_turns(contestants(home), rounds)
+    program = "a program with one typed tool and one turn / bare Python"
+    yield row(program, figures, "program", FLOOR, goal="≤ 20")
+    yield row(program, figures, "program", FLOOR, clock="cpu", goal="≤ 20")
+    for words, goal in COMMANDS.items():
+        what = f"`artificer {words}` / bare Python"
+        yield row(what, figures, words, FLOOR, clock="cpu", goal=goal)
+    for words in ("import artificer", *PEERS.values()):
+        if words in figures:
+            yield row(f"`{words}` / bare Python", figures, words, FLOOR, clock="cpu")
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

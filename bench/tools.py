@@ -1,24 +1,49 @@
 """Command tools against the format's reference (PyPI ``toolclad``) and bare processes.
 
-Run it with ``make bench``, or ``python bench/tools.py [MEBIBYTES]``. The contestants take turns,
-so that a busy moment hits all of them; medians are quoted. A turn is a batch of calls, its first
-ones not counted: the reference forks, and who comes next pays for the pages that are copied then.
-MEBIBYTES is the size of the flood whose memory is measured (1024): the reference keeps all of it.
+    python bench/tools.py [--rounds 9] [--mebibytes 256] [--ballast 512]
+
+The whole gate takes the text that a model wrote through parsing, schema and policy to the argv of
+a command; the reference parses the same text, checks the arguments and builds the argv. A call is
+made by the executor alone, without the gate and the journal. Calls are made in batches, the first
+ones not counted: the reference forks, and the next to run pays for the pages that are copied then;
+BALLAST is how many mebibytes are in use meanwhile. MEBIBYTES is the size of the output whose memory
+is measured: the reference keeps all of it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
+import json
 import os
-import statistics
 import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from artificer.backends.command.executor import CommandExecutor
+from artificer.backends.loader import load_file, load_folder
+from artificer.contracts.definition import Toolset
+from artificer.core.gate import judge
+from artificer.core.policy import Occasion, Policy, Rule
+from artificer.core.rules import RULES
+from artificer.ports import Call
+from artificer.storage.blobs.disk import DiskStore
+from artificer.values.blocks import ToolUseBlock
+from measure import (
+    Contestant,
+    Figures,
+    Row,
+    Spent,
+    by_turns,
+    highest_mib,
+    in_child,
+    installed,
+    main,
+    row,
+    spent_by,
+    timed,
+)
 
 MANIFEST = """
 [tool]
@@ -77,59 +102,61 @@ format = "text"
 
 
 COMMAND = ["echo", "-sV", "--count=1", "example.org"]
-ROUNDS, BATCH, UNCOUNTED = 30, 10, 2
+BATCH, UNCOUNTED = 10, 2
+MANIFESTS, TEXTS = 1_000, 200
 
 
-def show(what: str, ours: float, theirs: float | None, unit: str) -> None:
-    against = f"{theirs:10.3f} {unit}  ratio {ours / theirs:6.2f}" if theirs else "         –"
-    print(f"{what:<44}{ours:10.3f} {unit}  reference {against}")
+def read(folder: Path, files: list[str], rounds: int) -> Figures:
+    contestants = {"ours": timed(lambda: load_folder(folder))}
+    if installed("toolclad"):
+        import toolclad
+
+        contestants["theirs"] = timed(lambda: [toolclad.load_manifest(file) for file in files])
+    return by_turns(contestants, rounds)
 
 
-def by_turns(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The median milliseconds of each."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, work in contestants.items():
-            gc.collect()
-            started = time.perf_counter()
-            made = work()
-            times[name].append(time.perf_counter() - started)
-            del made  # what was loaded is for keeping: its end is not counted
-    return {name: statistics.median(found) * 1000 for name, found in times.items()}
+def gate(file: str, rounds: int) -> Figures:
+    """From the text of a call to its argv; and from values that are checked already."""
+    tool = load_file(Path(file))
+    toolset = Toolset(tools=(tool.definition,))
+    policy = Policy(rules=(Rule(decision="deny", risk=("critical",)), Rule(decision="allow")))
+    occasion = Occasion(rules=RULES)
+    texts = [
+        json.dumps({"target": f"host{n}.example.org", "count": 3, "profile": "syn"})
+        for n in range(TEXTS)
+    ]
 
+    def judged(text: str) -> Any:
+        use = ToolUseBlock(id="call", name=tool.definition.name, arguments=text)
+        (verdict,) = judge(
+            (use,),
+            toolset=toolset,
+            policy=policy,
+            made=(),
+            most=8,
+            stop="tool_use",
+            occasion=occasion,
+        )
+        return tool.manifest.argv(json.loads(verdict.arguments or ""))
 
-def load(folder: Path, reference: Any) -> None:
-    from artificer.backends.loader import load_folder
-
-    files = sorted(str(file) for file in folder.glob("scan*.toml"))
-    contestants: dict[str, Callable[[], Any]] = {"ours": lambda: load_folder(folder)}
-    if reference:
-        contestants["theirs"] = lambda: [reference.load_manifest(file) for file in files]
-    found = by_turns(contestants, 9)
-    show("load 1,000 manifests", found["ours"], found.get("theirs"), "ms")
-
-
-def build(folder: Path, reference: Any) -> None:
-    from artificer.backends.loader import load_file
-
-    file = folder / "scan_1.clad.toml"
-    manifest = load_file(file).manifest
-    given = {"target": "example.org", "count": 3}
-    contestants: dict[str, Callable[[], Any]] = {
-        "ours": lambda: [manifest.argv(given) for _ in range(1000)]
+    values = [json.loads(text) for text in texts]
+    contestants = {
+        "ours": timed(lambda: [judged(text) for text in texts]),
+        "ours, argv": timed(lambda: [tool.manifest.argv(given) for given in values]),
     }
-    if reference:
+    if installed("toolclad"):
+        from toolclad import load_manifest
         from toolclad.executor import build_command_argv
 
-        other = reference.load_manifest(str(file))
-        texts = {"target": "example.org", "count": "3"}
-        contestants["theirs"] = lambda: [build_command_argv(other, texts) for _ in range(1000)]
-    found = by_turns(contestants, 9)  # milliseconds for a thousand: microseconds for one
-    show("check arguments, build a command", found["ours"], found.get("theirs"), "µs")
+        other = load_manifest(file)
 
+        def checked(text: str) -> Any:
+            given = json.loads(text)
+            return build_command_argv(other, {name: str(value) for name, value in given.items()})
 
-def run_bare() -> None:
-    subprocess.run(COMMAND, capture_output=True, stdin=subprocess.DEVNULL, check=True)
+        contestants["theirs"] = timed(lambda: [checked(text) for text in texts])
+    found = by_turns(contestants, rounds)
+    return {name: [spent.each(TEXTS) for spent in figures] for name, figures in found.items()}
 
 
 async def run_asyncio() -> None:
@@ -138,121 +165,111 @@ async def run_asyncio() -> None:
     await process.communicate()
 
 
-def blocking(work: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
-    async def call() -> Any:
-        return work()
-
-    return call
+def run_bare() -> None:
+    subprocess.run(COMMAND, capture_output=True, stdin=subprocess.DEVNULL, check=True)
 
 
-async def call_by_turns(contestants: dict[str, Callable[[], Awaitable[Any]]]) -> dict[str, float]:
-    """The median milliseconds of one call of each."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(ROUNDS):
-        for name, call in contestants.items():
-            for number in range(UNCOUNTED + BATCH):
-                started = time.perf_counter()
-                await call()
-                if number >= UNCOUNTED:
-                    times[name].append(time.perf_counter() - started)
-    return {name: statistics.median(found) * 1000 for name, found in times.items()}
+def batch(work: Callable[[], Any]) -> Contestant:
+    """A contestant that does the work a few times first."""
+
+    def measure() -> Spent:
+        for _ in range(UNCOUNTED):
+            work()
+        return timed(work, BATCH)()
+
+    return measure
 
 
-def execute(folder: Path, reference: Any) -> None:
-    """Print what one call costs over a bare process, in milliseconds."""
-    from artificer.backends.command.executor import CommandExecutor
-    from artificer.backends.loader import load_file
-    from artificer.ports import Call
+def async_batch(work: Callable[[], Any]) -> Contestant:
+    async def several(count: int) -> None:
+        for _ in range(count):
+            await work()
 
-    file = folder / "scan_1.clad.toml"
-    tool = load_file(file)
+    async def measure() -> Spent:
+        await several(UNCOUNTED)
+        return (await spent_by(several(BATCH))).each(BATCH)
+
+    return lambda: asyncio.run(measure())
+
+
+def execute(file: str, folder: Path, rounds: int) -> Figures:
+    tool = load_file(Path(file))
     executor = CommandExecutor([tool], cwd=folder)
     call = Call("run", "call", tool.definition, {"target": "example.org"}, "key")
-    contestants: dict[str, Callable[[], Awaitable[Any]]] = {
-        "ours": lambda: executor.execute(call),
-        "subprocess.run": blocking(run_bare),
-        "asyncio": run_asyncio,
+    contestants = {
+        "ours": async_batch(lambda: executor.execute(call)),
+        "asyncio": async_batch(run_asyncio),
+        "subprocess.run": batch(run_bare),
     }
-    if reference:
-        other = reference.load_manifest(str(file))
-        given = {"target": "example.org"}
-        contestants["theirs"] = blocking(lambda: reference.execute(other, given))
-    found = asyncio.run(call_by_turns(contestants))
-    theirs = found.get("theirs")
-    show("execute echo, p50", found["ours"], theirs, "ms")
-    for bare in ("subprocess.run", "asyncio"):
-        plain = found[bare]
-        over = theirs - plain if theirs else None
-        show(f"  over bare {bare}, {plain:.3f} ms", found["ours"] - plain, over, "ms")
-
-
-def highest_mib() -> float:
-    """The most memory that this process has had; unlike ru_maxrss, not what its parent had."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-def memory(folder: Path, size: int, who: str) -> None:
-    """Run one flood in this process and print by how many MiB it grew, and the seconds."""
-    file = folder / "flood.clad.toml"
-    file.write_text(FLOOD.replace("{bytes}", str(size)))
-    started = time.perf_counter()
-    if who == "ours":
-        from artificer.backends.command.executor import CommandExecutor
-        from artificer.backends.loader import load_file
-        from artificer.ports import Call
-        from artificer.storage.blobs.disk import DiskStore
-
-        tool = load_file(file)
-        executor = CommandExecutor([tool], cwd=folder, blobs=DiskStore(folder / "b", "process"))
-        before = highest_mib()
-        asyncio.run(executor.execute(Call("run", "call", tool.definition, {}, "key")))
-    else:
+    if installed("toolclad"):
         import toolclad
 
-        manifest = toolclad.load_manifest(str(file))
-        before = highest_mib()
-        toolclad.execute(manifest, {})
-    grown = highest_mib() - before
-    print(f"{grown:.1f} {time.perf_counter() - started:.2f}")
+        other = toolclad.load_manifest(file)
+        contestants["theirs"] = batch(lambda: toolclad.execute(other, {"target": "example.org"}))
+    return by_turns(contestants, rounds)
 
 
-def flood(folder: Path, size: int, who: str) -> tuple[float, float]:
-    words = [sys.executable, __file__, "--memory", str(folder), str(size), who]
-    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    grown, seconds = printed.split()
-    return float(grown), float(seconds)
+def calls(file: str, folder: Path, rounds: int, among: str) -> Iterator[Row]:
+    figures = execute(file, folder, rounds)
+    yield row(f"a call of `echo`{among} / the reference", figures, "ours", "theirs")
+    for bare in ("subprocess.run", "asyncio"):
+        yield row(f"a call of `echo`{among} / bare `{bare}`", figures, "ours", bare)
 
 
-def main() -> None:
-    if sys.argv[1:2] == ["--memory"]:
-        memory(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
-        return
-    size = (int(sys.argv[1]) if len(sys.argv) > 1 else 1024) * 1024 * 1024
-    try:
-        import toolclad as reference
-    except ModuleNotFoundError:
-        reference = None
-        print("toolclad is not installed: only our own numbers")
+async def our_flood(folder: str, file: str) -> list[float]:
+    """MiB by which this process grew, and the seconds."""
+    tool = load_file(Path(file))
+    blobs = DiskStore(Path(folder) / "blobs", "process")
+    executor = CommandExecutor([tool], cwd=Path(folder), blobs=blobs)
+    before = highest_mib()
+    call = Call("run", "call", tool.definition, {}, "key")
+    spent = await spent_by(executor.execute(call))
+    return [highest_mib() - before, spent.wall]
+
+
+def their_flood(folder: str, file: str) -> list[float]:
+    import toolclad
+
+    manifest = toolclad.load_manifest(file)
+    before = highest_mib()
+    spent = timed(lambda: toolclad.execute(manifest, {}))()
+    return [highest_mib() - before, spent.wall]
+
+
+def flood(folder: Path, mebibytes: int) -> Iterator[Row]:
+    file = folder / "flood.clad.toml"
+    file.write_text(FLOOD.replace("{bytes}", str(mebibytes << 20)), encoding="utf-8")
+    memory, seconds = in_child(our_flood, str(folder), str(file))
+    memory_there = seconds_there = None
+    if installed("toolclad"):
+        memory_there, seconds_there = in_child(their_flood, str(folder), str(file))
+    yield Row(f"memory at {mebibytes} MiB of output / the reference", "MiB", memory, memory_there)
+    what = f"time at {mebibytes} MiB of output / the reference"
+    yield Row(what, "s wall", seconds, seconds_there)
+
+
+def rows(rounds: int = 9, mebibytes: int = 256, ballast: int = 512) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["TOOLCLAD_EVIDENCE_DIR"] = str(folder / "theirs")
-        for n in range(1000):
-            (folder / f"scan_{n}.clad.toml").write_text(MANIFEST.format(n=n))
-        load(folder, reference)
-        build(folder, reference)
-        execute(folder, reference)
-        ballast = bytearray(1536 * 1024 * 1024)
-        for page in range(0, len(ballast), 4096):
-            ballast[page] = 1
-        print("with 1.5 GiB in use here:")
-        execute(folder, reference)
-        del ballast
-        ours = flood(folder, size, "ours")
-        theirs = flood(folder, size, "theirs") if reference else (None, None)
-        show(f"memory at {size >> 20} MiB of output", ours[0], theirs[0], "MiB")
-        show(f"time at {size >> 20} MiB of output", ours[1], theirs[1], "s")
+        files = [str(folder / f"scan_{n}.clad.toml") for n in range(MANIFESTS)]
+        for n, file in enumerate(files):
+            Path(file).write_text(MANIFEST.format(n=n), encoding="utf-8")
+        figures = gate(files[1], rounds)
+        what = "the whole gate for a command tool / the reference"
+        yield row(what, figures, "ours", "theirs", clock="cpu", unit="µs", goal="≤ 1")
+        what = "the argv alone, of checked values / the reference"
+        yield row(what, figures, "ours, argv", "theirs", clock="cpu", unit="µs")
+        figures = read(folder, files, rounds)
+        what = f"load {MANIFESTS:,} manifests / the reference"
+        yield row(what, figures, "ours", "theirs", clock="cpu")
+        yield from calls(files[1], folder, rounds, "")
+        pages = bytearray(ballast << 20)
+        pages[::4096] = b"x" * len(pages[::4096])
+        yield from calls(files[1], folder, rounds, f" with {ballast} MiB in use")
+        del pages
+        yield from flood(folder, mebibytes)
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

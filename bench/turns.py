@@ -1,147 +1,131 @@
-"""What a turn costs: a scripted model, one trivial tool call a turn, 50 turns.
+"""The cost of a turn: a scripted model that calls one trivial tool in each turn.
 
-Run it with ``make bench``, or ``python bench/turns.py [ROUNDS]``. The contestants take turns in
-one process, so that a busy moment hits all of them; medians of the rounds are quoted. Peers are
-measured when they are installed. Nothing passes or fails here: absolute times are the machine's.
+    python bench/turns.py [--rounds 5] [--turns 50]
 
-The physical floor is two durable commits of the same size into a bare SQLite file, since a turn
-makes two: the model's reply with the call that follows, and the call's result with the next
-request. They are made at a turn's rhythm, with as much computing in between, for a disk that has
-been idle for a moment answers later than one that is kept busy; only the commits are counted.
+At `process` (every record survives the process) it is compared with Pydantic AI, which keeps
+nothing; LangGraph with its SQLite saver is shown besides. At `power` (every record survives a loss
+of power) the floor is bare fsynced SQLite commits: as many as the turns really make, which SQLite's
+own trace counts, with as many bytes. They are made at a turn's rhythm, with as much computing in
+between, because a disk that was idle for a moment answers later than one that is kept busy; only
+the commits are counted. Peers are measured when they are installed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
-import itertools
 import sqlite3
-import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
-import artificer
-from artificer.core.intents import Generate
-from artificer.core.record import EventLine, IntentLine
-from artificer.core.spec import Limits
-from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.world import World
+from artificer.ports import Durability
+from measure import Contestant, Row, Spent, by_turns, installed, main, row
+from worlds import Requests, opened, run, script_of
 
-TURNS = 50
-LONG = 1_000
 COMMIT_BYTES = 1_800
-BETWEEN_COMMITS = 0.0005
-"""Seconds that a turn computes between its commits, on a slow machine."""
+PEERS = {"pydantic_ai": "peer_pydantic_ai", "langgraph": "peer_langgraph"}
 
 
-@artificer.tool(effect="pure")
-async def add(a: int, b: int) -> int:
-    """Add two numbers."""
-    return a + b
+async def turns_at(durability: Durability, turns: int, reached: Any = None) -> Spent:
+    """One turn, from its request to the next one: a run's beginning and end are not counted."""
+    marks: list[Spent] = []
+
+    def note(number: int) -> None:
+        marks.append(Spent.now())
+        if reached:
+            reached(number)
+
+    async with opened(durability=durability) as world:
+        await run(world, script_of(turns), observer=Requests(note))
+    return marks[-1].since(marks[0]).each(turns)
 
 
-class Stopwatch(artificer.Observer):
-    """Notes when each request is recorded."""
-
-    def __init__(self) -> None:
-        self.marks: list[float] = []
-
-    def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-        if isinstance(line, IntentLine) and isinstance(line.intent, Generate):
-            self.marks.append(time.perf_counter())
+def contestant(durability: Durability, turns: int) -> Contestant:
+    return lambda: asyncio.run(turns_at(durability, turns))
 
 
-def artificer_marks(turns: int, durability: Literal["process", "power"]) -> list[float]:
-    async def go(home: str) -> list[float]:
-        config = artificer.Config(home=Path(home), project="bench", durability=durability)
-        script = [reply(call("add", a=n, b=1)) for n in range(turns)]
-        watch = Stopwatch()
-        async with await World.open(config) as world:
-            run = await world.run(
-                "Count.",
-                model=ScriptedProvider([*script, say("Done.")]),
-                tools=[add],
-                limits=Limits(turns=turns + 1),
-                observer=watch,
-            )
-        assert run.text == "Done.", run.status
-        return watch.marks
+def commits_a_turn(turns: int) -> float:
+    """The fsynced commits that one turn makes, by SQLite's trace of every connection."""
+    counted: Counter[str] = Counter()
+    at: list[int] = []
 
-    with tempfile.TemporaryDirectory() as home:
-        return asyncio.run(go(home))
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = plain(*arguments, **options)
+        state = {"synchronous": "FULL"}
+
+        def trace(statement: str) -> None:
+            words = statement.upper().replace("=", " ").split()
+            if words[:2] == ["PRAGMA", "SYNCHRONOUS"]:
+                state["synchronous"] = words[-1]
+            counted["commits"] += words[:1] == ["COMMIT"] and state["synchronous"] == "FULL"
+
+        connection.set_trace_callback(trace)
+        return connection
+
+    plain, sqlite3.connect = sqlite3.connect, connect  # type: ignore[assignment]
+    try:
+        asyncio.run(turns_at("power", turns, lambda _: at.append(counted["commits"])))
+    finally:
+        sqlite3.connect = plain
+    return (at[-1] - at[0]) / turns
 
 
-def artificer_turn(durability: Literal["process", "power"]) -> float:
-    marks = artificer_marks(TURNS, durability)
-    return (marks[-1] - marks[0]) / TURNS * 1000
-
-
-def bare_commits() -> float:
-    """Two commits a turn, fsynced, with nothing around them."""
+def bare_commits(turns: int, each: float, between: float) -> Spent:
+    """As many commits, fsynced, with nothing around them but the pauses."""
+    spent = Spent(0, 0)
     with tempfile.TemporaryDirectory() as folder:
         db = sqlite3.connect(Path(folder) / "floor.db", isolation_level=None)
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
         db.execute("CREATE TABLE log (n INTEGER PRIMARY KEY, body BLOB)")
-        body, spent = b"x" * COMMIT_BYTES, 0.0
-        for _ in range(2 * TURNS):
-            pause = time.perf_counter() + BETWEEN_COMMITS
+        for _ in range(round(each * turns)):
+            pause = time.perf_counter() + between
             while time.perf_counter() < pause:
                 pass
-            started = time.perf_counter()
+            start = Spent.now()
             db.execute("BEGIN IMMEDIATE")
-            db.execute("INSERT INTO log (body) VALUES (?)", (body,))
+            db.execute("INSERT INTO log (body) VALUES (?)", (b"x" * COMMIT_BYTES,))
             db.execute("COMMIT")
-            spent += time.perf_counter() - started
+            taken = Spent.now().since(start)
+            spent = Spent(spent.wall + taken.wall, spent.cpu + taken.cpu)
         db.close()
-    return spent / TURNS * 1000
+    return spent.each(turns)
 
 
-def _peer(module: str) -> Callable[[], float]:
-    turn: Callable[[int], float] = importlib.import_module(module).turn
-    return lambda: turn(TURNS)
-
-
-def contestants() -> dict[str, Callable[[], float]]:
-    found: dict[str, Callable[[], float]] = {
-        "two bare fsynced SQLite commits": bare_commits,
-        "artificer, process": lambda: artificer_turn("process"),
-        "artificer, power": lambda: artificer_turn("power"),
-    }
-    if importlib.util.find_spec("pydantic_ai"):
-        found["pydantic-ai, in memory"] = _peer("peer_pydantic_ai")
-    if importlib.util.find_spec("langgraph"):
-        found["langgraph, SqliteSaver, sync"] = _peer("peer_langgraph")
+def peers(turns: int) -> dict[str, Contestant]:
+    found: dict[str, Contestant] = {}
+    for module, peer in PEERS.items():
+        if installed(module):
+            turn = importlib.import_module(peer).turn
+            found[module] = lambda turn=turn: turn(turns)
     return found
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    runs = contestants()
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for measure in runs.values():
-        measure()  # imports, caches, files
-    for _ in range(rounds):
-        for name, measure in runs.items():
-            times[name].append(measure())
-    middle = {name: statistics.median(values) for name, values in times.items()}
-    print(f"milliseconds a turn, {TURNS} turns, median of {rounds} rounds")
-    ours = middle["artificer, process"]
-    for name, value in middle.items():
-        low, high = min(times[name]), max(times[name])
-        print(f"  {name:<34} {value:7.3f}   ({low:.3f} to {high:.3f})   {value / ours:5.2f} x ours")
-    over = middle["artificer, power"] - middle["two bare fsynced SQLite commits"]
-    print(f"  artificer, power, above its two bare commits: {over:.3f} ms")
-    marks = artificer_marks(LONG, "process")
-    steps = [(b - a) * 1000 for a, b in itertools.pairwise(marks)]
-    early, late = statistics.median(steps[5:55]), statistics.median(steps[-50:])
-    print(f"a run of {LONG} turns: {early:.3f} ms a turn at its start, {late:.3f} at its end")
+def rows(rounds: int = 5, turns: int = 50) -> Iterator[Row]:
+    commits = commits_a_turn(turns)
+    between = asyncio.run(turns_at("process", turns)).wall / commits
+    figures = by_turns(
+        {
+            "bare": lambda: bare_commits(turns, commits, between),
+            "process": contestant("process", turns),
+            "power": contestant("power", turns),
+            **peers(turns),
+        },
+        rounds,
+    )
+    peer = "a turn at `process` / Pydantic AI, in memory"
+    yield row(peer, figures, "process", "pydantic_ai", goal="≤ 0.3")
+    yield row(peer, figures, "process", "pydantic_ai", clock="cpu", goal="≤ 0.3")
+    bare = f"a turn at `power` / {commits:.3g} bare fsynced commits"
+    yield row(bare, figures, "power", "bare", goal="≤ 3")
+    if "langgraph" in figures:
+        other = "a turn at `power` / LangGraph, SqliteSaver, `sync`"
+        yield row(other, figures, "power", "langgraph")
 
 
 if __name__ == "__main__":
-    main()
+    main(rows)

@@ -1,0 +1,41 @@
+"""The benches of speed run: how fast anything is, no test says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench"
+SMALLEST = {
+    "turns": {"rounds": 1, "turns": 2},
+    "replay": {"records": 700, "rounds": 1},
+    "journal": {"rounds": 1, "appends": 4, "runs": 2},
+    "capabilities": {"rounds": 1, "files": 60},
+    "tools": {"rounds": 1, "mebibytes": 1, "ballast": 1},
+    "scale": {"runs": 30, "small": 5, "rounds": 1},
+    "many": {"runs": 3, "turns": 2, "waiting_runs": 2},
+}
+PROGRAM = """
+import dataclasses, importlib, json, sys
+for bench, sizes in json.loads(sys.argv[1]).items():
+    for row in importlib.import_module(bench).rows(**sizes):
+        print(json.dumps([bench, dataclasses.asdict(row)]))
+"""
+
+
+@pytest.mark.req("benches-run")
+def test_every_bench_measures_something(tmp_path: Path) -> None:
+    """In one process, with one child for what must be measured in a child."""
+    words = [sys.executable, "-c", PROGRAM, json.dumps(SMALLEST)]
+    environment = {**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(tmp_path)}
+    ended = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    assert ended.returncode == 0, ended.stderr
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert {bench for bench, _ in rows} == set(SMALLEST)
+    assert all(row["what"] and row["unit"] for _, row in rows)
+    assert all(row["ours"] >= 0 for _, row in rows)
