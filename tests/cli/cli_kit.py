@@ -1,19 +1,25 @@
-"""What the tests of the command line share: real processes and a folder of their own."""
+"""Running commands in tests: in this process, or as real processes, in a folder of their own."""
 
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import logging
 import os
 import pty
 import re
 import signal
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import preloaded
+from artificer.cli.main import perform
 
 PATIENCE_S = 60
 """How long a process may take on a busy machine before a test fails."""
@@ -23,7 +29,7 @@ KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PRO
 
 @dataclass(frozen=True)
 class Result:
-    """How a process ended."""
+    """How a command ended."""
 
     code: int
     out: str
@@ -51,10 +57,27 @@ class Shell:
         text = f'model = "double/m"\n{extra}\n[providers.double]\nbase_url = "{url}"\n'
         (self.cwd / "artificer.toml").write_text(text, encoding="utf-8")
 
+    async def run(
+        self, *words: str, stdin: bytes = b"", env: dict[str, str] | None = None
+    ) -> Result:
+        """Run ``artificer`` with these words in this process, in a thread of its own.
+
+        Neither stdin nor the outputs are a terminal or have a file descriptor.
+        """
+        surroundings = Surroundings(self.cwd, self.environment(env or {}), stdin)
+        return await asyncio.to_thread(surroundings.perform, list(words))
+
+    async def run_process(
+        self, *words: str, stdin: bytes | None = None, env: dict[str, str] | None = None
+    ) -> Result:
+        """Run ``artificer`` with these words as a process of its own."""
+        streams = {} if stdin is None else {"stdin": asyncio.subprocess.PIPE}
+        return await finish(await self.start(*words, env=env, **streams), stdin)
+
     async def start(
         self, *words: str, env: dict[str, str] | None = None, **streams: Any
     ) -> asyncio.subprocess.Process:
-        """Start ``artificer`` with these words."""
+        """Start ``artificer`` with these words as a process of its own."""
         return await preloaded.start(
             "-m",
             "artificer",
@@ -64,17 +87,58 @@ class Shell:
             **{"stdin": asyncio.subprocess.DEVNULL, **_PIPES, **streams},
         )
 
-    async def run(
-        self, *words: str, stdin: bytes | None = None, env: dict[str, str] | None = None
-    ) -> Result:
-        """Run ``artificer`` with these words to its end."""
-        streams = {} if stdin is None else {"stdin": asyncio.subprocess.PIPE}
-        return await finish(await self.start(*words, env=env, **streams), stdin)
-
     def environment(self, more: dict[str, str]) -> dict[str, str]:
-        """No key, no proxy, no setting of whoever runs the tests."""
+        """Return an environment without the keys, proxies and settings of this machine's user."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {**kept, "ARTIFICER_HOME": str(self.home), "ARTIFICER_PROJECT": "test", **more}
+
+
+class Surroundings:
+    """The folder, environment and streams of a command that runs in this process."""
+
+    def __init__(self, cwd: Path, environment: dict[str, str], stdin: bytes) -> None:
+        self._cwd = cwd
+        self._environment = environment
+        self._stdin = stdin
+
+    def perform(self, words: list[str]) -> Result:
+        """Run a command. Commands share the process, so they take turns."""
+        with _TURN, self._entered() as (out, err):
+            code = perform(words)
+            sys.stdout.flush()
+            return Result(code, out.getvalue().decode(), err.getvalue().decode())
+
+    @contextmanager
+    def _entered(self) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+        """Replace what a process inherits, and restore it afterwards."""
+        cwd, environment = Path.cwd(), dict(os.environ)
+        streams = sys.stdin, sys.stdout, sys.stderr
+        logger = logging.getLogger("artificer")
+        handlers, level = list(logger.handlers), logger.level
+        out, err = io.BytesIO(), io.BytesIO()
+        try:
+            os.chdir(self._cwd)
+            _replace_environment(self._environment)
+            sys.stdin = io.TextIOWrapper(io.BytesIO(self._stdin), encoding="utf-8")
+            sys.stdout = io.TextIOWrapper(out, encoding="utf-8", errors="backslashreplace")
+            sys.stderr = io.TextIOWrapper(
+                err, encoding="utf-8", errors="backslashreplace", write_through=True
+            )
+            yield out, err
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = streams
+            logger.handlers[:] = handlers
+            logger.setLevel(level)
+            _replace_environment(environment)
+            os.chdir(cwd)
+
+
+_TURN = threading.Lock()
+
+
+def _replace_environment(environment: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 _PIPES = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}

@@ -56,7 +56,7 @@ async def test_doctor_says_which_sandboxes_there_are_and_which_one_is_used(shell
 async def test_a_sandbox_that_is_missing_is_named_with_what_installs_it(shell: Shell) -> None:
     """On a path without bubblewrap; the interpreter is found by its own path."""
     shell.configure("http://127.0.0.1:9")
-    result = await shell.run("doctor", "--json", env={"PATH": "/nowhere"})
+    result = await shell.run_process("doctor", "--json", env={"PATH": "/nowhere"})
     found = {f["what"]: f for f in result.json()}
     assert found["sandbox bubblewrap"]["ok"] is None
     assert found["sandbox bubblewrap"]["hint"] == "apt install bubblewrap"

@@ -17,7 +17,7 @@ HEAVY = ("pydantic", "rich", "asyncio", "jsonschema_rs", "sqlite3", "anthropic",
 @pytest.mark.req("cli-help-cheap")
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("nonsense",)])
 async def test_help_imports_nothing_heavy(shell: Shell, words: tuple[str, ...]) -> None:
-    result = await shell.run(*words, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    result = await shell.run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1"})
     imported = {line.split("|")[-1].strip() for line in result.err.splitlines() if "|" in line}
     assert "artificer.cli.main" in imported
     assert imported.isdisjoint(HEAVY)

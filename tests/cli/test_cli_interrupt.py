@@ -11,7 +11,7 @@ import pytest
 from cli_kit import Shell, finish, lines_until, until
 from strict_server import Calls, Hangs, Says, StrictServer
 
-from artificer.cli.common.drive import drive
+from artificer.cli.common.drive import SIGNALS, drive
 from artificer.errors import OperatorError
 
 SLEEPER = """
@@ -129,3 +129,10 @@ def test_a_process_that_may_start_no_thread_says_so(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(OperatorError, match="may not start another thread"):
         drive(work)
+
+
+@pytest.mark.req("cli-in-process")
+async def test_a_command_in_a_thread_leaves_signals_to_the_program(shell: Shell) -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    assert (await shell.run("runs")).code == 0
+    assert [signal.getsignal(number) for number in SIGNALS] == before

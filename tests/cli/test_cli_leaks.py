@@ -172,7 +172,7 @@ class Story:
 
     async def tell(self, *words: str, code: int | None = 0) -> Result:
         """Run a command, and keep what it printed."""
-        result = await self.shell.run(*words, env=self.environment)
+        result = await self.shell.run_process(*words, env=self.environment)
         self.printed.append((" ".join(words), result.out + result.err))
         assert code is None or result.code == code, (words, result.err)
         return result

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,9 +117,15 @@ def drive(work: Callable[[], Awaitable[T]]) -> T:
 
 @contextmanager
 def _signals(task: asyncio.Task[object]) -> Iterator[list[int]]:
-    """Cancel the task at the first signal, and exit at the second without waiting for anything."""
+    """Cancel the task at the first signal, and exit at the second without waiting for anything.
+
+    Only the main thread can handle signals: in any other one they are left to the program.
+    """
     loop = asyncio.get_running_loop()
     caught: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if caught:
