@@ -78,7 +78,7 @@ class Registry(Generic[T]):
         where = f"The plug-in {entry.name!r} of {package} ({self._group})"
         try:
             found = entry.load()
-        except Exception as error:  # noqa: BLE001  # a stranger's module may raise anything
+        except Exception as error:  # a stranger's module may raise anything
             raise ConfigError(
                 f"{where} cannot be imported: {type(error).__name__}: {error}",
                 hint=f"Update {package}, or uninstall it.",
