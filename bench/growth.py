@@ -1,18 +1,16 @@
 """How the cost of a turn grows with the conversation: one run of 1,000 turns.
 
-    python bench/growth.py [--turns 1000] [--window 50]
+    python bench/growth.py [--turns 1000] [--window 50] [--rounds 3]
 
 The last turns are compared with the tenth and those after it, in instructions, which callgrind
-counts exactly, and by the wall, in a second run without callgrind.
+counts exactly, and by two clocks, in runs without callgrind.
 """
 
 from __future__ import annotations
 
-import itertools
-import statistics
 from collections.abc import Iterator
 
-from measure import Row, Spent, begin_count, end_count, in_child, instructions, main
+from measure import Figures, Row, Spent, begin_count, end_count, in_child, instructions, main, row
 from turns import turns_at
 
 EARLY = 10
@@ -30,27 +28,31 @@ async def counted(turns: int, window: int) -> None:
     await turns_at("process", turns, reached)
 
 
-async def clocked(turns: int) -> list[Spent]:
-    """The moments of a run's requests."""
+async def clocked(turns: int, window: int) -> list[list[float]]:
+    """What an early turn takes and what a late one takes, by both clocks."""
+    borders = (EARLY, EARLY + window, turns - window, turns)
     marks: list[Spent] = []
-    await turns_at("process", turns, lambda _: marks.append(Spent.now()))
-    return marks
+
+    def reached(number: int) -> None:
+        if number in borders:
+            marks.append(Spent.now())
+
+    await turns_at("process", turns, reached)
+    return [list(marks[n + 1].since(marks[n]).each(window)) for n in (0, 2)]
 
 
-def rows(turns: int = 1_000, window: int = 50) -> Iterator[Row]:
+def rows(turns: int = 1_000, window: int = 50, rounds: int = 3) -> Iterator[Row]:
     name = f"turn {turns:,} / turn {EARLY}"
     counts = instructions(counted, turns, window)
     if counts:
         early, late = (count / window / 1e6 for count in counts)
         yield Row(name, "M instructions", late, early, "≤ 1.05")
-    marks = [Spent(*each) for each in in_child(clocked, turns)]
-    steps = [late.since(early) for early, late in itertools.pairwise(marks)]
-    for clock in ("wall", "cpu"):
-        taken = [getattr(step, clock) * 1000 for step in steps]
-        early, late = (
-            statistics.median(part) for part in (taken[EARLY : EARLY + window], taken[-window:])
-        )
-        yield Row(name, f"ms {'CPU' if clock == 'cpu' else clock}", late, early)
+    figures: Figures = {"early": [], "late": []}
+    for _ in range(rounds):
+        for part, spent in zip(figures.values(), in_child(clocked, turns, window), strict=True):
+            part.append(Spent(*spent))
+    yield row(name, figures, "late", "early")
+    yield row(name, figures, "late", "early", clock="cpu")
 
 
 if __name__ == "__main__":

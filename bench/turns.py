@@ -31,17 +31,22 @@ PEERS = {"pydantic_ai": "peer_pydantic_ai", "langgraph": "peer_langgraph"}
 
 
 async def turns_at(durability: Durability, turns: int, reached: Any = None) -> Spent:
-    """One turn, from its request to the next one: a run's beginning and end are not counted."""
-    marks: list[Spent] = []
+    """One turn, from its request to the next one: a run's beginning and end are not counted.
+
+    ``reached`` is called with the number of each request, once that is recorded.
+    """
+    ends: list[Spent] = []
 
     def note(number: int) -> None:
-        marks.append(Spent.now())
+        if number in (1, turns + 1):
+            ends.append(Spent.now())
         if reached:
             reached(number)
 
     async with opened(durability=durability) as world:
         await run(world, script_of(turns), observer=Requests(note))
-    return marks[-1].since(marks[0]).each(turns)
+    start, end = ends
+    return end.since(start).each(turns)
 
 
 def contestant(durability: Durability, turns: int) -> Contestant:
