@@ -26,7 +26,7 @@ SCOPE = {
     "core": "gate calls replies lifecycle turns budget reported repeats context window measure"
     " reports policy conditions",
     "storage": "chain notes recomputed audit transaction anchor budget",
-    "runtime": "recovery ledger allowance load replay snapshot engine drive",
+    "runtime": "recovery ledger budgets load replay snapshot engine drive",
 }
 """The modules that decide. Of a package that is not named here every module is meant."""
 

@@ -25,7 +25,7 @@ from artificer.recordings.recording import (
 )
 from artificer.recordings.rerun import rerun
 from artificer.runs import History, Run
-from artificer.runtime.allowance import Left
+from artificer.runtime.budgets import DayBudget, day_budget
 from artificer.runtime.compare import Comparison, compare
 from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.keeping import GRACE_S, Check, Sweep, check_world, collect
@@ -36,7 +36,6 @@ from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
-from artificer.wiring.engines import build_allowance
 from artificer.wiring.providers import build_mapper
 from artificer.wiring.storage import Storage, memory_storage, open_to_read
 from artificer.wiring.toolbox import build_workspaces
@@ -71,9 +70,10 @@ class Archive:
         """A world that lives as long as the process."""
         return cls(config or Config(), memory_storage())
 
-    async def budget(self) -> Left:
+    async def budget(self) -> DayBudget:
         """What the project has spent today, and what it may."""
-        return await build_allowance(self._storage, self.config).left(SystemClock().now())
+        now = SystemClock().now()
+        return await day_budget(self._storage.budget, self.config.budget.day, now)
 
     async def __aenter__(self) -> Self:
         return self

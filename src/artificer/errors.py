@@ -10,6 +10,7 @@
     │   ├── MissingExtraError      an optional dependency is not installed
     │   ├── NotFoundError          no such run, blob, model or file
     │   ├── GitError               git could not do what a build needs of it
+    │   ├── BudgetError            a budget does not hold what is to be reserved from it
     │   ├── Fenced                 another process took this run over
     │   ├── OwnedError             a living process owns this run
     │   └── TamperedError          stored bytes are not what was written
@@ -105,6 +106,12 @@ class GitError(OperatorError):
     """git could not do what a build needs of it."""
 
     code = "git"
+
+
+class BudgetError(OperatorError):
+    """A budget does not hold what is to be reserved from it; nothing was reserved."""
+
+    code = "budget"
 
 
 class Fenced(OperatorError):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from artificer.core.price import Price
-from artificer.ports import Allowed
+from artificer.ports import SpendingLimit
 
 
 class Section(BaseModel):
@@ -69,9 +69,9 @@ class BudgetConfig(Section):
     per_run_repeats: Annotated[int, Field(ge=0, strict=True), AfterValidator(_repeats)] = 6
 
     @property
-    def day(self) -> Allowed:
+    def day(self) -> SpendingLimit:
         """The most that a day may cost."""
-        return Allowed(self.per_day_tokens, micros(self.per_day_dollars))
+        return SpendingLimit(self.per_day_tokens, micros(self.per_day_dollars))
 
     @property
     def run(self) -> dict[str, int | None]:

@@ -26,7 +26,7 @@ from artificer.core.state import Phase, RunState
 from artificer.errors import ConfigError, OperatorError
 from artificer.ports import Amount, Approver, Correction, Provider, Requiring
 from artificer.runs import Run
-from artificer.runtime.allowance import day_of
+from artificer.runtime.budgets import day_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.fork import ForkPlan, Wish, origin_of, plan_fork
 from artificer.runtime.keeping import Prunable, remove_views
@@ -494,7 +494,7 @@ class World(Archive):
         """
         now = SystemClock().now()
         correction = Correction(tokens=tokens, micros=micros, by=by, reason=reason, at=now)
-        return await self._storage.purse.correct(day or day_of(now), correction)
+        return await self._storage.budget.correct(day or day_of(now), correction)
 
     async def prune(
         self, run_id: str, *, by: str = "", reason: str = "", discard: bool = False

@@ -28,7 +28,7 @@ async def test_a_run_waits_for_tomorrow_or_more_money(shell: Shell) -> None:
         explained = await shell.run("explain", "last")
         assert "budget is used up" in explained.out
         left = (await shell.run("budget", "--json")).json()
-        assert left["most"] == {"tokens": None, "micros": 20_000}
+        assert left["limit"] == {"tokens": None, "micros": 20_000}
         assert left["spent"]["settled"] == {"tokens": 15, "micros": 15_000}
         shell.configure(server.url, f"[budget]\nper_day_dollars = 20\n{PRICE}")
         resumed = await shell.run("resume", "last")

@@ -31,6 +31,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import (
+    NO_SPENDING,
     Answer,
     Call,
     Head,
@@ -41,6 +42,7 @@ from artificer.ports import (
     Provider,
     Question,
     Record,
+    Spending,
 )
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
@@ -91,11 +93,12 @@ class Dying(MemoryJournal):
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
         self.dies_at -= 1
         if self.dies_at == 0:
             raise Crash
-        return await super().append(run, epoch, head, records, blobs)
+        return await super().append(run, epoch, head, records, blobs, spending)
 
     @classmethod
     def over(cls, journal: Journal) -> Dying:

@@ -28,7 +28,18 @@ from typing import Any
 
 from artificer.core.spec import Limits
 from artificer.ownership.process import owner_of
-from artificer.ports import UNCLAIMED, Call, Claim, Head, Journal, Lease, Record, RunHead
+from artificer.ports import (
+    NO_SPENDING,
+    UNCLAIMED,
+    Call,
+    Claim,
+    Head,
+    Journal,
+    Lease,
+    Record,
+    RunHead,
+    Spending,
+)
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.joined import JoinedStore
@@ -89,10 +100,11 @@ class KillingJournal:
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
         self.point.enter("append")
         self.point.reached("append", "before")
-        new = await self.inner.append(run, epoch, head, records, blobs)
+        new = await self.inner.append(run, epoch, head, records, blobs, spending)
         self.point.reached("append", "after")
         return new
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from test_runtime_snapshot import commits, prefix, same
 
 from artificer.core import events as ev
-from artificer.core.intents import Compact
 from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
-from artificer.ports import Allowed, Amount, Answer, Call, Question
+from artificer.errors import BudgetError, Fenced
+from artificer.ports import Amount, Answer, Call, Head, Question, Record, Spending, SpendingLimit
 from artificer.providers.mapping import MOST_COUNTED, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.allowance import EXPIRES_MS, Allowance, day_of
+from artificer.runtime.budgets import EXPIRES_MS, Account, Budgets, day_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
-from artificer.storage.budget import MemoryPurse
+from artificer.storage.budget import MemoryBudget
+from artificer.storage.memory import MemoryJournal
 from artificer.storage.snapshots import MemorySnapshots
 from artificer.testing.rig import Rig, SteppingClock
 from artificer.values.canon import canonical
@@ -202,18 +205,19 @@ class TestWall:
 
 
 class Day:
-    """A rig whose runs spend from one purse."""
+    """A rig whose runs spend from one budget: that of its journal."""
 
     def __init__(self, rig: Rig, **most: int) -> None:
         self.rig = rig
-        self.purse = MemoryPurse()
-        self.most = Allowed(**most)
+        assert isinstance(rig.journal, MemoryJournal)
+        self.budget = rig.journal.budget
+        self.limit = SpendingLimit(**most)
         self.prices: dict[str, Price] = {}
 
     def engine(self, provider: ScriptedProvider) -> Engine:
         engine = self.rig.engine(provider)
-        allowance = Allowance(self.purse, self.most, self.prices.get)
-        engine.performer = replace(engine.performer, allowances=(allowance,))
+        budgets = Budgets(self.budget, (Account(self.limit, self.prices.get),))
+        engine.performer = replace(engine.performer, budgets=budgets)
         return engine
 
     async def run(self, *answers: Any, run: str = "run", **facts: Any) -> RunState:
@@ -224,8 +228,40 @@ class Day:
 
     async def spent(self) -> tuple[Amount, Amount]:
         now = self.rig.clock.now()
-        found = await self.purse.spent(day_of(now), now)
+        found = await self.budget.spent(day_of(now), now)
         return found.settled, found.reserved
+
+
+class Emptiable(MemoryBudget):
+    """Refuses everything while it is empty, and notes how much was to be reserved."""
+
+    def __init__(self, noted: Any) -> None:
+        super().__init__(noted)
+        self.empty = False
+        self.asked: list[int] = []
+
+    def changes(self, spending: Spending) -> Any:
+        self.asked += [wanted.need.tokens for wanted in spending.reservations]
+        if self.empty and spending.reservations:
+            raise BudgetError("Nothing is left.")
+        return super().changes(spending)
+
+
+class Emptied(MemoryJournal):
+    """A journal whose budget is empty from the commit on that records the wish for a summary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.budget: Emptiable = Emptiable(self._note)
+        self.empties = True
+
+    async def append(
+        self, run: str, epoch: int, head: Head, records: Sequence[Record], *rest: Any
+    ) -> Head:
+        intents = [json.loads(record.body).get("intent", {}) for record in records]
+        if self.empties and any(intent.get("type") == "Compact" for intent in intents):
+            self.budget.empty = True
+        return await super().append(run, epoch, head, records, *rest)
 
 
 SMALL = Limits(max_tokens=100)
@@ -329,7 +365,7 @@ class TestDay:
         await day.run(big, limits=SMALL)
         assert (await day.resume()).failure == "budget"
         rig.clock.time += 86_400_000
-        day.most = Allowed(tokens=3_000)  # the estimate of what was read has grown
+        day.limit = SpendingLimit(tokens=3_000)  # the estimate of what was read has grown
         state = await day.resume(say("Done."))
         assert (state.reason, state.turn) == ("done", 2)
         await proven(rig)
@@ -337,7 +373,7 @@ class TestDay:
     async def test_it_goes_on_when_the_budget_is_raised(self, rig: Rig) -> None:
         day = Day(rig, tokens=50)
         assert (await day.run(limits=SMALL)).failure == "budget"
-        day.most = Allowed(tokens=5_000)
+        day.limit = SpendingLimit(tokens=5_000)
         assert (await day.resume(say("Done."))).reason == "done"
 
     async def test_money_too(self, rig: Rig) -> None:
@@ -409,25 +445,64 @@ class TestDay:
         rig.clock = SteppingClock(rig.clock.time + EXPIRES_MS)
         assert (await day.spent())[1] == Amount()
 
+    async def test_a_turn_makes_two_commits(self, rig: Rig) -> None:
+        """A reservation is part of its intent's commit, a settlement part of the reply's."""
+        day = Day(rig, tokens=10_000)
+        await day.run(*reading(1), limits=SMALL)
+        assert isinstance(rig.journal, MemoryJournal)
+        notes = [json.loads(note.body)["note"] for note in rig.journal.notes()]
+        assert notes == ["budget_reserved", "budget_settled"] * 2
+
+    @pytest.mark.parametrize("limited", [True, False])
+    async def test_without_a_limit_nothing_is_reserved_and_all_is_counted(
+        self, rig: Rig, limited: bool
+    ) -> None:
+        day = Day(rig, **({"tokens": 10_000} if limited else {}))
+        during: list[int] = []
+
+        class Looks(ScriptedProvider):
+            async def generate(self, payload: Any, on_delta: Any) -> Any:
+                during.append((await day.spent())[1].tokens)
+                return await super().generate(payload, on_delta)
+
+        await day.engine(Looks([say("Done.")])).start("run", rig.spec(limits=SMALL))
+        assert (during[0] > 0) is limited
+        assert await day.spent() == (Amount(15, 0), Amount())
+
+    async def test_what_is_never_sent_is_given_back(self, rig: Rig) -> None:
+        """A run is cancelled between the commit of its intent and its request."""
+        day = Day(rig, tokens=10_000)
+
+        class Watcher(Observer):
+            def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+                if isinstance(line, IntentLine) and line.intent.type == "Generate":
+                    task.cancel()
+
+        rig.observer = Watcher()
+        silent = Silent()
+        task = asyncio.ensure_future(day.engine(silent).start("run", rig.spec(limits=SMALL)))
+        await asyncio.gather(task, return_exceptions=True)
+        assert not silent.asked.is_set()
+        assert await day.spent() == (Amount(), Amount())
+
+    async def test_a_reply_that_cannot_be_recorded_is_counted(self, rig: Rig) -> None:
+        """Another process has taken the run over meanwhile: the reply is lost, and paid for."""
+        day = Day(rig, tokens=10_000)
+
+        class Slow(ScriptedProvider):
+            async def generate(self, payload: Any, on_delta: Any) -> Any:
+                await rig.journal.acquire("run")
+                return await super().generate(payload, on_delta)
+
+        with pytest.raises(Fenced):
+            await day.engine(Slow([say("Done.")])).start("run", rig.spec(limits=SMALL))
+        assert await day.spent() == (Amount(15, 0), Amount())
+
     async def test_a_summary_waits_for_the_budget_too(self, rig: Rig) -> None:
         """Rather than have the conversation cut for want of money."""
 
-        class Emptied(MemoryPurse, Observer):
-            """Is empty from the moment at which a summary is wanted."""
-
-            empty = False
-            asked: ClassVar[list[int]] = []
-
-            def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-                if isinstance(line, IntentLine) and isinstance(line.intent, Compact):
-                    self.empty = True
-
-            async def reserve(self, day: str, need: Amount, *facts: Any, **times: Any) -> Any:
-                self.asked.append(need.tokens)
-                return None if self.empty else await super().reserve(day, need, *facts, **times)
-
+        rig.journal = journal = Emptied()
         day = Day(rig, tokens=1_000_000)
-        day.purse = rig.observer = purse = Emptied()
         answers = [r.model_copy(update={"usage": Usage()}) for r in reading(9)]
         limits = Limits(turns=60, max_tokens=100, context_tokens=4_000)
         spec = rig.spec(limits=limits, compaction="Summarise.")
@@ -435,12 +510,12 @@ class TestDay:
         assert (state.standing, state.failure) == ("stalled", "budget")
         (failed,) = [e for e in await rig.events() if isinstance(e, ev.CompactionFailed)]
         assert failed.code == "budget" and state.window.start == 0, "nothing was left out"
-        purse.empty, rig.observer = False, Observer()
+        journal.empties = journal.budget.empty = False
         provider = ScriptedProvider([say("Summary."), say("Done.")])
         state = await day.engine(provider).resume("run")
         asked: Any = provider.requests[0]
         whole = tokens_of(canonical(asked)) + asked["max_tokens"]
-        assert whole in purse.asked, "all of what is sent and what may come back"
+        assert whole in journal.budget.asked, "all of what is sent and what may come back"
         assert (state.reason, state.window.summary) == ("done", "Summary.")
         await proven(rig)
         whole = await load(rig.journal, rig.blobs, "run")

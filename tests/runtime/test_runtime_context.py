@@ -433,12 +433,12 @@ class Dies(MemoryJournal):
     dies_at, after = 0, False
 
     async def append(
-        self, run: str, epoch: int, head: Head, records: Sequence[Record], blobs: Any = ()
+        self, run: str, epoch: int, head: Head, records: Sequence[Record], *rest: Any
     ) -> Head:
         self.dies_at -= 1
         if self.dies_at == 0 and not self.after:
             raise Gone
-        new = await super().append(run, epoch, head, records, blobs)
+        new = await super().append(run, epoch, head, records, *rest)
         if self.dies_at == 0:
             raise Gone
         return new

@@ -14,7 +14,19 @@ from artificer.core import events as ev
 from artificer.core.record import EventLine, decode, encode
 from artificer.core.state import Phase
 from artificer.errors import Fenced, NotFoundError, OperatorError, OwnedError, TamperedError
-from artificer.ports import UNCLAIMED, BlobStore, Call, Claim, Head, Journal, Lease, Record, RunHead
+from artificer.ports import (
+    NO_SPENDING,
+    UNCLAIMED,
+    BlobStore,
+    Call,
+    Claim,
+    Head,
+    Journal,
+    Lease,
+    Record,
+    RunHead,
+    Spending,
+)
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load, read_chain
@@ -54,10 +66,11 @@ class Wrapped:
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
         self.appends += 1
         await self.before(self.appends)
-        return await self.inner.append(run, epoch, head, records, blobs)
+        return await self.inner.append(run, epoch, head, records, blobs, spending)
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         return await self.inner.read(run, after, limit)

@@ -15,6 +15,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.ports import (
+    NO_SPENDING,
     UNCLAIMED,
     Answer,
     BlobStore,
@@ -27,6 +28,7 @@ from artificer.ports import (
     Receipt,
     Record,
     RunHead,
+    Spending,
 )
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.verify import verify
@@ -105,11 +107,12 @@ class CrashingJournal:
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
         self.appends += 1
         if (self.appends, "before") in self.crashes:
             raise Crash
-        new = await self.inner.append(run, epoch, head, records, blobs)
+        new = await self.inner.append(run, epoch, head, records, blobs, spending)
         if (self.appends, "after") in self.crashes:
             raise Crash
         return new

@@ -6,8 +6,9 @@ Every second time it settles less than it had reserved.
 import asyncio
 import sys
 
-from artificer.ports import Allowed, Amount
+from artificer.ports import Amount, SpendingLimit
 from artificer.storage import SqliteJournal
+from artificer.testing.budget_suite import reserve, settle
 
 
 async def main(path: str, tries: int, most: int) -> None:
@@ -15,13 +16,12 @@ async def main(path: str, tries: int, most: int) -> None:
     async with SqliteJournal(path, "process") as journal:
         for attempt in range(tries):
             need = Amount(10, 0)
-            number = await journal.purse.reserve(
-                "day", need, Allowed(tokens=most), now=0, until=1_000
-            )
+            limit = SpendingLimit(tokens=most)
+            number = await reserve(journal.budget, limit, need=need, account="day")
             if number is not None:
                 granted += 1
             if number is not None and attempt % 2:
-                await journal.purse.settle("day", number, need)
+                await settle(journal.budget, "day", number, need)
     print(granted)
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from artificer.errors import ArtificerError, TamperedError
-from artificer.ports import Allowed, Amount, Head
+from artificer.ports import Amount, Head, SpendingLimit
 from artificer.storage import SqliteJournal
+from artificer.testing import budget_suite
+from artificer.testing.budget_suite import settle
 from artificer.testing.journal_suite import records_after
 from artificer.values.canon import canonical, digest_of
 
@@ -24,7 +26,10 @@ DENY, APPROVE = b'{"approved":false,"by":"alice"}', b'{"approved":true,"by":"ali
 
 async def reserve(journal: SqliteJournal, day: str, tokens: int, now: int = 0) -> int:
     amount = Amount(tokens, 10 * tokens)
-    number = await journal.purse.reserve(day, amount, Allowed(tokens=99), now=now, until=now + 10)
+    limit = SpendingLimit(tokens=99)
+    number = await budget_suite.reserve(
+        journal.budget, limit, need=amount, account=day, now=now, lasts=10
+    )
     assert number is not None
     return number
 
@@ -39,7 +44,7 @@ async def write_world(path: Path) -> None:
             await journal.mailbox.post(run, b"")
         await reserve(journal, "monday", 3)
         settled = await reserve(journal, "monday", 4)
-        await journal.purse.settle("monday", settled, Amount(2, 20))
+        await settle(journal.budget, "monday", settled, Amount(2, 20))
         await reserve(journal, "tuesday", 5, now=50)  # what was reserved on monday has expired
         for number, digest in enumerate((digest_of(b"1"), digest_of(b"2")), 1):
             assert journal.versions.add("docs", number, digest)
@@ -249,7 +254,7 @@ class TestNothingChangedIsActedOn:
         async with SqliteJournal(path, "process") as journal:
             for spend in (
                 lambda: reserve(journal, "monday", 1, now=50),
-                lambda: journal.purse.settle("monday", 1, Amount(1, 1)),
+                lambda: settle(journal.budget, "monday", 1, Amount(1, 1)),
             ):
                 with pytest.raises(TamperedError, match="monday"):
                     await spend()

@@ -223,6 +223,11 @@ class RunState(Value):
             return self.given.choice(turn)
         return ToolChoice(mode="tool", name=tool_of(owed))
 
+    @property
+    def longest_reply(self) -> int:
+        """The most tokens that the next reply may have."""
+        return self.reply_tokens or self.given.limits.max_tokens
+
     def request(self) -> ModelRequest:
         """What the pending Generate asks of the model, without the conversation."""
         spec = self.given
@@ -231,7 +236,7 @@ class RunState(Value):
             system=spec.system,
             tools=spec.tools().tools,
             tool_choice=self.choice(self.turn),
-            max_tokens=self.reply_tokens or spec.limits.max_tokens,
+            max_tokens=self.longest_reply,
             temperature=None if spec.temperature is None else float(spec.temperature),
             cache_key=spec.cache_key,
             response_format=spec.response_format,

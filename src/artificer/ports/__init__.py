@@ -6,10 +6,20 @@ suite in ``artificer.testing`` that all of them pass. This is the public place t
 
 from artificer.ports.approver import Answer, Approver, Question
 from artificer.ports.blobs import BlobStore, Joined
+from artificer.ports.budget import (
+    Amount,
+    Budget,
+    Correction,
+    Reservation,
+    Settlement,
+    SpendingLimit,
+    Spent,
+)
 from artificer.ports.builder import Builder
 from artificer.ports.clock import Clock
 from artificer.ports.executor import Call, CallLocks, Executor, Lasting, Probed, Probing, Receipt
 from artificer.ports.journal import (
+    NO_SPENDING,
     UNCLAIMED,
     Anchored,
     Claim,
@@ -20,11 +30,11 @@ from artificer.ports.journal import (
     Leases,
     Record,
     RunHead,
+    Spending,
 )
 from artificer.ports.locks import Locks
 from artificer.ports.mailbox import MAX_LETTERS, Mailbox
 from artificer.ports.provider import Memo, Payload, Provider, Requiring
-from artificer.ports.purse import Allowed, Amount, Correction, Purse, Spent
 from artificer.ports.reader import RunReader, RunView
 from artificer.ports.snapshots import Snapshots
 from artificer.ports.versions import Versions
@@ -48,6 +58,8 @@ __all__ = [
     "Lease",
     "Claim",
     "UNCLAIMED",
+    "Spending",
+    "NO_SPENDING",
     "Record",
     "RunHead",
     "Leases",
@@ -56,10 +68,12 @@ __all__ = [
     "MAX_LETTERS",
     "Mailbox",
     "Amount",
-    "Allowed",
     "Spent",
     "Correction",
-    "Purse",
+    "Budget",
+    "Reservation",
+    "Settlement",
+    "SpendingLimit",
     "BlobStore",
     "Joined",
     "Versions",

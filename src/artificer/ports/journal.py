@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from artificer.ports.budget import Reservation, Settlement
 from artificer.values.base import Value
 
 Durability = Literal["process", "power"]
@@ -71,6 +72,18 @@ class RunHead:
     head: Head
 
 
+@dataclass(frozen=True)
+class Spending:
+    """Changes of budgets that are part of an append. Settlements come before reservations."""
+
+    settlements: Sequence[Settlement] = ()
+    reservations: Sequence[Reservation] = ()
+
+
+NO_SPENDING = Spending()
+"""An append that changes no budget."""
+
+
 class Leases(Protocol):
     """Who may write to which run."""
 
@@ -95,11 +108,15 @@ class Journal(Leases, Protocol):
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
-        """Append all records or none, durably, with the blobs they cite; return the new head.
+        """Append all records or none, durably and in one commit; return the new head.
+
+        The commit also holds the ``blobs`` that the records cite, and the changes of budgets.
 
         Raises:
             Fenced: somebody else acquired the run, or its head is not ``head``.
+            BudgetError: a limit does not hold a reservation; nothing was appended.
         """
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:

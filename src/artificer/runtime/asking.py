@@ -1,4 +1,4 @@
-"""Asking the model, within the run's time and the world's budget, and telling what came of it."""
+"""Asking the model, within the run's time and the budgets."""
 
 from __future__ import annotations
 
@@ -12,94 +12,130 @@ from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
-from artificer.errors import OperatorError
-from artificer.ports import BlobStore, Clock, Payload, Provider
-from artificer.runtime.allowance import Allowance, Reservation
+from artificer.ports import Clock, Payload, Provider
+from artificer.runtime.budgets import NO_CHARGES, Budgets, Charges, RequestSize
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.compacted import compacted
-from artificer.runtime.effects_log import log, ms_since, tell
-from artificer.values.canon import canonical
+from artificer.runtime.effects_log import ms_since, tell
+from artificer.runtime.outcome import Outcome
+from artificer.values.canon import canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
 from artificer.values.tokens import tokens_of
 
 OnDelta = Callable[[Delta], None]
-_Reserved = list[tuple[Allowance, Reservation]]
+
+
+def size_of(state: RunState, intent: Generate | Compact, payload: Payload) -> RequestSize:
+    """Return the size of a request, to reserve what it may cost."""
+    if isinstance(intent, Generate):
+        return RequestSize(state.context_tokens, state.longest_reply)
+    return RequestSize(tokens_of(canonical(payload.body)), intent.max_tokens)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The result of a request. ``raw`` is the blob of the provider's own response.
+    """The result of a request. ``raw`` is the provider's own response, as it came.
 
     The reply's usage is what counts; ``reported`` is the provider's report, where that is another.
     """
 
     reply: ModelReply | ModelFailure
     duration_ms: int = 0
-    raw: str | None = None
+    raw: bytes | None = None
     reported: Usage | None = None
+    charges: Charges = NO_CHARGES
+
+    @property
+    def raw_digest(self) -> str | None:
+        """The blob of the provider's own response."""
+        return None if self.raw is None else digest_of(self.raw)
+
+    def outcome(self, event: ev.Event) -> Outcome:
+        """Return an event with what belongs into its commit."""
+        return Outcome(
+            event,
+            () if self.raw is None else (self.raw,),
+            tuple(self.charges.settlements(self.reply)),
+            self.charges,
+        )
 
 
 @dataclass(frozen=True)
 class Asker:
-    """Performs the intents that ask a model. Each of the ``allowances`` has to hold a request."""
+    """Performs the intents that ask a model. Its ``budgets`` have to hold a request."""
 
     provider: Provider
-    blobs: BlobStore
     clock: Clock
-    allowances: tuple[Allowance, ...]
+    budgets: Budgets
     clean: Callable[[str], str] = str
 
     async def generate(
-        self, run: str, intent: Generate, state: RunState, payload: Payload, on_delta: OnDelta
-    ) -> ev.Event:
-        """Ask for the next reply. Returns ModelResponded or ModelFailed."""
-        request = state.request()
-        asked = await self._ask(
-            run, intent, state, payload, on_delta, (state.context_tokens, request.max_tokens)
-        )
+        self,
+        run: str,
+        intent: Generate,
+        state: RunState,
+        payload: Payload,
+        on_delta: OnDelta,
+        charges: Charges | None,
+    ) -> Outcome:
+        """Ask for the next reply. The event is ModelResponded or ModelFailed.
+
+        ``charges`` have been reserved with the intent; with None they are reserved now.
+        """
+        asked = await self._ask(run, intent, state, payload, on_delta, charges)
         reply = asked.reply
         if isinstance(reply, ModelFailure):
-            return ev.ModelFailed(
-                at=self.clock.now(),
-                intent=intent.n,
-                code=reply.code,
-                message=reply.message,
-                attempts=reply.attempts,
-                duration_ms=asked.duration_ms,
-                raw=asked.raw,
+            return asked.outcome(
+                ev.ModelFailed(
+                    at=self.clock.now(),
+                    intent=intent.n,
+                    code=reply.code,
+                    message=reply.message,
+                    attempts=reply.attempts,
+                    duration_ms=asked.duration_ms,
+                    raw=asked.raw_digest,
+                )
             )
         price = state.given.price
-        return ev.ModelResponded(
-            at=self.clock.now(),
-            intent=intent.n,
-            blocks=reply.blocks,
-            stop=reply.stop,
-            usage=reply.usage,
-            model=reply.model,
-            response_id=reply.response_id,
-            attempts=reply.attempts,
-            duration_ms=asked.duration_ms,
-            cost_micros=None if price is None else price.micros(reply.usage),
-            raw=asked.raw,
-            reported=asked.reported,
+        return asked.outcome(
+            ev.ModelResponded(
+                at=self.clock.now(),
+                intent=intent.n,
+                blocks=reply.blocks,
+                stop=reply.stop,
+                usage=reply.usage,
+                model=reply.model,
+                response_id=reply.response_id,
+                attempts=reply.attempts,
+                duration_ms=asked.duration_ms,
+                cost_micros=None if price is None else price.micros(reply.usage),
+                raw=asked.raw_digest,
+                reported=asked.reported,
+            )
         )
 
     async def compact(
-        self, run: str, intent: Compact, state: RunState, payload: Payload | None
-    ) -> ev.Event:
-        """Ask for a summary. Returns ContextCompacted, or CompactionFailed when there is none."""
+        self,
+        run: str,
+        intent: Compact,
+        state: RunState,
+        payload: Payload | None,
+        charges: Charges | None,
+    ) -> Outcome:
+        """Ask for a summary. The event is ContextCompacted; CompactionFailed when there is none."""
         if payload is None:
             why = "There is no budget for it." if state.given.compaction else "None is wanted."
-            return compacted(state, intent, self.clock.now(), not_asked=why)
-        need = (tokens_of(canonical(payload.body)), intent.max_tokens)
-        asked = await self._ask(run, intent, state, payload, _ignore, need)
-        return compacted(
-            state,
-            intent,
-            self.clock.now(),
-            reply=asked.reply,
-            duration_ms=asked.duration_ms,
-            raw=asked.raw,
+            return Outcome(compacted(state, intent, self.clock.now(), not_asked=why))
+        asked = await self._ask(run, intent, state, payload, _ignore, charges)
+        return asked.outcome(
+            compacted(
+                state,
+                intent,
+                self.clock.now(),
+                reply=asked.reply,
+                duration_ms=asked.duration_ms,
+                raw=asked.raw_digest,
+            )
         )
 
     async def _ask(
@@ -109,26 +145,22 @@ class Asker:
         state: RunState,
         payload: Payload,
         on_delta: OnDelta,
-        need: tuple[int, int],
+        charges: Charges | None,
     ) -> Asked:
-        """Ask the model. ``need`` are the tokens of the request and of its longest reply."""
-        spec, reserved = state.given, await self._reserve(state, *need)
+        spec, size = state.given, size_of(state, intent, payload)
+        reserved = charges or await self.budgets.reserve(spec, size, self.clock.now())
         if isinstance(reserved, ModelFailure):
             return Asked(reserved)
         started = time.monotonic()
         try:
             reply = await self._reply(payload, on_delta, state.time_left / 1000)
-            duration = ms_since(started)
-            reported = None
-            if since(spec, 2):
-                reply, reported = _counted(reply, payload, need)
-            await self._settle(reserved, reply)
-        finally:
-            for allowance, _ in reserved:
-                allowance.release()
-        raw = None
-        if reply.raw is not None:
-            raw = await asyncio.to_thread(self.blobs.put, reply.raw)
+        except BaseException:  # nobody knows what it has cost: what it reserved expires
+            reserved.release()
+            raise
+        duration = ms_since(started)
+        reported = None
+        if since(spec, 2):
+            reply, reported = _counted(reply, payload, size)
         tell(
             "model",
             run,
@@ -138,9 +170,9 @@ class Asker:
             model=spec.model,
             outcome=reply.code if isinstance(reply, ModelFailure) else reply.stop,
             attempts=reply.attempts,
-            raw=raw,
+            raw=reply.raw and digest_of(reply.raw),
         )
-        return Asked(reply, duration, raw, reported)
+        return Asked(reply, duration, reply.raw, reported, reserved)
 
     async def _reply(
         self, payload: Payload, on_delta: OnDelta, left_s: float
@@ -157,39 +189,19 @@ class Asker:
                 raise
             return ModelFailure(code="out_of_time", message="The run's time was over.")
 
-    async def _reserve(self, state: RunState, tokens: int, reply: int) -> _Reserved | ModelFailure:
-        held: _Reserved = []
-        for allowance in self.allowances:
-            now = self.clock.now()
-            reserved = await allowance.reserve(now, tokens, reply, state.given)
-            if isinstance(reserved, ModelFailure):  # the request is not made
-                await self._settle(held, reserved)
-                for other, _ in held:
-                    other.release()
-                return reserved
-            held.append((allowance, reserved))
-        return held
-
-    async def _settle(self, reserved: _Reserved, reply: ModelReply | ModelFailure) -> None:
-        for allowance, reservation in reserved:
-            try:
-                await allowance.settle(reservation, reply)
-            except OperatorError as error:  # a reply that is paid for is not thrown away for that
-                log.warning("what a request has cost is not counted: %s", error.message)
-
 
 def _counted(
-    reply: ModelReply | ModelFailure, payload: Payload, need: tuple[int, int]
+    reply: ModelReply | ModelFailure, payload: Payload, size: RequestSize
 ) -> tuple[ModelReply | ModelFailure, Usage | None]:
     """The reply with the usage that counts, and the provider's report if that is another."""
     if isinstance(reply, ModelFailure):
         return reply, None
     usage = counted(
         reply.usage,
-        estimate=need[0],
+        estimate=size.tokens,
         sent=lambda: canonical(payload.body),
         blocks=reply.blocks,
-        longest=need[1],
+        longest=size.reply,
     )
     if usage == reply.usage:
         return reply, None

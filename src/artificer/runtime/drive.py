@@ -15,6 +15,7 @@ from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.observe import Observer
+from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
 from artificer.runtime.post import Post
 from artificer.runtime.requests import asks
@@ -22,7 +23,7 @@ from artificer.runtime.requests import asks
 AT_REST = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
 """Phases that last until somebody does something."""
 
-_Task = asyncio.Task[ev.Event | None]
+_Task = asyncio.Task[Outcome]
 
 
 class Drive:
@@ -101,7 +102,7 @@ class Drive:
             case _:
                 return False
 
-    async def _perform(self, intent: Intent) -> ev.Event | None:
+    async def _perform(self, intent: Intent) -> Outcome:
         state = self._ledger.state
         match intent:
             case Generate():
@@ -112,6 +113,7 @@ class Drive:
                     state,
                     payload,
                     lambda delta: self._observer.streamed(self.run, delta),
+                    self._ledger.charges_of(intent),
                 )
             case Compact():
                 return await self._compact(intent)
@@ -120,20 +122,22 @@ class Drive:
                     if intent.effect != "pure":
                         await self._ledger.anchor()
                     limits = state.given.limits
-                    return await self._performer.call_tool(self.run, intent, limits.result_chars)
+                    chars = limits.result_chars
+                    return Outcome(await self._performer.call_tool(self.run, intent, chars))
             case AskApproval():
-                return await self._performer.ask(self.run, intent)
+                return Outcome(await self._performer.ask(self.run, intent))
             case AdvanceBuild(wish=wish) if self._performer.builder is not None:
                 await self._ledger.anchor()
-                return await self._performer.builder.serve(self.run, state, wish)
+                return Outcome(await self._performer.builder.serve(self.run, state, wish))
             case _:
                 raise InvariantError(f"{intent.type} is not performed in the world.")
 
-    async def _compact(self, intent: Compact) -> ev.Event:
+    async def _compact(self, intent: Compact) -> Outcome:
         state, payload = self._ledger.state, None
         if asks(intent):
             payload, _ = self._ledger.requests.prepare(state, intent)
-        return await self._performer.asker.compact(self.run, intent, state, payload)
+        charges = self._ledger.charges_of(intent)
+        return await self._performer.asker.compact(self.run, intent, state, payload, charges)
 
     # --- what came of it ----------------------------------------------------------------------
 
@@ -147,21 +151,21 @@ class Drive:
 
     async def _commit(self, done: Sequence[_Task]) -> Sequence[Intent]:
         """Record what came of tasks that have ended well, and return what follows."""
-        begun = [self._tasks[task] for task in done]
-        receipts = self._receipts(done)
-        intents = await self._ledger.commit(*receipts)
-        answered = {getattr(receipt, "intent", None) for receipt in receipts}
-        self._performer.settled(self.run, [i for i in begun if i.n in answered])
-        return intents
-
-    def _receipts(self, done: Sequence[_Task]) -> list[ev.Event]:
-        """Take tasks off the list; return what came of those that ended well, in their order."""
         ended = [(task, self._tasks.pop(task)) for task in done]
-        return [
-            self._timely(event, intent)
+        outcomes = [
+            (task.result(), intent)
             for task, intent in ended
-            if not task.cancelled() and task.exception() is None and (event := task.result())
+            if not task.cancelled() and task.exception() is None
         ]
+        receipts = [
+            self._timely(outcome.event, intent)
+            for outcome, intent in outcomes
+            if outcome.event is not None
+        ]
+        intents = await self._ledger.commit(*receipts, outcomes=[found for found, _ in outcomes])
+        answered = {getattr(receipt, "intent", None) for receipt in receipts}
+        self._performer.settled(self.run, [i for _, i in ended if i.n in answered])
+        return intents
 
     def _timely(self, event: ev.Event, intent: Intent) -> ev.Event:
         """The receipt; or, when nobody waits for it any more, that it was ignored."""

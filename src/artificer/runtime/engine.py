@@ -246,6 +246,7 @@ class Engine:
             observer=self.observer,
             judges=self.judges,
         )
+        ledger.budgets = self.performer.budgets
         ledger.taker = self._taker(hold.run, before)
         return ledger
 

@@ -10,22 +10,39 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 from artificer.core.events import Event
 from artificer.core.facts import Judges, establish
-from artificer.core.intents import CheckReply, Finish, Intent, JudgeCalls
+from artificer.core.intents import CheckReply, Compact, Finish, Generate, Intent, JudgeCalls
 from artificer.core.outputs import outputs_of
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, BudgetError, OperatorError, TamperedError
 from artificer.ownership.local import Found, Hold
-from artificer.ports import Anchored, BlobStore, Head, Joined, Journal, Lease, Provider, Record
+from artificer.ports import (
+    Anchored,
+    BlobStore,
+    Head,
+    Joined,
+    Journal,
+    Lease,
+    Payload,
+    Provider,
+    Record,
+    Settlement,
+    Spending,
+)
+from artificer.runtime.asking import size_of
+from artificer.runtime.budgets import NO_BUDGETS, Charges
 from artificer.runtime.observe import Observer
+from artificer.runtime.outcome import Outcome
 from artificer.runtime.requests import Requests, asks
 from artificer.runtime.snapshot import Taker
 from artificer.shielded import shielded
 from artificer.values.canon import digest_of
+from artificer.values.model import ModelFailure
 
 log = logging.getLogger("artificer.runtime.ledger")
 
@@ -44,6 +61,7 @@ class _Batch:
         self.blobs: list[bytes] = []
         self.external: list[Intent] = []
         self.adopted = 0
+        self.requests_made: list[tuple[Generate | Compact, Payload]] = []
         self._requests = requests
 
     def reduce(self, event: Event) -> list[Intent]:
@@ -70,6 +88,7 @@ class _Batch:
         request, tools = None, None
         if asks(intent):
             payload, request = self._requests.prepare(self.state, intent)
+            self.requests_made.append((intent, payload))
             tools = self._requests.tools(self.state, payload)
         if tools is not None:
             self.blobs.append(tools)
@@ -120,6 +139,8 @@ class Ledger:
         self._observer = observer
         self._hold = hold
         self._judges = judges
+        self._reserved: dict[int, Charges] = {}
+        self.budgets = NO_BUDGETS
         self.taker: Taker | None = None
 
     @property
@@ -132,8 +153,11 @@ class Ledger:
         """What had become of the run's former owner when it was acquired."""
         return self._hold.former
 
-    async def commit(self, *events: Event) -> Sequence[Intent]:
+    async def commit(self, *events: Event, outcomes: Sequence[Outcome] = ()) -> Sequence[Intent]:
         """Record events and all that follows from them; return the intents to be performed.
+
+        ``outcomes`` are what the events came from: what else they hold is part of the commit. And
+        so is the reservation of what a request may cost that the events lead to.
 
         Nothing has changed when this raises an error of ours. When the waiting task is cancelled,
         the commit comes to its end first: it is never in doubt whether something was recorded.
@@ -142,9 +166,19 @@ class Ledger:
             Fenced: another process took the run over.
             TransitionError: an event has no place in the run's phase.
         """
-        if not events:
-            return ()
-        return await self._commit(_Batch(self.run, self._head, self.state, self.requests), events)
+        settlements = [s for outcome in outcomes for s in outcome.settlements]
+        try:
+            if not events:
+                return ()
+            batch = _Batch(self.run, self._head, self.state, self.requests)
+            batch.blobs += [blob for outcome in outcomes for blob in outcome.blobs]
+            return await self._commit(batch, events, settlements)
+        except ArtificerError:  # what cannot be recorded is paid for all the same
+            await self._settle(settlements)
+            raise
+        finally:
+            for outcome in outcomes:
+                outcome.charges.release()
 
     async def adopt(self, facts: Sequence[Event], *events: Event) -> Sequence[Intent]:
         """Record facts that another run established, as they are, and then events of this one.
@@ -158,7 +192,9 @@ class Ledger:
         batch.adopted = len(batch.lines)
         return await self._commit(batch, events)
 
-    async def _commit(self, batch: _Batch, events: Sequence[Event]) -> Sequence[Intent]:
+    async def _commit(
+        self, batch: _Batch, events: Sequence[Event], settlements: Sequence[Settlement] = ()
+    ) -> Sequence[Intent]:
         waiting: deque[Event] = deque(events)
         while waiting:
             event = waiting.popleft()
@@ -169,22 +205,70 @@ class Ledger:
                 if blob is not None:
                     batch.blobs.append(blob)
             waiting.extendleft(reversed(facts))
-        await shielded(self._append(batch))
+        await shielded(self._append(batch, settlements, events[-1].at))
         return batch.external
 
-    async def _append(self, batch: _Batch) -> None:
+    async def _append(self, batch: _Batch, settlements: Sequence[Settlement], now: int) -> None:
         joined, apart = self._sorted(batch.blobs)
         if apart:  # before the records: what these cite is there
             await asyncio.to_thread(self._store, apart)
-        self._head = await self._journal.append(
-            self.run, self._epoch, self._head, batch.records, joined
+        charges = self._charges(batch, now)
+        wanted = [r for charge in charges.values() for r in charge.reservations()]
+        append = partial(
+            self._journal.append, self.run, self._epoch, self._head, batch.records, joined
         )
+        try:
+            self._head = await append(Spending(settlements, wanted))
+            self._keep(charges)
+        except BudgetError:  # the request itself finds out why, and that is recorded
+            self._head = await append(Spending(settlements))
+        except TamperedError as error:  # what happened is recorded, whatever a budget looks like
+            log.warning("a budget cannot be used: %s", error.message)
+            self._head = await append()
         self.state = batch.state
         for number, line in enumerate(batch.lines):
             tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
             tell(self.run, line)
         if self.taker is not None:
             self.taker.offer(self._head, self.state)
+
+    def _charges(self, batch: _Batch, now: int) -> dict[int, Charges]:
+        """Return what the requests of a batch may cost, by intent, where the price is known."""
+        waiting = {intent.n for intent in batch.external}
+        found = {
+            intent.n: self.budgets.charges(
+                batch.state.given, size_of(batch.state, intent, payload), now
+            )
+            for intent, payload in batch.requests_made
+            if intent.n in waiting
+        }
+        return {n: charges for n, charges in found.items() if isinstance(charges, Charges)}
+
+    def _keep(self, charges: dict[int, Charges]) -> None:
+        for charge in charges.values():
+            charge.reserved()
+        self._reserved.update(charges)
+
+    def charges_of(self, intent: Intent) -> Charges | None:
+        """Return what was reserved with an intent; None when it has to be reserved now.
+
+        Whoever gets them releases them when the request has ended.
+        """
+        return self._reserved.pop(intent.n, None)
+
+    async def _settle(self, settlements: Sequence[Settlement]) -> None:
+        try:
+            await self.budgets.settle(settlements)
+        except OperatorError as error:
+            log.warning("what a request has cost is not counted: %s", error.message)
+
+    async def _give_back(self) -> None:
+        """Give back what was reserved for requests that were never made."""
+        unused, self._reserved = list(self._reserved.values()), {}
+        never = ModelFailure(code="budget", message="")
+        await self._settle([s for charges in unused for s in charges.settlements(never)])
+        for charges in unused:
+            charges.release()
 
     async def anchor(self) -> None:
         """Make it provable that what was recorded here was recorded: before an effect.
@@ -205,6 +289,7 @@ class Ledger:
 
     async def _release(self) -> None:
         released = False
+        await self._give_back()
         try:
             await self._journal.release(self.run, self._epoch)
             released = True

@@ -31,8 +31,8 @@ from artificer.ports import (
     Question,
     Receipt,
 )
-from artificer.runtime.allowance import Allowance
 from artificer.runtime.asking import Asker
+from artificer.runtime.budgets import NO_BUDGETS, Budgets
 from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.values.canon import canonical, digest_of
 from artificer.values.refusal import not_ok
@@ -44,7 +44,7 @@ class Performer:
     """What the engine needs to act: one provider, the tools, a person, a clock.
 
     Without an approver, what policy asks about waits for a letter. ``grace_s`` is how much longer
-    than its timeout a call may take to end its work and report. ``allowances`` are what
+    than its timeout a call may take to end its work and report. ``budgets`` are what
     may be spent. ``clean`` takes the secrets of the environment out of what tools bring: nothing
     is recorded before. ``locks`` are those that the processes of calls hold.
     """
@@ -56,14 +56,14 @@ class Performer:
     clock: Clock
     grace_s: float = 5.0
     builder: Builder | None = None
-    allowances: tuple[Allowance, ...] = ()
+    budgets: Budgets = NO_BUDGETS
     clean: Callable[[str], str] = str
     locks: Locks | None = None
 
     @property
     def asker(self) -> Asker:
         """What asks the model."""
-        return Asker(self.provider, self.blobs, self.clock, self.allowances, self.clean)
+        return Asker(self.provider, self.clock, self.budgets, self.clean)
 
     async def hear(
         self, run: str, state: RunState, number: int, body: bytes, gone: Container[int] = ()

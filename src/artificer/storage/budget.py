@@ -1,40 +1,171 @@
-"""Purses: what a world has spent on a day, and what requests under way may still cost."""
+"""Budgets: what a world has spent, and what requests under way may still cost.
+
+Each change is a note in the world's chain; the tables are caches of the notes.
+"""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
 
-from artificer.errors import TamperedError
-from artificer.ports import Allowed, Amount, Correction, Spent
+from artificer.errors import BudgetError, TamperedError
+from artificer.ports import Amount, Correction, Reservation, Settlement, Spending, Spent
 from artificer.storage.notes import BudgetCorrected, BudgetReserved, BudgetSettled, spent_from
 from artificer.storage.reader import Reader
 from artificer.storage.transaction import Transaction
 from artificer.storage.writer import Writer
 
-UNLIMITED = 2**60
-"""Stands for no limit in the one statement that compares and adds."""
-
 MOST = 2**53 - 1
-"""A total that is not counted further, whatever a provider says: sums stay
+"""A total that is not counted further, whatever a provider reports: sums stay
 what SQLite and canonical JSON can hold."""
 
-# The settled total of a day is its row 0; every other row is a reservation.
-_RESERVE = """
-INSERT INTO spending (day, n, tokens, micros, until)
-SELECT :day, :n, :tokens, :micros, :until
-WHERE :tokens + (
-    SELECT coalesce(sum(tokens), 0) FROM spending
-    WHERE day = :day AND (until IS NULL OR until > :now)
-) <= :most_tokens AND :micros + (
-    SELECT coalesce(sum(micros), 0) FROM spending
-    WHERE day = :day AND (until IS NULL OR until > :now)
-) <= :most_micros
-"""
+Change = BudgetReserved | BudgetSettled | BudgetCorrected
 
-_SETTLE = "INSERT OR REPLACE INTO spending (day, n, tokens, micros) VALUES (?, 0, ?, ?)"
+TotalOf = Callable[[str], Amount]
+"""What an account has spent."""
 
-_SETTLED = "SELECT tokens, micros FROM spending WHERE day = ? AND n = 0"
+ReservedOf = Callable[[str, int, Collection[int]], Amount]
+"""What is reserved from an account at a time, without the reservations of some numbers."""
+
+
+def changes_of(
+    spending: Spending, total_of: TotalOf, reserved_of: ReservedOf
+) -> list[BudgetReserved | BudgetSettled]:
+    """Return the notes of what is settled and reserved, in order.
+
+    Raises:
+        BudgetError: a limit does not hold its reservation.
+    """
+    changes: list[BudgetReserved | BudgetSettled] = []
+    totals: dict[str, Amount] = {}
+    settled: dict[str, list[int]] = {}
+    added: dict[str, Amount] = {}
+    for settlement in spending.settlements:
+        account = settlement.account
+        before = totals[account] if account in totals else total_of(account)
+        totals[account] = bounded(before + bounded(settlement.cost))
+        settled.setdefault(account, []).append(settlement.number)
+        changes.append(_settled(settlement, totals[account]))
+    for wanted in spending.reservations:
+        account, need = wanted.account, bounded(wanted.need)
+        total = totals[account] if account in totals else total_of(account)
+        reserved = reserved_of(account, wanted.at, settled.get(account, ()))
+        added[account] = added.get(account, Amount()) + need
+        if not wanted.limit.holds(total + reserved + added[account]):
+            raise BudgetError(f"The budget {account} does not hold this reservation.")
+        changes.append(_reserved(wanted, need))
+    return changes
+
+
+def corrected(account: str, total: Amount, correction: Correction) -> BudgetCorrected:
+    """Return the note of a correction, with the total after it."""
+    return BudgetCorrected(
+        account=account,
+        tokens=total.tokens,
+        micros=total.micros,
+        by=correction.by,
+        reason=correction.reason,
+        at=correction.at,
+    )
+
+
+def bounded(amount: Amount) -> Amount:
+    """Return an amount, or the largest that is counted."""
+    return Amount(min(amount.tokens, MOST), min(amount.micros, MOST))
+
+
+def _settled(settlement: Settlement, total: Amount) -> BudgetSettled:
+    return BudgetSettled(
+        account=settlement.account,
+        reservation=str(settlement.number),
+        tokens=total.tokens,
+        micros=total.micros,
+    )
+
+
+def _reserved(wanted: Reservation, need: Amount) -> BudgetReserved:
+    return BudgetReserved(
+        account=wanted.account,
+        reservation=str(wanted.number),
+        tokens=need.tokens,
+        micros=need.micros,
+        at=wanted.at,
+        until=wanted.until,
+    )
+
+
+class MemoryBudget:
+    """The budgets of a world that lives as long as its process.
+
+    ``noted`` is called with each change before it is made.
+    """
+
+    def __init__(self, noted: Callable[[Change], object] = lambda _: None) -> None:
+        self._totals: dict[str, Amount] = {}
+        self._reserved: dict[tuple[str, int], tuple[Amount, int]] = {}
+        self._noted = noted
+
+    async def reserve(self, reservations: Sequence[Reservation]) -> None:
+        """Reserve all of these amounts. Raises BudgetError."""
+        self.change(self.changes(Spending(reservations=reservations)))
+
+    async def settle(self, settlements: Sequence[Settlement]) -> None:
+        """Count what requests have really cost."""
+        self.change(self.changes(Spending(settlements)))
+
+    async def spent(self, account: str, now: int) -> Spent:
+        """Return what an account has spent, and what is reserved from it."""
+        return Spent(self._total_of(account), self._reserved_of(account, now, ()))
+
+    async def correct(self, account: str, correction: Correction) -> Amount:
+        """Put an account's total right, and return it."""
+        total = correction.of(self._total_of(account))
+        self.change([corrected(account, total, correction)])
+        return total
+
+    def changes(self, spending: Spending) -> list[BudgetReserved | BudgetSettled]:
+        """Return the notes of changes that can be made. Raises BudgetError."""
+        return changes_of(spending, self._total_of, self._reserved_of)
+
+    def change(self, changes: Sequence[Change]) -> None:
+        """Make changes: part of an append."""
+        for note in changes:
+            self._noted(note)
+            amount = Amount(note.tokens, note.micros)
+            if isinstance(note, BudgetReserved):
+                self._reserved[note.account, int(note.reservation)] = (amount, note.until)
+                self._reserved = {k: v for k, v in self._reserved.items() if v[1] > note.at}
+                continue
+            if isinstance(note, BudgetSettled):
+                self._reserved.pop((note.account, int(note.reservation)), None)
+            self._totals[note.account] = amount
+
+    def rows(self) -> list[tuple[str, int, int, int, int | None]]:
+        """Every account's total (its row 0) and every reservation, as the table has them."""
+        totals = [(of, 0, spent.tokens, spent.micros, None) for of, spent in self._totals.items()]
+        held = [
+            (*key, held.tokens, held.micros, end) for key, (held, end) in self._reserved.items()
+        ]
+        return [*totals, *held]
+
+    def _total_of(self, account: str) -> Amount:
+        return self._totals.get(account, Amount())
+
+    def _reserved_of(self, account: str, now: int, without: Collection[int]) -> Amount:
+        found = Amount()
+        for (of, number), (amount, until) in self._reserved.items():
+            if of == account and until > now and number not in without:
+                found += amount
+        return found
+
+
+# An account's total is its row 0; every other row is a reservation.
+_TOTAL = "SELECT tokens, micros FROM spending WHERE day = ? AND n = 0"
+
+_RESERVED = (
+    "SELECT coalesce(sum(tokens), 0), coalesce(sum(micros), 0) FROM spending "
+    "WHERE day = ? AND until > ?"
+)
 
 _SPENT = """
 SELECT coalesce(sum(tokens) FILTER (WHERE until IS NULL), 0),
@@ -44,170 +175,92 @@ SELECT coalesce(sum(tokens) FILTER (WHERE until IS NULL), 0),
 FROM spending WHERE day = ?
 """
 
-
-def _new_number() -> int:
-    """A number that no other reservation has, in any process."""
-    return secrets.randbits(60) + 1
+_SET_TOTAL = "INSERT OR REPLACE INTO spending (day, n, tokens, micros) VALUES (?, 0, ?, ?)"
 
 
-Noted = Callable[[BudgetReserved | BudgetSettled | BudgetCorrected], object]
-
-
-class MemoryPurse:
-    """The purse of a world that lives as long as its process. ``noted`` hears of each change."""
-
-    def __init__(self, noted: Noted = lambda _: None) -> None:
-        self._settled: dict[str, Amount] = {}
-        self._reserved: dict[tuple[str, int], tuple[Amount, int]] = {}
-        self._noted = noted
-
-    async def reserve(
-        self, day: str, need: Amount, most: Allowed, *, now: int, until: int
-    ) -> int | None:
-        """Reserve an amount; None when that would be more than a day may cost."""
-        spent = await self.spent(day, now)
-        if not most.holds(spent.settled + spent.reserved + need):
-            return None
-        number, need = _new_number(), _bounded(need)
-        self._noted(_reservation(day, number, need, now, until))
-        self._reserved[day, number] = (need, until)
-        self._reserved = {key: held for key, held in self._reserved.items() if held[1] > now}
-        return number
-
-    async def settle(self, day: str, number: int, true: Amount) -> None:
-        """Put what a request has really cost in the place of its reservation."""
-        total = _bounded(self._settled.get(day, Amount()) + _bounded(true))
-        self._noted(_settlement(day, number, total))
-        self._reserved.pop((day, number), None)
-        self._settled[day] = total
-
-    async def spent(self, day: str, now: int) -> Spent:
-        """What a day has cost, and what is reserved of it."""
-        reserved = Amount()
-        for (of, _), (amount, until) in self._reserved.items():
-            if of == day and until > now:
-                reserved += amount
-        return Spent(self._settled.get(day, Amount()), reserved)
-
-    async def correct(self, day: str, correction: Correction) -> Amount:
-        """Put what a day has cost right, and return its total after it."""
-        total = correction.of(self._settled.get(day, Amount()))
-        self._noted(_corrected(day, total, correction))
-        self._settled[day] = total
-        return total
-
-    def rows(self) -> list[tuple[str, int, int, int, int | None]]:
-        """Every account's total (its row 0) and every reservation, as the table has them."""
-        totals = [
-            (day, 0, spent.tokens, spent.micros, None) for day, spent in self._settled.items()
-        ]
-        held = [
-            (*key, held.tokens, held.micros, end) for key, (held, end) in self._reserved.items()
-        ]
-        return [*totals, *held]
-
-
-class SqlitePurse:
-    """The purse in a journal's file: all processes of the machine spend from it."""
+class SqliteBudget:
+    """The budgets in a journal's file: all processes of the machine spend from them."""
 
     def __init__(self, writer: Writer, reader: Reader) -> None:
         self._writer = writer
         self._reader = reader
 
-    async def reserve(
-        self, day: str, need: Amount, most: Allowed, *, now: int, until: int
-    ) -> int | None:
-        """Reserve an amount; None when that would be more than a day may cost."""
-        limits = (
-            UNLIMITED if most.tokens is None else most.tokens,
-            UNLIMITED if most.micros is None else most.micros,
-        )
-        note = _reservation(day, number := _new_number(), _bounded(need), now, until)
-        done = await self._writer.perform(lambda work: _reserve(work, note, number, limits))
-        return number if done else None
+    async def reserve(self, reservations: Sequence[Reservation]) -> None:
+        """Reserve all of these amounts, durably. Raises BudgetError."""
+        await self._writer.perform(lambda work: spend(work, Spending(reservations=reservations)))
 
-    async def settle(self, day: str, number: int, true: Amount) -> None:
-        """Put what a request has really cost in the place of its reservation."""
-        await self._writer.perform(lambda work: _settle(work, day, number, _bounded(true)))
+    async def settle(self, settlements: Sequence[Settlement]) -> None:
+        """Count what requests have really cost, durably."""
+        await self._writer.perform(lambda work: spend(work, Spending(settlements)))
 
-    async def spent(self, day: str, now: int) -> Spent:
-        """What a day has cost, and what is reserved of it."""
-        row = await self._reader.ask(lambda db: db.execute(_SPENT, (now, now, day)).fetchone())
+    async def spent(self, account: str, now: int) -> Spent:
+        """Return what an account has spent, and what is reserved from it."""
+        row = await self._reader.ask(lambda db: db.execute(_SPENT, (now, now, account)).fetchone())
         return Spent(Amount(row[0], row[1]), Amount(row[2], row[3]))
 
-    async def correct(self, day: str, correction: Correction) -> Amount:
-        """Put what a day has cost right, and return its total after it."""
-        return await self._writer.perform(lambda work: _correct(work, day, correction))
+    async def correct(self, account: str, correction: Correction) -> Amount:
+        """Put an account's total right, and return it."""
+        return await self._writer.perform(lambda work: _correct(work, account, correction))
 
 
-def _reserve(work: Transaction, note: BudgetReserved, number: int, limits: tuple[int, int]) -> bool:
-    _settled(work, note.account)
-    facts = {"day": note.account, "n": number, "tokens": note.tokens, "micros": note.micros}
-    times = {"until": note.until, "now": note.at}
-    most = dict(zip(("most_tokens", "most_micros"), limits, strict=True))
-    if work.db.execute(_RESERVE, {**facts, **times, **most}).rowcount != 1:
-        return False
-    work.db.execute("DELETE FROM spending WHERE until <= ?", (note.at,))
-    work.note(note)
-    return True
+def spend(work: Transaction, spending: Spending) -> None:
+    """Settle and reserve. Raises BudgetError, TamperedError, before anything is written."""
+    write(work, changes(work, spending))
 
 
-def _settle(work: Transaction, day: str, number: int, true: Amount) -> None:
-    total = _bounded(_settled(work, day) + true)
-    work.note(_settlement(day, number, total))
-    work.db.execute("DELETE FROM spending WHERE day = ? AND n = ?", (day, number))
-    work.db.execute(_SETTLE, (day, total.tokens, total.micros))
+def changes(work: Transaction, spending: Spending) -> list[BudgetReserved | BudgetSettled]:
+    """Return the notes of changes that can be made. Raises BudgetError, TamperedError."""
+    return changes_of(
+        spending,
+        lambda account: _total_of(work, account),
+        lambda account, now, without: _reserved_of(work.db, account, now, without),
+    )
 
 
-def _correct(work: Transaction, day: str, correction: Correction) -> Amount:
-    total = correction.of(_settled(work, day))
-    work.note(_corrected(day, total, correction))
-    work.db.execute(_SETTLE, (day, total.tokens, total.micros))
+def write(work: Transaction, changes: Sequence[Change]) -> None:
+    """Make changes, together with their notes."""
+    db = work.db
+    for note in changes:
+        work.note(note)
+        if isinstance(note, BudgetReserved):
+            db.execute(
+                "INSERT INTO spending VALUES (?, ?, ?, ?, ?)",
+                (note.account, int(note.reservation), note.tokens, note.micros, note.until),
+            )
+            db.execute("DELETE FROM spending WHERE until <= ?", (note.at,))
+            continue
+        if isinstance(note, BudgetSettled):
+            row = (note.account, int(note.reservation))
+            db.execute("DELETE FROM spending WHERE day = ? AND n = ?", row)
+        db.execute(_SET_TOTAL, (note.account, note.tokens, note.micros))
+
+
+def _correct(work: Transaction, account: str, correction: Correction) -> Amount:
+    total = correction.of(_total_of(work, account))
+    write(work, [corrected(account, total, correction)])
     return total
 
 
-def _settled(work: Transaction, day: str) -> Amount:
-    """Return a day's total, if its row and its last note agree."""
-    row, note = work.db.execute(_SETTLED, (day,)).fetchone(), work.last(spent_from(day))
+def _reserved_of(
+    db: sqlite3.Connection, account: str, now: int, without: Collection[int]
+) -> Amount:
+    tokens, micros = db.execute(_RESERVED, (account, now)).fetchone()
+    for number in set(without):
+        row = db.execute(f"{_RESERVED} AND n = ?", (account, now, number)).fetchone()
+        tokens, micros = tokens - row[0], micros - row[1]
+    return Amount(tokens, micros)
+
+
+def _total_of(work: Transaction, account: str) -> Amount:
+    """Return an account's total, if its row and its last note agree."""
+    row, note = work.db.execute(_TOTAL, (account,)).fetchone(), work.last(spent_from(account))
     noted = (
         (note.tokens, note.micros) if isinstance(note, BudgetSettled | BudgetCorrected) else None
     )
     if row != noted:
         raise TamperedError(
-            f"What {day} has cost is not what the journal says of it.",
+            f"What {account} has cost is not what the journal says of it.",
             hint="Run `artificer verify` to see what differs; `artificer fsck --repair` puts the "
             "table back as the journal says.",
         )
     return Amount(*noted) if noted else Amount()
-
-
-def _bounded(amount: Amount) -> Amount:
-    return Amount(min(amount.tokens, MOST), min(amount.micros, MOST))
-
-
-def _reservation(day: str, number: int, need: Amount, now: int, until: int) -> BudgetReserved:
-    return BudgetReserved(
-        account=day,
-        reservation=str(number),
-        tokens=need.tokens,
-        micros=need.micros,
-        at=now,
-        until=until,
-    )
-
-
-def _settlement(day: str, number: int, total: Amount) -> BudgetSettled:
-    return BudgetSettled(
-        account=day, reservation=str(number), tokens=total.tokens, micros=total.micros
-    )
-
-
-def _corrected(day: str, total: Amount, correction: Correction) -> BudgetCorrected:
-    return BudgetCorrected(
-        account=day,
-        tokens=total.tokens,
-        micros=total.micros,
-        by=correction.by,
-        reason=correction.reason,
-        at=correction.at,
-    )

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from artificer.ports import UNCLAIMED, Claim, Head, Lease, Record, RunHead
+from artificer.ports import NO_SPENDING, UNCLAIMED, Claim, Head, Lease, Record, RunHead, Spending
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
-from artificer.storage.budget import MemoryPurse
+from artificer.storage.budget import MemoryBudget
 from artificer.storage.chain import (
     FORMAT,
     check_name,
@@ -38,7 +38,7 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.small = MemorySmall()
         self.mailbox = MemoryMailbox(self._note)
-        self.purse = MemoryPurse(self._note)
+        self.budget = MemoryBudget(self._note)
         self.versions = MemoryVersions(self._note)
         self._notes: list[StoredNote] = []
         self._imported: dict[str, Head] = {}
@@ -76,11 +76,13 @@ class MemoryJournal:
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
         """Append all records or none and return the new head. See `Journal.append`.
 
         Raises:
             Fenced: somebody else acquired the run, or its head is not ``head``.
+            BudgetError: a limit does not hold a reservation; nothing has changed.
             InvariantError: the records do not continue the chain from ``head``.
         """
         new_head = verify_link(run, head, records)
@@ -89,6 +91,7 @@ class MemoryJournal:
             raise fenced(run, epoch, head, None)
         if (known.epoch, known.seq, known.hash) != (epoch, head.seq, head.hash):
             raise fenced(run, epoch, head, _run_head(known))
+        changes = self.budget.changes(spending)
         self._runs[run] = replace(known, seq=new_head.seq, hash=new_head.hash)
         for record in records:
             with self._lock:
@@ -99,6 +102,7 @@ class MemoryJournal:
                 self._records.append(row)
         self._by_run.setdefault(run, []).extend(records)
         self.small.keep(blobs)
+        self.budget.change(changes)
         return new_head
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
@@ -166,9 +170,13 @@ class MemoryJournal:
 
     async def audit(self) -> list[str]:
         """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""
-        caches = Caches(self.mailbox.rows(), self.purse.rows(), self.versions.rows())
+        caches = Caches(self.mailbox.rows(), self.budget.rows(), self.versions.rows())
         runs, tip = self._runs.values(), self._tip
         return find_problems(self._start, runs, self._records, tip, self._notes, caches)
+
+    def notes(self) -> list[StoredNote]:
+        """Every note, in order."""
+        return list(self._notes)
 
     def _note(self, note: Note) -> None:
         """Write a note into the world's chain."""

@@ -8,10 +8,21 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from artificer.errors import AuthorError
-from artificer.ports import UNCLAIMED, Claim, Durability, Head, Lease, Record, RunHead
+from artificer.ports import (
+    NO_SPENDING,
+    UNCLAIMED,
+    Claim,
+    Durability,
+    Head,
+    Lease,
+    Record,
+    RunHead,
+    Spending,
+)
+from artificer.storage import budget
 from artificer.storage.anchor import newest_mark, world_at
 from artificer.storage.audit import Tip
-from artificer.storage.budget import SqlitePurse
+from artificer.storage.budget import SqliteBudget
 from artificer.storage.chain import check_name, verify_link
 from artificer.storage.checking import audit, chain_is_whole
 from artificer.storage.damage import damage_problems
@@ -29,6 +40,7 @@ from artificer.storage.reader import (
 )
 from artificer.storage.rebuild import rebuild
 from artificer.storage.small import SqliteSmall
+from artificer.storage.transaction import Transaction
 from artificer.storage.versions import SqliteVersions
 from artificer.storage.writer import NoWriter, Writer
 
@@ -104,9 +116,9 @@ class SqliteJournal:
         return SqliteMailbox(self._opened(self._writer), self._opened(self._reader))
 
     @property
-    def purse(self) -> SqlitePurse:
-        """What the runs of this journal spend, day by day."""
-        return SqlitePurse(self._opened(self._writer), self._opened(self._reader))
+    def budget(self) -> SqliteBudget:
+        """The budgets that the runs of this journal spend from."""
+        return SqliteBudget(self._opened(self._writer), self._opened(self._reader))
 
     async def aclose(self) -> None:
         """Finish the appends that wait, then close the file. May be called more than once."""
@@ -154,19 +166,27 @@ class SqliteJournal:
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
-        """Append all records or none, durably, with their blobs, and return the new head.
+        """Append all records or none, durably, and return the new head. See `Journal.append`.
 
         Raises:
             Fenced: somebody else acquired the run, or its head is not ``head``.
+            BudgetError: a limit does not hold a reservation; nothing has changed.
+            TamperedError: what an account has spent is not what was written.
             InvariantError: the records do not continue the chain from ``head``.
             OperatorError: the file could not be written; nothing has changed, and the same append
                 may be tried again.
         """
         new_head = verify_link(run, head, records)
-        return await self._opened(self._writer).perform(
-            lambda transaction: transaction.append(run, epoch, head, records, new_head, blobs)
-        )
+
+        def work(transaction: Transaction) -> Head:
+            changes = budget.changes(transaction, spending)  # whatever refuses comes first
+            transaction.append(run, epoch, head, records, new_head, blobs)
+            budget.write(transaction, changes)
+            return new_head
+
+        return await self._opened(self._writer).perform(work)
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the first ``limit`` records with ``seq > after``; empty for an unknown run.

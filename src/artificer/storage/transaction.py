@@ -78,7 +78,7 @@ class Transaction:
         records: Sequence[Record],
         new_head: Head,
         blobs: Sequence[bytes],
-    ) -> Head:
+    ) -> None:
         """Append records that are known to lead from ``head`` to ``new_head``.
 
         The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
@@ -102,7 +102,6 @@ class Transaction:
         self._db.executemany(
             "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest_of(blob), blob) for blob in blobs]
         )
-        return new_head
 
     def note(self, note: Note) -> None:
         """Write a note into the world's chain. The caller changes the table that it is about."""

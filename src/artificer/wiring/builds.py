@@ -16,8 +16,8 @@ from artificer.config import Config
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError, OperatorError
-from artificer.ports import Allowed
-from artificer.runtime.allowance import Allowance
+from artificer.ports import SpendingLimit
+from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.builds.builder import Decider, TreeBuilder
 from artificer.runtime.builds.children import Children
 from artificer.runtime.builds.detect import Project, detected
@@ -222,9 +222,7 @@ async def building(
     )
     async with alone(place.folder, run):
         place.repository.unlock()
-        performer = replace(
-            engine.performer, allowances=_allowances(engine, run, spec, storage, tokens)
-        )
+        performer = replace(engine.performer, budgets=_budgets(engine, run, spec, tokens))
         children = replace(engine, performer=performer, _drives={})
         builder = TreeBuilder(
             TreePerformer(place.repository, place.validator(config)),
@@ -262,13 +260,11 @@ def build_folder(config: Config, run: str) -> Path:
     return config.project_folder / "builds" / run
 
 
-def _allowances(
-    engine: Engine, run: str, spec: RunSpec, storage: Storage, tokens: int | None
-) -> tuple[Allowance, ...]:
-    """What the runs of a build may spend: what the world may, and together what the build may."""
+def _budgets(engine: Engine, run: str, spec: RunSpec, tokens: int | None) -> Budgets:
+    """Return the budgets of a build's runs: those of the world, and one for all of them."""
     limits, price = spec.limits, spec.price
-    most = Allowed(tokens or limits.total_tokens, limits.cost_micros)
-    if most == Allowed():
-        return engine.performer.allowances
-    own = Allowance(storage.purse, most, lambda _: price, run)
-    return (*engine.performer.allowances, own)
+    limit = SpendingLimit(tokens or limits.total_tokens, limits.cost_micros)
+    budgets = engine.performer.budgets
+    if limit == SpendingLimit():
+        return budgets
+    return budgets.with_account(Account(limit, lambda _: price, run))

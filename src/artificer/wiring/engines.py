@@ -16,7 +16,7 @@ from artificer.ports import (
     Provider,
     Requiring,
 )
-from artificer.runtime.allowance import Allowance
+from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
@@ -27,9 +27,9 @@ from artificer.wiring.storage import Storage
 from artificer.wiring.toolbox import ToolBox
 
 
-def build_allowance(storage: Storage, config: Config) -> Allowance:
-    """What the world may spend."""
-    return Allowance(storage.purse, config.budget.day, config.price_of)
+def build_budgets(storage: Storage, config: Config) -> Budgets:
+    """Return what the world may spend."""
+    return Budgets(storage.budget, (Account(config.budget.day, config.price_of),))
 
 
 def build_engine(
@@ -58,7 +58,7 @@ def build_engine(
         approver=approver,
         blobs=storage.blobs,
         clock=SystemClock(),
-        allowances=(build_allowance(storage, config),),
+        budgets=build_budgets(storage, config),
         clean=redactor_of(config).clean,
         locks=storage.locks,
     )

@@ -18,8 +18,8 @@ from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
 from artificer.ports import (
     BlobStore,
+    Budget,
     Journal,
-    Purse,
     Snapshots,
     Versions,
 )
@@ -29,7 +29,7 @@ from artificer.storage.anchor import anchor_path
 from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.blobs.memory import MemoryStore
-from artificer.storage.budget import MemoryPurse
+from artificer.storage.budget import MemoryBudget
 from artificer.storage.damage import require_database
 from artificer.storage.memory import MemoryJournal
 from artificer.storage.snapshots import MemorySnapshots, SqliteSnapshots
@@ -54,7 +54,7 @@ class Storage:
     files: DiskStore | None = None
     """The store of blobs that are files."""
     snapshots: Snapshots = field(default_factory=MemorySnapshots)
-    purse: Purse = field(default_factory=MemoryPurse)
+    budget: Budget = field(default_factory=MemoryBudget)
     owner: LocalOwner = field(default_factory=LocalOwner)
     """Who owns the runs that are driven here."""
     locks: ProjectLocks | None = None
@@ -90,7 +90,7 @@ async def open_storage(config: Config) -> Storage:
         journal.versions,
         files,
         snapshots,
-        journal.purse,
+        journal.budget,
         owner,
         ProjectLocks(owner),
     )
@@ -118,7 +118,7 @@ async def open_to_read(config: Config) -> Storage:
         journal.aclose,
         versions=journal.versions,
         files=files,
-        purse=journal.purse,
+        budget=journal.budget,
     )
 
 
@@ -162,5 +162,5 @@ def memory_storage() -> Storage:
     """A world that lives as long as the process."""
     journal = MemoryJournal()
     blobs = JoinedStore(journal.small, MemoryStore())
-    versions, purse = journal.versions, journal.purse
-    return Storage(journal, blobs, Post(journal.mailbox), versions=versions, purse=purse)
+    versions, budget = journal.versions, journal.budget
+    return Storage(journal, blobs, Post(journal.mailbox), versions=versions, budget=budget)

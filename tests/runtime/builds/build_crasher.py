@@ -30,7 +30,17 @@ from site_of_builds import Approving
 
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config
-from artificer.ports import UNCLAIMED, Claim, Head, Journal, Lease, Record, RunHead
+from artificer.ports import (
+    NO_SPENDING,
+    UNCLAIMED,
+    Claim,
+    Head,
+    Journal,
+    Lease,
+    Record,
+    RunHead,
+    Spending,
+)
 from artificer.providers.scripted import Answer, ScriptedProvider
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical, digest_of
@@ -101,9 +111,10 @@ class KillingJournal:
         head: Head,
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
+        spending: Spending = NO_SPENDING,
     ) -> Head:
         self.points.reached("before append")
-        new = await self.inner.append(run, epoch, head, records, blobs)
+        new = await self.inner.append(run, epoch, head, records, blobs, spending)
         for record in records:
             await self.heard(run, record)
         self.points.reached("after append")

@@ -15,7 +15,7 @@ from artificer.cli.terminal.console import out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost
 from artificer.money import micros
-from artificer.runtime.allowance import Left
+from artificer.runtime.budgets import DayBudget
 from artificer.world import World
 
 
@@ -80,8 +80,8 @@ async def _show(world: Archive, as_json: bool) -> Exit:
     return Exit.OK
 
 
-def _line(left: Left) -> str:
-    spent, most = left.spent, left.most
+def _line(left: DayBudget) -> str:
+    spent, most = left.spent, left.limit
     lines = [f"today    {left.day} (UTC)"]
     if most.tokens is None and most.micros is None:
         lines.append("budget   none: set [budget] in artificer.toml")

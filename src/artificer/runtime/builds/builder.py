@@ -224,7 +224,7 @@ def _build(state: RunState) -> BuildState:
 def _limits(state: RunState) -> Limits:
     """The limits of a run: the build's, but for what all its runs may spend together.
 
-    That is held against the build's own purse, before each request of any of them.
+    That is held against the build's own budget, before each request of any of them.
     """
     return state.given.limits.model_copy(update={"cost_micros": None, "total_tokens": None})
 

@@ -1,4 +1,4 @@
-"""Both purses behave as the port says, and processes spend from one together."""
+"""Both budgets behave as the port says, and processes spend from one together."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from artificer.ports import Allowed, Amount
+from artificer.ports import Amount, Budget, SpendingLimit
 from artificer.storage import MemoryJournal, SqliteJournal
-from artificer.storage.budget import MemoryPurse, SqlitePurse
-from artificer.testing.purse_suite import PurseSuite
+from artificer.storage.budget import MemoryBudget, SqliteBudget
+from artificer.testing.budget_suite import BudgetSuite, reserve, settle
 
-pytestmark = pytest.mark.req("budget-purse")
+pytestmark = pytest.mark.req("budget-port")
 
 SPENDER = Path(__file__).parent / "spender.py"
 
 
-class TestMemoryPurse(PurseSuite):
+class TestMemoryBudget(BudgetSuite):
     @pytest.fixture
-    async def purse(self) -> AsyncIterator[MemoryPurse]:
+    async def budget(self) -> AsyncIterator[MemoryBudget]:
         journal = MemoryJournal()
-        yield journal.purse
+        yield journal.budget
         assert await journal.audit() == []
 
 
-class TestSqlitePurse(PurseSuite):
+class TestSqliteBudget(BudgetSuite):
     @pytest.fixture
-    async def purse(self, tmp_path: Path) -> AsyncIterator[SqlitePurse]:
+    async def budget(self, tmp_path: Path) -> AsyncIterator[SqliteBudget]:
         async with SqliteJournal(tmp_path / "journal.db", "process") as journal:
-            yield journal.purse
+            yield journal.budget
             assert await journal.audit() == []
 
 
@@ -48,7 +48,7 @@ async def test_several_processes_never_spend_more_than_there_is(tmp_path: Path) 
     granted = [int((await spender.communicate())[0]) for spender in spenders]
     assert sum(granted) == 40
     async with SqliteJournal(path, "process") as journal:
-        spent = await journal.purse.spent("day", 0)
+        spent = await journal.budget.spent("day", 0)
     assert spent.settled.tokens + spent.reserved.tokens == 400
 
 
@@ -58,12 +58,12 @@ async def test_what_was_spent_is_there_after_the_process(tmp_path: Path) -> None
     spender = await asyncio.create_subprocess_exec(*command, stdout=PIPE)
     assert (await spender.communicate())[0] == b"4\n"
     async with SqliteJournal(path, "process") as journal:
-        spent = await journal.purse.spent("day", 0)
+        spent = await journal.budget.spent("day", 0)
     assert (spent.settled.tokens, spent.reserved.tokens) == (20, 20)
 
 
 AMOUNTS = st.builds(Amount, st.integers(0, 9), st.integers(0, 9))
-MOSTS = st.builds(Allowed, st.none() | st.integers(1, 30), st.none() | st.integers(1, 30))
+MOSTS = st.builds(SpendingLimit, st.none() | st.integers(1, 30), st.none() | st.integers(1, 30))
 DAYS = st.sampled_from(["monday", "tuesday"])
 STEPS = st.one_of(
     st.tuples(st.just("reserve"), DAYS, AMOUNTS, MOSTS),
@@ -74,7 +74,7 @@ STEPS = st.one_of(
 
 @given(st.lists(STEPS, max_size=25))
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
-def test_both_purses_come_to_the_same(steps: list[tuple[object, ...]]) -> None:
+def test_both_budgets_come_to_the_same(steps: list[tuple[object, ...]]) -> None:
     """Whatever is reserved, settled late, twice or never: and no day costs more than was allowed
     but for what was settled above its reservation."""
 
@@ -82,22 +82,22 @@ def test_both_purses_come_to_the_same(steps: list[tuple[object, ...]]) -> None:
         with TemporaryDirectory() as folder:
             async with SqliteJournal(Path(folder) / "journal.db", "process") as journal:
                 memory = MemoryJournal()
-                await compare(memory.purse, journal.purse, steps)
+                await compare(memory.budget, journal.budget, steps)
                 assert await memory.audit() == await journal.audit() == []
 
     asyncio.run(go())
 
 
-async def compare(one: MemoryPurse, other: SqlitePurse, steps: list[tuple[object, ...]]) -> None:
+async def compare(one: Budget, other: Budget, steps: list[tuple[object, ...]]) -> None:
     now = 0
     given: list[tuple[str, int, int]] = []
     for step in steps:
         match step:
-            case ("reserve", str(day), Amount() as need, Allowed() as most):
+            case ("reserve", str(day), Amount() as need, SpendingLimit() as most):
                 before = await one.spent(day, now)
                 numbers = [
-                    await purse.reserve(day, need, most, now=now, until=now + 5)
-                    for purse in (one, other)
+                    await reserve(budget, most, need=need, account=day, now=now, lasts=5)
+                    for budget in (one, other)
                 ]
                 fits = most.holds(before.settled + before.reserved + need)
                 assert [number is not None for number in numbers] == [fits, fits]
@@ -105,8 +105,8 @@ async def compare(one: MemoryPurse, other: SqlitePurse, steps: list[tuple[object
                     given.append((day, numbers[0], numbers[1]))
             case ("settle", int(which), Amount() as true) if which < len(given):
                 day, first, second = given[which]
-                await one.settle(day, first, true)
-                await other.settle(day, second, true)
+                await settle(one, day, first, true)
+                await settle(other, day, second, true)
             case ("wait", int(time)):
                 now += time
         for day in ("monday", "tuesday"):

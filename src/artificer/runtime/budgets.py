@@ -1,0 +1,273 @@
+"""Budgets of days and builds: reserved before each request, settled with it (invariant 7).
+
+A reservation is part of the commit that records the request's intent, and its settlement part of
+the commit that records the reply. What has no limit is only counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from artificer.core.budget import most_for
+from artificer.core.price import Price
+from artificer.core.spec import RunSpec
+from artificer.errors import BudgetError
+from artificer.ports import Amount, Budget, Reservation, Settlement, SpendingLimit, Spent
+from artificer.values.model import FailureCode, ModelFailure, ModelReply
+
+EXPIRES_MS = 3_600_000
+"""Milliseconds after which a reservation that nobody has settled counts no longer."""
+
+BEGUN: frozenset[FailureCode] = frozenset(
+    {"invalid_call", "malformed_response", "out_of_time", "stream_truncated", "timeout"}
+)
+"""Failures of a request that had begun to be answered, or may have: nobody knows what it cost."""
+
+
+def day_of(now: int) -> str:
+    """The day of a time, in UTC."""
+    return datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
+
+
+@dataclass(frozen=True)
+class RequestSize:
+    """The tokens that a request sends, by our estimate, and those of its longest reply."""
+
+    tokens: int
+    reply: int
+
+
+@dataclass(frozen=True)
+class DayBudget:
+    """A day of a world's budget: the limit, and what has been spent."""
+
+    day: str
+    limit: SpendingLimit
+    spent: Spent
+
+
+@dataclass
+class UnderWay:
+    """The requests of this process that have reserved something.
+
+    They reserve more than they will need. A request of a build that they leave too little for is
+    not refused, for the build would have to be resumed: it waits until one of them has ended.
+    """
+
+    count: int = 0
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ended(self) -> asyncio.Event:
+        """Return an event that is set when the next one ends."""
+        return self._ended
+
+    def end(self) -> None:
+        """Count one less, and wake the requests that wait."""
+        self.count -= 1
+        self._ended.set()
+        self._ended = asyncio.Event()
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of the budget with its limit: a day of the world, or a ``build``.
+
+    ``price_of`` returns the price of a ``provider/model``, for runs that have recorded none.
+    """
+
+    limit: SpendingLimit
+    price_of: Callable[[str], Price | None]
+    build: str = ""
+    under_way: UnderWay = field(default_factory=UnderWay)
+
+    def name(self, now: int) -> str:
+        """Return the account's name at a time."""
+        return f"build:{self.build}" if self.build else day_of(now)
+
+    def charge(self, spec: RunSpec, size: RequestSize, now: int) -> Charge | ModelFailure:
+        """Return what a request may cost; a failure where nobody knows."""
+        model = f"{spec.provider}/{spec.model}"
+        price = spec.price or self.price_of(model)
+        if self.limit.micros is not None and price is None:
+            return _exhausted(
+                f"The price of {model!r} is not known, and [budget] limits dollars: "
+                f'give it in artificer.toml, as [prices."{model}"].'
+            )
+        micros = 0 if price is None else most_for(price, size.tokens, size.reply)
+        reserves = self.limit != SpendingLimit()
+        number = secrets.randbits(60) + 1 if reserves else 0
+        need = Amount(size.tokens + size.reply, micros)
+        return Charge(self, self.name(now), number, need, price, now)
+
+    def shortage(self, spent: Spent, need: Amount) -> str:
+        """Return why the limit does not hold an amount; empty when it does."""
+        whose, limit, reasons = "this build" if self.build else "a day", self.limit, []
+        for allowed, write, settled, reserved, needed in (
+            (limit.tokens, _tokens, spent.settled.tokens, spent.reserved.tokens, need.tokens),
+            (limit.micros, _dollars, spent.settled.micros, spent.reserved.micros, need.micros),
+        ):
+            if allowed is not None and settled + reserved + needed > allowed:
+                reasons.append(
+                    f"Of {write(allowed)} for {whose} {write(settled)} are spent and "
+                    f"{write(reserved)} reserved; this request may take {write(needed)}."
+                )
+        if reasons and not self.build:
+            reasons.append("A day ends at midnight UTC.")
+        elif reasons and spent.reserved != Amount():
+            reasons.append("What is reserved and not used is free again within an hour.")
+        return " ".join(reasons)
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The most that one request may cost an account. ``number`` is 0 where nothing is reserved.
+
+    ``price`` is that of its model.
+    """
+
+    account: Account
+    name: str
+    number: int
+    need: Amount
+    price: Price | None
+    at: int
+
+    def reservation(self) -> Reservation:
+        """Return the reservation to be made."""
+        limit, until = self.account.limit, self.at + EXPIRES_MS
+        return Reservation(self.name, self.number, self.need, limit, self.at, until)
+
+    def settlement(self, reply: ModelReply | ModelFailure) -> Settlement | None:
+        """Return what the request has cost; None where that is nothing, or not known.
+
+        A request that was refused has cost nothing, and gives back what it had reserved. Where
+        nobody knows, the reservation stays until it expires.
+        """
+        cost = Amount()
+        if isinstance(reply, ModelReply):
+            usage = reply.usage
+            micros = 0 if self.price is None else self.price.micros(usage)
+            cost = Amount(usage.input_tokens + usage.output_tokens, micros)
+        elif reply.code in BEGUN or not self.number:
+            return None
+        return Settlement(self.name, self.number, cost)
+
+
+@dataclass(frozen=True)
+class Charges:
+    """The most that one request may cost: one charge for each account.
+
+    What was reserved ends by `release`.
+    """
+
+    charges: tuple[Charge, ...] = ()
+
+    def reservations(self) -> list[Reservation]:
+        """Return the reservations to be made."""
+        return [charge.reservation() for charge in self.charges if charge.number]
+
+    def reserved(self) -> None:
+        """Count the request as under way: its reservations have been made."""
+        for charge in self.charges:
+            charge.account.under_way.count += bool(charge.number)
+
+    def settlements(self, reply: ModelReply | ModelFailure) -> list[Settlement]:
+        """Return what is to be counted when the request has ended."""
+        return [s for charge in self.charges if (s := charge.settlement(reply)) is not None]
+
+    def release(self) -> None:
+        """Count the request as ended, whatever became of it."""
+        for charge in self.charges:
+            if charge.number:
+                charge.account.under_way.end()
+
+
+NO_CHARGES = Charges()
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """All accounts that a request is charged to. Each of them has to hold it."""
+
+    budget: Budget | None = None
+    accounts: tuple[Account, ...] = ()
+
+    def with_account(self, account: Account) -> Budgets:
+        """Return these and one more."""
+        return Budgets(self.budget, (*self.accounts, account))
+
+    def charges(self, spec: RunSpec, size: RequestSize, now: int) -> Charges | ModelFailure:
+        """Return what a request may cost; a failure when its price is not known."""
+        charges = []
+        for account in self.accounts:
+            charge = account.charge(spec, size, now)
+            if isinstance(charge, ModelFailure):
+                return charge
+            charges.append(charge)
+        return Charges(tuple(charges))
+
+    async def reserve(self, spec: RunSpec, size: RequestSize, now: int) -> Charges | ModelFailure:
+        """Reserve what a request may cost in a commit of its own, or return why it is not made.
+
+        For a request whose reservation was refused with its intent, or that a crash interrupted.
+        """
+        while True:
+            charges = self.charges(spec, size, now)
+            if isinstance(charges, ModelFailure) or self.budget is None:
+                return charges
+            ends = [charge.account.under_way.ended() for charge in charges.charges]
+            try:
+                if wanted := charges.reservations():
+                    await self.budget.reserve(wanted)
+            except BudgetError as error:
+                for charge, ended in zip(charges.charges, ends, strict=True):
+                    spent = await self.budget.spent(charge.name, now)
+                    why = charge.account.shortage(spent, charge.need)
+                    if why and not _may_wait(charge, ended, spent):
+                        return _exhausted(why)
+                    if why:
+                        await ended.wait()
+                        break
+                else:
+                    if all(not ended.is_set() for ended in ends):
+                        return _exhausted(error.message)
+            else:
+                charges.reserved()
+                return charges
+
+    async def settle(self, settlements: Sequence[Settlement]) -> None:
+        """Count what requests have cost in a commit of its own. Raises OperatorError."""
+        if settlements and self.budget is not None:
+            await self.budget.settle(settlements)
+
+
+NO_BUDGETS = Budgets()
+
+
+async def day_budget(budget: Budget, limit: SpendingLimit, now: int) -> DayBudget:
+    """Return what may be spent today, and what has been."""
+    day = day_of(now)
+    return DayBudget(day, limit, await budget.spent(day, now))
+
+
+def _may_wait(charge: Charge, ended: asyncio.Event, spent: Spent) -> bool:
+    """Whether there will be enough when the requests under way have ended."""
+    account = charge.account
+    others_end = account.under_way.count > 0 or ended.is_set()
+    return bool(account.build) and others_end and account.limit.holds(spent.settled + charge.need)
+
+
+def _exhausted(why: str) -> ModelFailure:
+    return ModelFailure(code="budget", message=why, attempts=0)
+
+
+def _tokens(value: int) -> str:
+    return f"{value:,} tokens"
+
+
+def _dollars(value: int) -> str:
+    return f"${value / 1_000_000:.4f}"

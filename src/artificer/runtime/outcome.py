@@ -1,0 +1,23 @@
+"""The outcome of performing an intent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from artificer.core.events import Event
+from artificer.ports import Settlement
+from artificer.runtime.budgets import NO_CHARGES, Charges
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The event to record, and what its commit holds besides: blobs, and what a request has cost.
+
+    Without an event there is nothing to record now. ``charges`` are released once the rest is
+    recorded.
+    """
+
+    event: Event | None
+    blobs: tuple[bytes, ...] = ()
+    settlements: tuple[Settlement, ...] = ()
+    charges: Charges = NO_CHARGES
