@@ -1,1 +1,1 @@
-"""Pure: one file per kind of artifact, placeholders, and what a deliverable must hold."""
+"""Pure: one file per kind of artifact, placeholders, and the rules of a deliverable."""

@@ -1,9 +1,9 @@
-"""The artifacts of the loops: which run owes which, what schemas cannot say, how they are stored.
+"""The artifacts of builds: plans, specs, phases, completions and judgements.
 
-A run of the loops is offered the one tool of the artifact it owes, and no other of these: a plan
-tool called in a spec run is an unknown tool to the gate. What its parent has fixed (the name, the
-commands that may validate it, the criteria to judge) is fixed in the schema of the tool that is
-offered, so the gate holds it, and it is recorded with the run.
+A run of a build gets the one tool of its required artifact, and no other tool of this catalog: in a
+spec run, a plan tool is an unknown tool. The values fixed by its parent (the name, the allowed
+validation commands, the criteria to judge) are part of that tool's schema, so the gate enforces
+them, and they are recorded with the run.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ _KINDS: dict[BuildArtifactKind, _Kind] = {
 _BY_TOOL: dict[str, BuildArtifactKind] = {kind.tool.name: name for name, kind in _KINDS.items()}
 
 TOOLS: tuple[ToolDefinition, ...] = tuple(kind.tool for kind in _KINDS.values())
-"""The tools of seed 000, with those of a code run and of a judge, before anything is fixed."""
+"""The tools of all runs of a build, before a parent fixes any value."""
 
 
 class RequiredArtifact(Value):
-    """The artifact that a run has to deliver, with what its parent has fixed of it.
+    """The artifact that a run has to deliver, with the values fixed by its parent.
 
-    ``name`` is what the parent calls it, ``commands`` are the beginnings that a validation command
-    may have (none allows every one), ``criteria`` is how many there are to judge.
+    ``name`` is the parent's name for it, ``commands`` are the allowed beginnings of a validation
+    command (an empty tuple allows all), ``criteria`` is the number of criteria to judge.
     """
 
     kind: BuildArtifactKind
@@ -87,22 +87,22 @@ class RequiredArtifact(Value):
 
 
 def is_build_tool(name: str) -> bool:
-    """Whether the tool makes an artifact of the loops."""
+    """Return whether the tool makes an artifact of a build."""
     return name in _BY_TOOL
 
 
 def kind_of(tool: str) -> BuildArtifactKind:
-    """The kind of artifact that the tool makes."""
+    """Return the kind of artifact that the tool makes."""
     return _BY_TOOL[tool]
 
 
 def tool_of(kind: BuildArtifactKind) -> str:
-    """The name of the tool that makes this kind."""
+    """Return the name of the tool that makes this kind."""
     return _KINDS[kind].tool.name
 
 
 def tool_for(owed: RequiredArtifact) -> ToolDefinition:
-    """The tool that a run is offered to deliver what it owes, with the parent's part fixed."""
+    """Return the tool for a required artifact, with the parent's values fixed in its schema."""
     tool = _KINDS[owed.kind].tool
     schema: dict[str, Any] = deepcopy(tool.input_schema)
     members = schema["properties"]
@@ -123,21 +123,21 @@ def tool_for(owed: RequiredArtifact) -> ToolDefinition:
 
 
 def check(tool: str, arguments: JsonObject) -> tuple[Problem, ...]:
-    """Everything wrong with the call that the tool's input schema does not say already."""
+    """Return every problem of the call that the tool's input schema does not report."""
     return tuple(_KINDS[_BY_TOOL[tool]].problems(arguments))
 
 
 def identity(tool: str, arguments: JsonObject) -> tuple[BuildArtifactKind, str, str]:
-    """Kind, id and title of what accepted arguments make. What has no name is called by its kind.
+    """Return kind, id and title of the artifact. The id of an unnamed artifact is its kind.
 
-    A run owes one artifact, so a later one of the same id takes its place.
+    A run delivers one artifact, so a later one with the same id replaces it.
     """
     kind = _BY_TOOL[tool]
     return kind, text(arguments, "name") or kind, text(arguments, "title") or ""
 
 
 def store(tool: str, arguments: JsonObject) -> BuildArtifact:
-    """Read accepted arguments as what is stored of them, with every default in its place."""
+    """Return accepted arguments in their stored form, with every default filled in."""
     kind = _KINDS[_BY_TOOL[tool]]
     taken = kind.takes.model_validate_json(canonical(arguments))
     whole = {**taken.model_dump(mode="json"), "format": kind.format}
@@ -148,7 +148,7 @@ def read(kind: BuildArtifactKind, data: bytes) -> BuildArtifact:
     """Read a stored artifact.
 
     Raises:
-        OperatorError: it is of a format that this release cannot read, or no such artifact.
+        OperatorError: this release cannot read its format, or it is not such an artifact.
     """
     try:
         return _read(_KINDS[kind].stored, data)
@@ -162,7 +162,7 @@ def read(kind: BuildArtifactKind, data: bytes) -> BuildArtifact:
 
 
 def describe(tool: str, artifact: BuildArtifact) -> str:
-    """What the model is told about what it made."""
+    """Return the result for the model, about the artifact it made."""
     kind = _BY_TOOL[tool]
     match artifact:
         case Judgement():

@@ -1,6 +1,6 @@
-"""All artifact tools: which there are, what their schemas cannot say, and how payloads are read.
+"""The catalog of artifact tools: their names, the checks beyond their schemas, and their payloads.
 
-The gate asks here; what is said of the artifacts of the loops stands in ``build_catalog.py``.
+The gate uses it. The artifacts of builds are in ``build_catalog.py``.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ TOOLS: tuple[ToolDefinition, ...] = (
     checklist.CREATE_CHECKLIST,
     svg.CREATE_SVG,
 )
-"""The eleven ``create_*`` tools of seed 002."""
+"""The eleven ``create_*`` tools."""
 
 REPORT_TOOLS: tuple[ToolDefinition, ...] = (*TOOLS, withdraw.WITHDRAW_ARTIFACT)
-"""The tools that a run which makes a report may use."""
+"""The tools of a run that makes a report."""
 
 LIMITS: dict[ArtifactKind, int] = {
     "chart": chart.MAX_CHARTS,
@@ -49,7 +49,7 @@ LIMITS: dict[ArtifactKind, int] = {
     "svg": svg.MAX_SVGS,
     "file": file.MAX_FILES,
 }
-"""How many artifacts of a kind one run may make (seed 002)."""
+"""Artifacts of one kind that a run may make."""
 
 _WRAPPED: dict[str, ArtifactKind] = {
     "create_table": "table",
@@ -61,26 +61,26 @@ _NAMES = frozenset(tool.name for tool in TOOLS)
 
 
 def is_artifact_tool(name: str) -> bool:
-    """Whether ``name`` is one of TOOLS."""
+    """Return whether ``name`` is one of TOOLS."""
     return name in _NAMES
 
 
 def kind_of(tool: str) -> ArtifactKind:
-    """The kind of artifact that the tool makes."""
+    """Return the kind of artifact that the tool makes."""
     return "file" if tool == "create_file" else _WRAPPED.get(tool, "chart")
 
 
 def tool_for(kind: ArtifactKind) -> str:
-    """The tools that make this kind, in words for the model."""
+    """Return the tools that make this kind, in words for the model."""
     if kind == "chart":
         return "one of the create_*_chart tools"
     return f"create_{kind}"
 
 
 def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
-    """Return the arguments as they are checked, run and stored.
+    """Return the arguments in the form that is checked, run and stored.
 
-    An optional member that is null was not given, as in the providers' strict modes; and a drawing
+    A null for an optional member counts as absent, as in the providers' strict modes. A drawing
     may name its kind, as tables, lists and checklists must.
     """
     pruned = without_nulls(arguments, tool.input_schema)
@@ -93,10 +93,10 @@ def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
 
 
 def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Problem, ...]:
-    """Everything wrong with the call that the tool's input schema does not say already.
+    """Return every problem of the call that the tool's input schema does not report.
 
-    ``arguments`` need not satisfy the schema: what has the wrong type is skipped. ``made`` are the
-    artifacts that the run has accepted so far.
+    ``arguments`` need not satisfy the schema; values of the wrong type are skipped. ``made`` are
+    the artifacts that the run has accepted so far.
     """
     if build_catalog.is_build_tool(tool):
         return build_catalog.check(tool, arguments)
@@ -113,7 +113,10 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
 
 
 def identity(tool: str, arguments: JsonObject) -> tuple[MadeKind, str, str]:
-    """Kind, id and title of what accepted arguments make. A file's id is its name."""
+    """Return kind, id and title of the artifact that accepted arguments make.
+
+    A file's id is its name.
+    """
     if build_catalog.is_build_tool(tool):
         return build_catalog.identity(tool, arguments)
     payload = _payload(tool, arguments) or {}
@@ -122,11 +125,11 @@ def identity(tool: str, arguments: JsonObject) -> tuple[MadeKind, str, str]:
 
 
 def load(tool: str, arguments: JsonObject) -> Artifact:
-    """Read accepted arguments as a typed payload. A drawing comes back rebuilt.
+    """Return accepted arguments as a typed payload. A drawing is returned rebuilt.
 
     Raises:
-        InvariantError: a drawing that has problems.
-        pydantic.ValidationError: arguments that the input schema does not accept.
+        InvariantError: a drawing has problems.
+        pydantic.ValidationError: the input schema does not accept the arguments.
     """
     payload = {k: v for k, v in (_payload(tool, arguments) or {}).items() if k != "replace"}
     match kind_of(tool):
@@ -145,7 +148,7 @@ def load(tool: str, arguments: JsonObject) -> Artifact:
 
 
 def describe(tool: str, artifact: Artifact) -> str:
-    """What the model is told about an artifact it made: what it is, how much, how to cite it."""
+    """Return the result for the model: kind, id and size of the artifact, and how to cite it."""
     name = artifact.name if isinstance(artifact, File) else artifact.id
     kind = kind_of(tool)
     return f'{tool}: {kind} "{name}" ({_size(artifact)}). Cite it as {placeholder(kind, name)}.'
@@ -155,7 +158,7 @@ Model = TypeVar("Model", bound=Value)
 
 
 def _read(model: type[Model], payload: JsonObject) -> Model:
-    # Through JSON, because strict models take an array for a tuple only from JSON.
+    # Through JSON, because strict models accept an array for a tuple only from JSON.
     return model.model_validate_json(canonical(payload))
 
 

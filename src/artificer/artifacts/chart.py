@@ -1,7 +1,7 @@
-"""Charts: six shapes of data, one namespace of ids (seed 002).
+"""Charts: six shapes of data, one namespace of ids.
 
-The data is typed; a drawing is made from it elsewhere. A chart language such as Vega-Lite is never
-accepted from a model.
+The data is typed; the drawing is made from it elsewhere. A chart language such as Vega-Lite is
+never accepted from a model.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from artificer.artifacts.fields import (
+    FiniteNumber,
     Id,
     NonNegative,
-    Number,
     Title,
     blank,
     blanks,
@@ -34,7 +34,7 @@ MAX_LABELS = 32
 MAX_SERIES = 8
 MAX_SCATTER_SERIES = 6
 MAX_POINTS = 48
-"""The last two are not in the seed, but the service it describes enforces them."""
+"""Limits of scatter charts."""
 
 Orientation = Literal["vertical", "horizontal"]
 Label = Annotated[str, text_field(MAX_LABEL, "Name of this category.")]
@@ -61,7 +61,7 @@ class Series(Value):
 
     name: SeriesName
     values: Annotated[
-        tuple[Number, ...],
+        tuple[FiniteNumber, ...],
         Field(min_length=1, max_length=MAX_LABELS, description="One number for each label."),
     ]
 
@@ -83,8 +83,8 @@ class StackedSeries(Value):
 class Point(Value):
     """One point in the plane."""
 
-    x: Annotated[Number, Field(description="Horizontal position.")]
-    y: Annotated[Number, Field(description="Vertical position.")]
+    x: Annotated[FiniteNumber, Field(description="Horizontal position.")]
+    y: Annotated[FiniteNumber, Field(description="Vertical position.")]
     label: Annotated[str, text_field(MAX_LABEL, "What this point is.")] = ""
 
 
@@ -216,7 +216,7 @@ MODELS: dict[str, type[Chart]] = {
 
 
 def problems(tool: str, payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a chart."""
+    """Yield the problems of a chart that its schema cannot express."""
     if tool == "create_pie_chart":
         yield from _pie_problems(payload)
     elif tool == "create_scatter_chart":

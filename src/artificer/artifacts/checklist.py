@@ -1,4 +1,4 @@
-"""Checklists: items that a reader ticks off. Their ids stay stable, so ticks survive (seed 002)."""
+"""Checklists: items that a reader ticks off. Their ids are stable, so that ticks survive."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CREATE_CHECKLIST = wrapped_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a checklist."""
+    """Yield the problems of a checklist that its schema cannot express."""
     yield from blanks(payload, "items", "label", "/checklist")
     ids = [text(item, "id") for item in items(payload, "items")]
     pointers = [f"/checklist/items/{index}/id" for index in range(len(ids))]

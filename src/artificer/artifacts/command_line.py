@@ -25,12 +25,12 @@ _RULE = (
 
 
 def command_field(description: str) -> Any:
-    """A pydantic field: a command line."""
+    """Return a pydantic field for a command line."""
     return text_field(MAX_COMMAND, description)
 
 
 def split_command(line: str) -> tuple[str, ...] | str:
-    """Return the argv of a command line, or in a sentence why it has none."""
+    """Return the argv of a command line, or a sentence that says why it cannot be split."""
     if any(c < " " or c == "\x7f" for c in line):
         return f"holds a line end or a control character; {_RULE}"
     try:
@@ -47,19 +47,19 @@ def split_command(line: str) -> tuple[str, ...] | str:
 
 
 def command_problems(value: JsonValue, pointer: str) -> Iterator[Problem]:
-    """Why a command line may not be used, if it may not. (The schema reports the empty one.)"""
+    """Yield why a command line is refused. (The schema reports the empty one.)"""
     if isinstance(value, str) and value and isinstance(reason := split_command(value), str):
         yield Problem(pointer=pointer, message=reason, actual=value[:80])
 
 
 def allowed_pattern(commands: Sequence[str]) -> str:
-    """A pattern, for a schema, of the command lines that begin with one of ``commands``."""
+    """Return a schema pattern for command lines that begin with one of ``commands``."""
     ways = "|".join(_SPECIAL.sub(r"\\\g<0>", " ".join(command.split())) for command in commands)
     return f"^({ways})( .*)?$"
 
 
 def is_allowed(argv: Sequence[str], commands: Sequence[str]) -> bool:
-    """Whether argv begins with the words of one of ``commands``; none at all allows every one."""
+    """Return whether argv begins with the words of one of ``commands``, or there are none."""
     starts = [tuple(shlex.split(command)) for command in commands]
     return not starts or any(tuple(argv[: len(start)]) == start for start in starts)
 
@@ -72,7 +72,7 @@ def _words(line: str) -> list[str]:
 
 
 def _unquoted(line: str) -> str:
-    """The line without what stands in single quotes, where a shell would expand nothing."""
+    """Return the line without its single-quoted parts, in which a shell expands nothing."""
     kept, double, single = [], False, False
     for character in line:
         if character == "'" and not double:

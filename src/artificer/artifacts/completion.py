@@ -1,4 +1,4 @@
-"""Completions: what a code run says it has done. Commits and exit codes say whether it is true."""
+"""Completions: a code run's report of its work. Commits and exit codes prove or refute it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FORMAT = "artificer/completion/1"
 
 
 class CompletionInput(Value):
-    """What ``complete_task`` takes.
+    """The arguments of ``complete_task``.
 
-    That nothing had to be done is said, never guessed from an empty change; it is reviewed.
+    ``nothing_to_do`` is stated, never inferred from an empty change, and it is reviewed.
     """
 
     summary: Annotated[
@@ -34,7 +34,7 @@ class CompletionInput(Value):
 
 
 class Completion(CompletionInput):
-    """A completion as it is stored."""
+    """A completion in its stored form."""
 
     format: Literal["artificer/completion/1"]
 
@@ -48,5 +48,5 @@ COMPLETE_TASK = artifact_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a completion."""
+    """Yield the problems of a completion that its schema cannot express."""
     yield from blank(text(payload, "summary"), "/summary")

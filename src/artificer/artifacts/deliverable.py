@@ -1,7 +1,7 @@
-"""Deliverables: what a narrative must hold, what to ask for when it does not, and the stored form.
+"""Deliverables: the checks of a narrative, the request for its repair, and the stored form.
 
-A finding never changes the narrative, with one exception: an id that differs from an artifact's
-only in case is rewritten to the artifact's (``drift``).
+A finding never changes the narrative, with one exception: an id that differs only in case from
+an artifact's is rewritten (``drift``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from artificer.values.base import Value
 from artificer.values.canon import canonical_typed
 
 MAX_NARRATIVE = 24_000
-"""Longest narrative, in code points (seed 002)."""
+"""Longest narrative, in code points."""
 
 MAX_FINDINGS = 100
 """Findings listed for one narrative."""
@@ -31,18 +31,18 @@ MAX_FINDINGS = 100
 BLOCKING: frozenset[FindingCode] = frozenset(
     {"missing", "malformed", "unknown_kind", "too_long", "markdown_table", "markdown_list"}
 )
-"""What is sent back to the model for repair."""
+"""Findings that are sent back to the model for repair."""
 
 DANGLING: frozenset[FindingCode] = frozenset({"missing", "malformed", "unknown_kind", "too_long"})
-"""What makes a deliverable ``partial`` if it is still there at the end (invariant 8)."""
+"""Findings that make a deliverable ``partial`` if they remain at the end (invariant 8)."""
 
 
 class Deliverable(Value):
     """A narrative with its artifacts: the stored result of a run.
 
-    ``findings`` are those that are left at the end. ``note`` says in a sentence why it is not
-    what was asked for, where it is not. ``message`` is what the model said last to the reader,
-    where that is not the narrative: a short answer to a follow-up.
+    ``findings`` are those that remain at the end. ``note`` is a sentence that says why the
+    deliverable is incomplete, or empty. ``message`` is the model's last text to the reader when
+    that is not the narrative, such as a short answer to a follow-up.
     """
 
     status: DeliverableStatus
@@ -53,7 +53,7 @@ class Deliverable(Value):
     message: str = ""
 
     def canonical(self) -> bytes:
-        """The stored bytes. Those of a deliverable without a message do not mention one."""
+        """Return the stored bytes. An empty message is left out of them."""
         body = self.model_dump(mode="json")
         if not self.message:
             del body["message"]
@@ -74,10 +74,10 @@ class Examined:
 
 
 def examine(narrative: str, made: tuple[ArtifactRef, ...]) -> Examined:
-    """Hold a narrative against the artifacts that were made.
+    """Check a narrative against the artifacts that were made.
 
-    Offsets in the result are code points of the result's narrative, which is as long as the
-    given one: only the case of ids changes.
+    Offsets in the result are code points of the result's narrative. It is as long as the
+    original, because only the case of ids changes.
     """
     places = layout(narrative)
     written, faults = scan(narrative, places)
@@ -101,21 +101,21 @@ def examine(narrative: str, made: tuple[ArtifactRef, ...]) -> Examined:
 
 
 def blocking(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings that call for a repair."""
+    """Return the findings that require a repair."""
     return tuple(finding for finding in findings if finding.code in BLOCKING)
 
 
 def dangling(findings: tuple[Finding, ...]) -> bool:
-    """Whether any finding keeps the deliverable from being completed."""
+    """Return whether any finding keeps the deliverable from being completed."""
     return any(finding.code in DANGLING for finding in findings)
 
 
 def keeps(kept: str, revised: str, made: tuple[ArtifactRef, ...]) -> str | None:
-    """Why ``revised`` may not take the place of ``kept``, or None if it may.
+    """Return why ``revised`` may not replace ``kept``, or None if it may.
 
-    A revision must not lose a citation, whether its artifact was made yet or not, and must not be
-    shorter than half of the prose: a reply such as "Sorry, done." would destroy the report.
-    Markdown tables and lists do not count as prose, because they are to become artifacts.
+    A revision must keep every citation, even of an artifact that was not made yet, and at least
+    half of the prose: a reply such as "Sorry, done." would destroy the report. Markdown tables and
+    lists do not count as prose, because they should become artifacts.
     """
     before, after = examine(kept, made), examine(revised, made)
     lost = sorted(_wanted(before) - _wanted(after) - of_another_kind(before, after))
@@ -128,9 +128,9 @@ def keeps(kept: str, revised: str, made: tuple[ArtifactRef, ...]) -> str | None:
 
 
 def repair_request(findings: tuple[Finding, ...]) -> str:
-    """What to tell the model so that it puts right ``findings``, which are blocking ones.
+    """Return the request to repair ``findings``, which are blocking ones.
 
-    Faults in the text call for the whole corrected text; missing artifacts alone do not.
+    Faults in the text require the whole corrected text; missing artifacts alone do not.
     """
     missing = [finding for finding in findings if finding.code == "missing"]
     faults = [finding for finding in findings if finding.code != "missing"]
@@ -156,7 +156,7 @@ def repair_request(findings: tuple[Finding, ...]) -> str:
 def _resolve(
     narrative: str, written: tuple[Placeholder, ...], made: tuple[ArtifactRef, ...]
 ) -> tuple[str, tuple[Placeholder, ...], tuple[Placeholder, ...], list[Finding]]:
-    """Rewrite drifted ids; return the narrative, what resolves, what does not, and the drifts."""
+    """Rewrite drifted ids. Return the narrative, resolved and missing placeholders, and drifts."""
     known: dict[tuple[MadeKind, str], str] = {}
     for ref in made:
         known[ref.kind, ref.id.lower()] = ref.id
@@ -241,22 +241,22 @@ def _wanted(examined: Examined) -> set[str]:
 
 
 def of_another_kind(before: Examined, after: Examined) -> set[str]:
-    """Return the subjects that were cited by the wrong kind, and are now cited by the right one."""
+    """Return the subjects that had the wrong kind before and have the right one now."""
     cited = {item.id.lower() for item in after.citations}
     return {item.subject.lower() for item in before.missing if item.id.lower() in cited}
 
 
 def prose_length(narrative: str) -> int:
-    """Length without Markdown tables and lists, which are to become artifacts."""
+    """Return the length without Markdown tables and lists, which should become artifacts."""
     places = layout(narrative)
     moved = sum(end - start for start, end in (*places.tables, *places.lists))
     return len(narrative.strip()) - moved
 
 
 def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
-    """At most MAX_FINDINGS, of which the last says how many more there are.
+    """Return at most MAX_FINDINGS; the last one then gives the number of the others.
 
-    The blocking ones stand first, so that what the last one stands for is blocking if any is.
+    Blocking findings come first, so that the last one is blocking if any omitted one is.
     """
     if len(findings) <= MAX_FINDINGS:
         return tuple(findings)

@@ -1,6 +1,6 @@
-"""What depends on what, by name: faults of such a graph, orders of it, and who is affected.
+"""Graphs of named dependencies: their faults, an order, and what a change affects.
 
-Every function is deterministic, and none recurses: a model's graph may be as deep as it is long.
+Every function is deterministic and none recurses, because a model's graph can be as deep as long.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Graph = Mapping[str, Sequence[str]]
 def graph_problems(
     names: Sequence[JsonValue], wanted: Sequence[Sequence[JsonValue]], at: str
 ) -> Iterator[Problem]:
-    """Unknown and repeated dependencies, those on oneself, and cycles, each named once.
+    """Yield unknown, repeated and self dependencies, and cycles, each once.
 
-    ``wanted`` are the dependencies of each name; ``at`` is the pointer of the list of both.
+    ``wanted`` are the dependencies of each name; ``at`` is the pointer to the list of names.
     """
     known: dict[str, int] = {}
     for index, name in enumerate(names):
@@ -57,9 +57,9 @@ def _unknown(name: str, pointer: str, known: list[str]) -> Problem:
 
 
 def cycles(graph: Graph) -> list[tuple[str, ...]]:
-    """One cycle for each knot of names that cannot be put in order, in the graph's own order.
+    """Return one cycle for each strongly connected group of names, in the graph's own order.
 
-    A knot's cycle is a shortest one through its first name that is on any.
+    It is a shortest cycle through the first name of the group that is on one.
     """
     stuck = set(graph) - set(order(graph))
     found: list[tuple[str, ...]] = []
@@ -84,15 +84,15 @@ def _cycle_through(name: str, graph: Graph, among: set[str]) -> tuple[str, ...] 
 
 
 def _knot(name: str, graph: Graph, among: set[str]) -> set[str]:
-    """The names that ``name`` leads to and that lead to it."""
+    """Return the names that ``name`` leads to and that lead back to it."""
     inner = {one: [d for d in graph[one] if d in among] for one in graph if one in among}
     return closure([name], inner) & dependants([name], inner)
 
 
 def order(graph: Graph) -> tuple[str, ...]:
-    """The names, each after all it depends on; ties in the graph's own order.
+    """Return the names, each after all its dependencies; ties keep the graph's own order.
 
-    What is on a cycle, or depends on one, is left out.
+    Names on a cycle, or that depend on one, are left out.
     """
     done: dict[str, None] = {}
     left = list(graph)
@@ -103,7 +103,7 @@ def order(graph: Graph) -> tuple[str, ...]:
 
 
 def closure(names: Iterable[str], graph: Graph) -> set[str]:
-    """The names with everything they depend on, directly or not."""
+    """Return the names and everything they depend on, directly or indirectly."""
     found, left = set(), list(names)
     while left:
         name = left.pop()
@@ -114,7 +114,7 @@ def closure(names: Iterable[str], graph: Graph) -> set[str]:
 
 
 def dependants(names: Iterable[str], graph: Graph) -> set[str]:
-    """The names with everything that depends on them, directly or not."""
+    """Return the names and everything that depends on them, directly or indirectly."""
     back: dict[str, list[str]] = {}
     for name, dependencies in graph.items():
         for dependency in dependencies:

@@ -1,8 +1,8 @@
-"""A report inside one Markdown fence: models that learnt to show Markdown wrap their answer in it.
+"""Reports inside one Markdown fence, as some models wrap their answer.
 
-Taken as it is, such a report is a block of code: its placeholders cite nothing. It is taken out of
-the fence where the fence is all there is. A line of prose may surround it, such as "Here is
-the report:", if every placeholder is inside.
+Unchanged, such a report would be a code block, and its placeholders would cite nothing. It is
+taken out of the fence if the fence is the whole answer. A line of prose may surround the fence,
+such as "Here is the report:", if every placeholder is inside.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from artificer.artifacts.placeholder import find
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)$")
 _MARKDOWN = frozenset({"markdown", "md", "gfm", "commonmark"})
 _ASIDE = 200
-"""Most characters of the prose before or after the fence."""
+"""Longest prose before or after the fence, in characters."""
 
 
 def unwrapped(text: str) -> str | None:
-    """Return the report without the one fence around it; None if there is no such fence."""
+    """Return the report without the fence around it, or None if there is no such fence."""
     lines = text.replace("\r\n", "\n").strip("\n").split("\n")
     first = next((number for number, line in enumerate(lines) if _FENCE.match(line)), None)
     if first is None:
@@ -31,16 +31,16 @@ def unwrapped(text: str) -> str | None:
     last = _closing(lines, first, fence)
     before, after = _words(lines[:first]), _words(lines[last + 1 :])
     inside = "\n".join(lines[first + 1 : last]).strip("\n")
-    if not inside.strip() or not _is_report(inside, before + after, said=bool(info)):
+    if not inside.strip() or not _is_report(inside, before + after, labelled=bool(info)):
         return None
     return inside
 
 
 def _closing(lines: list[str], first: int, fence: str) -> int:
-    """The line that closes the fence, or the end of the text.
+    """Return the line that closes the fence, or the end of the text.
 
-    A fence with a word after it opens a block of code within the report, which its own closing
-    line ends.
+    A fence with a word after it opens a code block inside the report, which has its own closing
+    line.
     """
     inner = ""
     for number in range(first + 1, len(lines)):
@@ -58,15 +58,15 @@ def _closing(lines: list[str], first: int, fence: str) -> int:
     return len(lines)
 
 
-def _is_report(inside: str, aside: str, *, said: bool) -> bool:
-    """Whether what the fence holds is the reply, rather than something that the reply shows.
+def _is_report(inside: str, aside: str, *, labelled: bool) -> bool:
+    """Return whether the fence holds the reply itself, and not an example inside the reply.
 
-    ``said`` is whether the fence calls itself Markdown.
+    ``labelled`` tells whether the fence is labelled as Markdown.
     """
     if len(aside) > _ASIDE or find(aside):
         return False
     cites = bool(find(inside))
-    return cites or (not aside and (said or inside.lstrip().startswith("# ")))
+    return cites or (not aside and (labelled or inside.lstrip().startswith("# ")))
 
 
 def _words(lines: list[str]) -> str:

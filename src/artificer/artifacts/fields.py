@@ -1,9 +1,9 @@
-"""What the payloads of several kinds share: ids, titles, labels, and the rules about them.
+"""Fields shared by several kinds: ids, titles, labels, and their rules.
 
 Lengths are in code points. Nothing is trimmed, cut or coerced: a value outside its limit is a
-problem for the model. What JSON Schema can say is said in the annotations below, from which each
-tool's input schema is derived; the functions say the rest, and skip whatever has the wrong type,
-because the schema reports that.
+problem for the model. The annotations below hold everything that JSON Schema can express; each
+tool's input schema is derived from them. The functions check the rest and skip values of the wrong
+type, which the schema reports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_ID = 64
 MAX_TITLE = 200
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
-"""Unicode's categories of control and format characters, spaces and line ends."""
+"""Unicode categories of control and format characters, spaces and line ends."""
 
 Id = Annotated[
     str,
@@ -32,42 +32,42 @@ Id = Annotated[
     ),
 ]
 Title = Annotated[str, Field(max_length=MAX_TITLE, description="Heading shown above it.")]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def text_field(limit: int, description: str) -> Any:
-    """A pydantic field: a text of 1 to ``limit`` code points."""
+    """Return a pydantic field for a text of 1 to ``limit`` code points."""
     return Field(min_length=1, max_length=limit, description=description)
 
 
 def items(owner: JsonValue, name: str) -> list[JsonValue]:
-    """The list that is a member of ``owner``, or an empty one where there is none."""
+    """Return the list in a member of ``owner``, or an empty list."""
     value = owner.get(name) if isinstance(owner, dict) else None
     return value if isinstance(value, list) else []
 
 
 def text(owner: JsonValue, name: str) -> str | None:
-    """The string that is a member of ``owner``, or None where there is none."""
+    """Return the string in a member of ``owner``, or None."""
     value = owner.get(name) if isinstance(owner, dict) else None
     return value if isinstance(value, str) else None
 
 
 def number(value: JsonValue) -> float | None:
-    """The number, or None for anything else (``true`` is no number)."""
+    """Return the number, or None for anything else (``true`` is not a number)."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def blank(value: JsonValue, pointer: str) -> Iterator[Problem]:
-    """A text without a visible character. (The schema reports the empty one.)"""
+    """Yield a problem for a text without a visible character. (The schema reports an empty one.)"""
     if isinstance(value, str) and value and all(category(c) in _INVISIBLE for c in value):
         yield Problem(pointer=pointer, message="is blank: it needs a visible character")
 
 
 def controls(value: JsonValue, free: str = "") -> Iterator[Problem]:
-    """Texts anywhere in ``value`` with a character that no document can show, such as NUL.
+    """Yield problems for control characters, such as NUL, in any text of ``value``.
 
-    A text in the member ``free`` is whole in itself: there only NUL is refused.
+    The member ``free`` is a whole text: only NUL is refused in it.
     """
     waiting: list[tuple[JsonValue, list[str | int]]] = [(value, [])]
     while waiting:
@@ -85,7 +85,7 @@ def controls(value: JsonValue, free: str = "") -> Iterator[Problem]:
 
 
 def blanks(owner: JsonObject, list_name: str, member: str, pointer: str = "") -> Iterator[Problem]:
-    """Blank texts in member ``member`` of each object of a list."""
+    """Yield problems for blank texts in ``member`` of each object of a list."""
     for index, item in enumerate(items(owner, list_name)):
         yield from blank(text(item, member), f"{pointer}/{list_name}/{index}/{member}")
 
@@ -98,8 +98,9 @@ def repeats(
     key: Callable[[str], str] = lambda value: value.strip().casefold(),
     rule: str = "upper and lower case count as equal",
 ) -> Iterator[Problem]:
-    """Strings that occur again. ``key`` is what is compared of them (default: no case, no outer
-    white space), and ``rule`` says so."""
+    """Yield problems for repeated strings. ``key`` maps a string to its compared form (default:
+    case folded, outer white space removed), and ``rule`` describes that comparison.
+    """
     first: dict[str, str] = {}
     for value, pointer in zip(values, pointers, strict=True):
         if not isinstance(value, str) or not value.strip():

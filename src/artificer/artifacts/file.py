@@ -1,4 +1,4 @@
-"""Files: long texts that a reader downloads, such as a specification or a prompt (seed 002)."""
+"""Files: long texts that a reader downloads, such as a specification or a prompt."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NAME_PATTERN = (
 )
 """At most five segments of at most 48 characters; the last ends in ``.md`` or ``.txt``.
 
-A segment does not begin with a dot: ``..`` leaves the folder and ``.name`` hides the file from
-whoever unpacks it. Names are stored as they are or not at all, so that a citation always matches.
+A segment does not begin with a dot: ``..`` would leave the folder and ``.name`` would be a
+hidden file. Names are stored unchanged or refused, so that a citation always matches.
 """
 
 
@@ -61,7 +61,7 @@ CREATE_FILE = flat_tool(
 
 
 def problems(payload: JsonObject, made: tuple[ArtifactRef, ...]) -> Iterator[Problem]:
-    """What the schema cannot say of a file."""
+    """Yield the problems of a file that its schema cannot express."""
     yield from blank(text(payload, "content"), "/content")
     name = text(payload, "name")
     if name is None:
@@ -86,7 +86,7 @@ def problems(payload: JsonObject, made: tuple[ArtifactRef, ...]) -> Iterator[Pro
 
 
 def _not_on_windows(name: str) -> Iterator[Problem]:
-    """Why a name that is accepted elsewhere is not on Windows, where the reader may save it."""
+    """Yield why Windows, where a reader may save the file, would refuse its name."""
     parts = name.split("/")
     if any(map(is_device, parts)):
         fault = "has a part that is a device on Windows"
@@ -99,7 +99,7 @@ def _not_on_windows(name: str) -> Iterator[Problem]:
 
 
 def canonical_name(name: str) -> str:
-    """The acceptable name nearest to ``name``, or "" where nothing of it could be kept."""
+    """Return the nearest acceptable name, or "" if nothing of ``name`` can be kept."""
     parts = [re.sub(r"[^A-Za-z0-9._-]+", "_", part) for part in name.replace("\\", "/").split("/")]
     kept = [_portable(cut) for part in parts if (cut := part.strip("_").strip(".").strip("_."))]
     if not kept:
@@ -116,6 +116,6 @@ def canonical_name(name: str) -> str:
 
 
 def _portable(part: str) -> str:
-    """The part of a path, with a number where it would be a device on Windows."""
+    """Return the part of a path, with a digit appended if it is a device name on Windows."""
     stem, dot, rest = part.partition(".")
     return f"{stem}-1{dot}{rest}" if is_device(part) else part

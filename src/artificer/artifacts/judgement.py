@@ -1,4 +1,4 @@
-"""Judgements: what a judge says of an artifact, as a typed call and never as words to search."""
+"""Judgements: a judge's verdict on an artifact, as a typed call, never as text to parse."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Judged(Value):
 
 
 class JudgementInput(Value):
-    """What ``submit_verdict`` takes. Only criteria and problems block; advice does not."""
+    """The arguments of ``submit_verdict``. Only criteria and problems block; advice does not."""
 
     criteria: Annotated[
         tuple[Judged, ...],
@@ -42,12 +42,12 @@ class JudgementInput(Value):
 
     @property
     def accepted(self) -> bool:
-        """Whether the work passed."""
+        """Whether the work was accepted."""
         return self.verdict == "accept"
 
 
 class Judgement(JudgementInput):
-    """A judgement as it is stored."""
+    """A judgement in its stored form."""
 
     format: Literal["artificer/judgement/1"]
 
@@ -61,7 +61,7 @@ SUBMIT_VERDICT = artifact_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a judgement: that it does not contradict itself."""
+    """Yield the contradictions of a judgement, which its schema cannot express."""
     yield from blanks(payload, "criteria", "evidence")
     for member in ("problems", "advice"):
         for index, note in enumerate(items(payload, member)):

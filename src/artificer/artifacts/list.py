@@ -1,4 +1,4 @@
-"""Lists: bullets and numbered steps, used instead of Markdown lists in the narrative (seed 002)."""
+"""Lists: bullets and numbered steps, used instead of Markdown lists in the narrative."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ MAX_LISTS = 12
 MAX_ITEMS = 48
 MAX_ITEM = 512
 
-Item = Annotated[str, text_field(MAX_ITEM, "Text of the item, without a bullet or number.")]
+ListItem = Annotated[str, text_field(MAX_ITEM, "Text of the item, without a bullet or number.")]
 
 _MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 
 
 class ItemList(Value):
-    """Plain items. ``ordered`` says that their order counts, and numbers them."""
+    """Plain items. ``ordered`` numbers them."""
 
     kind: Annotated[Literal["list"], Field(description="Always list.")]
     id: Id
     title: Title = ""
     ordered: Annotated[bool, Field(description="true to number the items: steps, ranks.")] = False
     items: Annotated[
-        tuple[Item, ...],
+        tuple[ListItem, ...],
         Field(min_length=1, max_length=MAX_ITEMS, description="The items."),
     ]
 
@@ -44,7 +44,7 @@ CREATE_LIST = wrapped_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a list."""
+    """Yield the problems of a list that its schema cannot express."""
     for index, item in enumerate(items(payload, "items")):
         pointer = f"/list/items/{index}"
         yield from blank(item, pointer)

@@ -1,4 +1,4 @@
-"""Where a narrative's text, tables and lists are, by CommonMark with GFM tables.
+"""Positions of a narrative's text, tables and lists, by CommonMark with GFM tables.
 
 Only positions are computed here; nothing is rendered. Markdown's block structure comes from
 markdown-it-py, configured like the renderer (raw HTML off), whose tokens name lines. Code spans
@@ -28,10 +28,10 @@ _TICKS = re.compile(r"`+")
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of a narrative.
+    """The parts of a narrative.
 
-    ``visible`` is its running text: without code blocks, code spans and link definitions, in
-    order. ``tables`` and ``lists`` are the outermost ones.
+    ``visible`` is its running text in order, without code blocks, code spans and link
+    definitions. ``tables`` and ``lists`` are the outermost ones.
     """
 
     visible: tuple[Span, ...]
@@ -40,7 +40,7 @@ class Layout:
 
 
 def layout(text: str) -> Layout:
-    """Find the text, the tables and the lists. The time is linear in the length of ``text``."""
+    """Return the text, the tables and the lists, in time linear in the length of ``text``."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     tokens = _parser().parse(text)
     visible: list[Span] = []
@@ -86,7 +86,7 @@ def _span(starts: list[int], lines: list[int] | None) -> Span:
 
 
 def _cells(text: str, row: Span) -> Iterator[Span]:
-    """The cells of a table's row: a pipe divides them even between backticks, unless escaped."""
+    """Yield the cells of a table's row. A pipe separates them even in code, unless escaped."""
     start = row[0]
     for match in _PIPE.finditer(text, *row):
         if match.group(1):
@@ -96,7 +96,7 @@ def _cells(text: str, row: Span) -> Iterator[Span]:
 
 
 def _outside_code(text: str, span: Span) -> Iterator[Span]:
-    """The parts of running text that are not in a code span."""
+    """Yield the parts of running text that are not in a code span."""
     runs: dict[int, list[int]] = {}
     for match in _TICKS.finditer(text, *span):
         runs.setdefault(len(match.group()), []).append(match.start())

@@ -1,7 +1,7 @@
-"""Names and paths that a model chooses and that become folders, branches and files.
+"""Names and paths chosen by a model that become folders, branches and files.
 
-A name is kebab-case, so that it is the same in a path, in a branch and on any file system. A path
-stays inside the folder it is relative to, and out of what git keeps there for itself.
+A name is kebab-case, so that it is the same in a path, in a branch and on any file system. A
+path stays inside the folder it is relative to and outside ``.git``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_PATH = 240
 
 NAME_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
-Name = Annotated[
+KebabName = Annotated[
     str,
     Field(
         min_length=1,
@@ -35,32 +35,32 @@ _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
     | {f"{device}{digit}" for device in ("com", "lpt") for digit in range(1, 10)}
 )
-"""Names that Windows takes for a device, whatever ending follows them."""
+"""Names that Windows reserves for devices, with any extension."""
 
 RESERVED = _DEVICES | {"head"}
-"""What some file system, or git, takes for something else."""
+"""Names with a special meaning for some file system or for git."""
 
 _SEPARATORS = re.compile(r"[^0-9a-z]+")
 
 
 def is_device(part: str) -> bool:
-    """Return whether Windows takes a part of a path for a device, such as ``con`` or ``Nul .md``.
+    """Return whether Windows reads a part of a path as a device, such as ``con`` or ``Nul .md``.
 
-    It reads the digits in COM¹, COM² and COM³ as digits.
+    COM¹, COM² and COM³ count as COM1, COM2 and COM3.
     """
     stem = normalize("NFKC", part).casefold().partition(".")[0]
     return stem.rstrip(" ") in _DEVICES
 
 
 def normal_name(name: str) -> str:
-    """The kebab-case name nearest to ``name``: without case, compatibility forms and accents."""
+    """Return the nearest kebab-case name, without case, compatibility forms and accents."""
     plain = normalize("NFKD", normalize("NFKC", name).casefold())
     kept = "".join(c for c in plain if category(c) not in ("Mn", "Cf"))
     return _SEPARATORS.sub("-", kept).strip("-")[:MAX_NAME].strip("-")
 
 
 def name_problems(values: list[JsonValue], pointers: list[str], what: str) -> Iterator[Problem]:
-    """Names that are not usable as they are, and names that would meet in one normal form."""
+    """Yield problems for unusable names and for names with the same normal form."""
     for value, pointer in zip(values, pointers, strict=True):
         if isinstance(value, str):
             yield from _name_problems(value, pointer)
@@ -76,20 +76,20 @@ def name_problems(values: list[JsonValue], pointers: list[str], what: str) -> It
 def _name_problems(name: str, pointer: str) -> Iterator[Problem]:
     if name in RESERVED:
         yield Problem(pointer=pointer, message="is a reserved word: choose another", actual=name)
-    elif not re.fullmatch(NAME_PATTERN[1:-1], name):  # the schema says that; this says what to do
+    elif not re.fullmatch(NAME_PATTERN[1:-1], name):  # the schema reports it too
         suggestion = normal_name(name)
         if suggestion and suggestion not in RESERVED:
             yield Problem(pointer=pointer, message="use this name instead", limit=suggestion)
 
 
 def path_problems(value: JsonValue, pointer: str, *, folders: bool = False) -> Iterator[Problem]:
-    """Why a path may not be used, if it may not. With ``folders`` it may end in a slash."""
+    """Yield why a path is refused. With ``folders`` it may end in a slash."""
     if isinstance(value, str) and value and (reason := path_fault(value, folders=folders)):
         yield Problem(pointer=pointer, message=reason, actual=value[:80])
 
 
 def path_fault(path: str, *, folders: bool = False) -> str | None:
-    """What is wrong with a path that should name a file inside a project, or None."""
+    """Return why a path cannot name a file inside a project, or None if it can."""
     bare = path[:-1] if folders and path.endswith("/") else path
     return next((reason for reason, broken in _PATH_RULES if broken(bare, bare.split("/"))), None)
 
@@ -103,10 +103,10 @@ def _is_loose(path: str, parts: list[str]) -> bool:
 
 
 def _is_gits(part: str) -> bool:
-    """Whether some file system takes this part for ``.git``, or it is git's own file.
+    """Return whether a file system reads this part as ``.git``, or it is a file of git's own.
 
-    HFS+ passes over format characters, NTFS over case; ``git~1`` is the short name of ``.git``.
-    A ``.gitmodules`` would make git fetch something else's content.
+    HFS+ ignores format characters and NTFS ignores case; ``git~1`` is the short name of
+    ``.git``. A ``.gitmodules`` file would make git fetch other content.
     """
     plain = "".join(c for c in normalize("NFKC", part) if category(c) != "Cf").casefold()
     return plain in (".git", "git~1", ".gitmodules") or plain.startswith(".git ")
@@ -138,4 +138,4 @@ _PATH_RULES: tuple[tuple[str, Callable[[str, list[str]], bool]], ...] = (
         lambda path, parts: any(map(is_device, parts)),
     ),
 )
-"""What a path may not be, in the order in which it is said."""
+"""The faults of a path, in the order of their checks."""

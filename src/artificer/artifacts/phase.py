@@ -1,4 +1,4 @@
-"""Phases: the tasks of one code run, and the command that says whether they are done (seed 000)."""
+"""Phases: the tasks of one code run and the command that validates them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 
 from artificer.artifacts.command_line import command_field, command_problems
 from artificer.artifacts.fields import blank, blanks, items, text, text_field
-from artificer.artifacts.names import MAX_PATH, Name, name_problems, path_problems
+from artificer.artifacts.names import MAX_PATH, KebabName, name_problems, path_problems
 from artificer.artifacts.plan import MAX_DESCRIPTION, MAX_OVERVIEW, Heading, Notes
 from artificer.artifacts.tool import artifact_tool
 from artificer.values.base import JsonObject, Problem, Value
@@ -17,7 +17,7 @@ from artificer.values.base import JsonObject, Problem, Value
 FORMAT = "artificer/phase/1"
 MAX_TASKS = 40
 
-Action = Annotated[
+TaskAction = Annotated[
     Literal["create", "modify", "delete"] | None,
     WithJsonSchema({"type": "string", "enum": ["create", "modify", "delete"]}),
 ]
@@ -31,13 +31,13 @@ class Task(Value):
         str,
         Field(max_length=MAX_PATH, description="The file it is about, from the project's folder."),
     ] = ""
-    action: Annotated[Action, Field(description="What becomes of that file.")] = None
+    action: Annotated[TaskAction, Field(description="What becomes of that file.")] = None
 
 
 class PhaseInput(Value):
-    """What ``create_phase`` takes."""
+    """The arguments of ``create_phase``."""
 
-    name: Name
+    name: KebabName
     title: Heading
     objective: Annotated[str, text_field(MAX_OVERVIEW, "What the phase brings about.")]
     tasks: Annotated[
@@ -57,12 +57,12 @@ class PhaseInput(Value):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that its tasks name, each once, in order."""
+        """The files that its tasks name, without repeats, in order."""
         return tuple(dict.fromkeys(task.file for task in self.tasks if task.file))
 
 
 class Phase(PhaseInput):
-    """A phase as it is stored: everything is there, and the format says how to read it."""
+    """A phase in its stored form, with its format and every default."""
 
     format: Literal["artificer/phase/1"]
 
@@ -76,7 +76,7 @@ CREATE_PHASE = artifact_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a phase."""
+    """Yield the problems of a phase that its schema cannot express."""
     for member in ("title", "objective"):
         yield from blank(text(payload, member), f"/{member}")
     yield from name_problems([text(payload, "name")], ["/name"], "name")

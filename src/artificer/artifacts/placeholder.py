@@ -1,8 +1,8 @@
-"""Placeholders: ``{{artifact:kind:id}}``, the citations of a narrative (seed 002).
+"""Placeholders: ``{{artifact:kind:id}}``, the citations of a narrative.
 
-The word ``artifact`` and the kind may be written in any case, the id may not. ASCII white space
-may stand around each part. What is in a code block, a code span or a link definition is no
-placeholder, because a reader sees it as it is written, or not at all.
+The word ``artifact`` and the kind may be in any case, the id may not. ASCII white space may
+surround each part. Text in a code block, a code span or a link definition is not a placeholder,
+because a reader sees it as written or not at all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HIDDEN = "\x00"
 _TOKEN = re.compile(
     r"(?<!\{)(\{++)\s*+artifact(?![A-Za-z0-9_])([^{}]*+)(\}*+)", re.IGNORECASE | re.ASCII
 )
-"""Anything that is meant as a placeholder. Possessive, so that hostile text costs linear time."""
+"""Anything that looks like a placeholder. Possessive, so that hostile text costs linear time."""
 
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_ID}}}")
 _NAME = re.compile(NAME_PATTERN[1:-1])
@@ -41,26 +41,26 @@ class Placeholder:
 
     @property
     def subject(self) -> str:
-        """What it cites, as ``kind:id``."""
+        """The cited artifact as ``kind:id``."""
         return f"{self.kind}:{self.id}"
 
 
 def placeholder(kind: ArtifactKind, artifact_id: str) -> str:
-    """The text that cites an artifact."""
+    """Return the text that cites an artifact."""
     return f"{{{{artifact:{kind}:{artifact_id}}}}}"
 
 
 def find(text: str) -> tuple[Placeholder, ...]:
-    """The well-formed placeholders of a narrative, in order."""
+    """Return the well-formed placeholders of a narrative, in order."""
     return scan(text)[0]
 
 
 def scan(
     text: str, places: Layout | None = None
 ) -> tuple[tuple[Placeholder, ...], tuple[Finding, ...]]:
-    """The well-formed placeholders, and findings about what was meant as one but is none.
+    """Return the well-formed placeholders, and findings about malformed ones.
 
-    ``places`` is the layout of ``text``, for a caller that has it already.
+    ``places`` is the layout of ``text``, if the caller has it already.
     """
     if "{" not in text:
         return (), ()
@@ -76,7 +76,7 @@ def scan(
 
 
 def _only_visible(text: str, places: Layout) -> str:
-    """The text with everything that is no running text blotted out, at the same offsets."""
+    """Return the text with everything but running text blanked out, at the same offsets."""
     parts: list[str] = []
     position = 0
     for start, end in places.visible:

@@ -1,4 +1,4 @@
-"""Plans: the specs that a piece of software is made of, and what depends on what (seed 000)."""
+"""Plans: the specs that a piece of software consists of, and their dependencies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from artificer.artifacts.dependencies import Graph, graph_problems
 from artificer.artifacts.fields import MAX_TITLE, blank, blanks, items, repeats, text, text_field
-from artificer.artifacts.names import Name, name_problems
+from artificer.artifacts.names import KebabName, name_problems
 from artificer.artifacts.tool import artifact_tool
 from artificer.values.base import JsonObject, Problem, Value
 
@@ -23,8 +23,8 @@ MAX_NOTE = 1_000
 MAX_VALUE = 500
 
 Heading = Annotated[str, text_field(MAX_TITLE, "Its title, for people.")]
-Note = Annotated[str, text_field(MAX_NOTE, "One of them, in a sentence.")]
-Notes = Annotated[tuple[Note, ...], Field(max_length=MAX_NOTES)]
+NoteText = Annotated[str, text_field(MAX_NOTE, "One of them, in a sentence.")]
+Notes = Annotated[tuple[NoteText, ...], Field(max_length=MAX_NOTES)]
 
 
 class Constant(Value):
@@ -38,7 +38,7 @@ class Constant(Value):
 class SpecRef(Value):
     """One spec of a plan: what its spec run will be given."""
 
-    name: Name
+    name: KebabName
     title: Heading
     description: Annotated[str, text_field(MAX_DESCRIPTION, "What this spec brings about.")]
     dependencies: Annotated[
@@ -51,7 +51,7 @@ class SpecRef(Value):
 
 
 class PlanInput(Value):
-    """What ``create_plan`` takes. The seed's members, and ``constants``."""
+    """The arguments of ``create_plan``."""
 
     title: Heading
     overview: Annotated[str, text_field(MAX_OVERVIEW, "What the plan brings about, and how.")]
@@ -72,12 +72,12 @@ class PlanInput(Value):
 
     @property
     def graph(self) -> Graph:
-        """What depends on what."""
+        """The dependencies of each spec, by name."""
         return {spec.name: spec.dependencies for spec in self.specs}
 
 
 class Plan(PlanInput):
-    """A plan as it is stored: everything is there, and the format says how to read it."""
+    """A plan in its stored form, with its format and every default."""
 
     format: Literal["artificer/plan/1"]
 
@@ -91,7 +91,7 @@ CREATE_PLAN = artifact_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a plan."""
+    """Yield the problems of a plan that its schema cannot express."""
     yield from blank(text(payload, "title"), "/title")
     yield from blank(text(payload, "overview"), "/overview")
     for member in ("title", "description"):

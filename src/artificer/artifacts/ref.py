@@ -7,10 +7,10 @@ from typing import Literal
 from artificer.values.base import Digest, Value
 
 ArtifactKind = Literal["chart", "table", "list", "checklist", "svg", "file"]
-"""The six kinds that a placeholder can name (seed 002). Each kind is a namespace of its own."""
+"""The six kinds that a placeholder can name. Each kind has its own namespace."""
 
 BuildArtifactKind = Literal["plan", "spec", "phase", "completion", "judgement"]
-"""What the runs of the loops owe (seed 000). No placeholder names these."""
+"""The artifacts that the runs of a build deliver. No placeholder names these."""
 
 MadeKind = ArtifactKind | BuildArtifactKind
 
@@ -32,9 +32,9 @@ FindingCode = Literal[
 class ArtifactRef(Value):
     """One accepted artifact of a run.
 
-    ``id`` is what a placeholder cites: the payload's id, or a file's name. ``tool`` is the
+    ``id`` is the id that a placeholder cites: the payload's id, or a file's name. ``tool`` is the
     ``create_*`` tool that made it, ``payload`` the digest of the canonical JSON of its arguments
-    (for an artifact of the loops, of what is stored of them).
+    (for an artifact of a build, of its stored form).
     """
 
     kind: MadeKind
@@ -45,10 +45,10 @@ class ArtifactRef(Value):
 
 
 class Finding(Value):
-    """One thing that a narrative gets wrong, or that a reader should know.
+    """A fault of a narrative, or something a reader should know.
 
-    ``start`` and ``end`` are code point offsets into the narrative, where there is a place to
-    point at. ``subject`` is what it is about, such as ``chart:revenue``.
+    ``start`` and ``end`` are code point offsets into the narrative, if the finding has a place.
+    ``subject`` is what it is about, such as ``chart:revenue``.
     """
 
     code: FindingCode

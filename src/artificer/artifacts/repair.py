@@ -1,4 +1,4 @@
-"""Requests to the model about an answer that cannot be delivered yet, since rules 2."""
+"""Requests to the model to repair an answer that cannot be delivered yet, since rules 2."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from artificer.artifacts.withdraw import NAME as WITHDRAW
 def repairs_request(
     findings: tuple[Finding, ...], gone: frozenset[str], *, may_withdraw: bool
 ) -> str:
-    """Ask for the repair of ``findings``, which are blocking ones. ``gone`` was withdrawn."""
+    """Return a request to repair ``findings``, which are blocking. ``gone`` was withdrawn."""
     named = tuple(_withdrawn(f) if f.subject in gone else f for f in findings)
     request = repair_request(named)
     if may_withdraw and any(finding.code == "missing" for finding in named):
@@ -19,7 +19,7 @@ def repairs_request(
 
 
 def uncited_request(made: tuple[ArtifactRef, ...], *, may_withdraw: bool) -> str:
-    """Ask for an answer that cites what was made, where it cites nothing of it."""
+    """Return a request for an answer that cites the artifacts, when it cites none of them."""
     lines = ["The answer cites none of the artifacts that you made:"]
     lines += [f"{{{{artifact:{ref.kind}:{ref.id}}}}}" for ref in made]
     lines.append(
@@ -32,7 +32,7 @@ def uncited_request(made: tuple[ArtifactRef, ...], *, may_withdraw: bool) -> str
 
 
 def _withdrawn(finding: Finding) -> Finding:
-    """The text is wrong when it cites what was withdrawn; nothing is to be made."""
+    """Return the finding for a citation of a withdrawn artifact: the text has to change."""
     return finding.model_copy(
         update={"code": "malformed", "message": "was withdrawn: take its placeholder out"}
     )

@@ -1,12 +1,12 @@
-"""Which text is the report: what is kept, what replaces it, and what is only a message.
+"""Choosing the report among the texts of a run: what is kept, revised, or only a message.
 
-A report may be written next to tool calls, in pieces, or as the last reply. A later text may revise
-it, or only say "Done.". A citation leaves a kept report only when its artifact was withdrawn
+A report may be written next to tool calls, in pieces, or as the last reply. A later text may
+revise it, or only say "Done.". A kept report loses a citation only when the artifact was withdrawn
 (invariant 8).
 
-A text that keeps every citation and has at least half of the prose replaces the report. A shorter
-one that has no placeholder on a line of its own is a message to the reader. The model is asked
-about everything in between.
+A text that keeps every citation and at least half of the prose replaces the report. A shorter
+text without a placeholder on a line of its own is a message to the reader. The model decides about
+every other text: a request asks it to.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Candidate(Value):
 class Choice:
     """The decision about the texts of some turns.
 
-    ``narrative`` is what is kept, ``revised`` whether it is new, ``last`` whether it is the last
-    reply, ``unwrapped`` whether it stood in a fence. ``message`` is the last reply where it is not
-    the report, and ``rejected`` says why it is not. ``asks`` says that it could be meant as one:
-    ``dropped`` are the citations that it lacks, and with none of them it is too short.
+    ``narrative`` is the kept text, ``revised`` whether it is new, ``last`` whether it is the last
+    reply, ``unwrapped`` whether it was in a fence. ``message`` is the last reply if that is not the
+    report, and ``rejected`` says why it is not. ``asks`` means that it could be one: ``dropped``
+    are the citations it lacks; if there are none, it is too short.
     """
 
     narrative: str
@@ -63,15 +63,17 @@ def choose(
     made: tuple[ArtifactRef, ...],
     withdrawn: Iterable[Withdrawal] = (),
 ) -> Choice:
-    """Decide which text is the report now. ``kept`` is the one so far, or empty."""
-    rules = _Rules(made, frozenset(gone.subject.lower() for gone in withdrawn), bool(kept.strip()))
+    """Decide which text is the report now. ``kept`` is the report so far, or empty."""
+    rules = _Revision(
+        made, frozenset(gone.subject.lower() for gone in withdrawn), bool(kept.strip())
+    )
     texts = [(rules.read(candidate.text), candidate.final) for candidate in candidates]
     so_far = reduce(rules.weighed, texts, _Text(kept, examine(kept, made)))
     choice = Choice(so_far.text, revised=so_far.text != kept, unwrapped=so_far.unwrapped)
     last = rules.read(reply)
     if not last.text.strip():
         return choice
-    against = rules.against(so_far, last, [text for text, final in texts if final])
+    against = rules.rejection(so_far, last, [text for text, final in texts if final])
     if against is None:
         return Choice(last.text, revised=True, last=True, unwrapped=last.unwrapped)
     return Choice(
@@ -87,27 +89,27 @@ def choose(
 
 def why_rejected(choice: Choice, *, may_withdraw: bool) -> str:
     """Return a request about a last reply that could be meant as the report."""
-    said = [f"Your last text has not replaced the answer that is kept: {choice.rejected}."]
+    lines = [f"Your last text has not replaced the answer that is kept: {choice.rejected}."]
     if not choice.dropped:
-        said.append(
+        lines.append(
             "If it is the new answer, send it once more, whole, with every placeholder alone on a"
             " line."
         )
     else:
-        said.append("Send the whole answer with these placeholders, each where it belongs:")
-        said += [f"{{{{artifact:{subject}}}}}" for subject in choice.dropped]
+        lines.append("Send the whole answer with these placeholders, each where it belongs:")
+        lines += [f"{{{{artifact:{subject}}}}}" for subject in choice.dropped]
         if may_withdraw:
-            said.append(
+            lines.append(
                 f"Or call {WITHDRAW} for each of them that shall not be part of the answer any"
                 " more. The text that you have just sent then counts; do not send it again."
             )
-    said.append("To leave the answer as it is, reply with one short sentence.")
-    return "\n".join(said)
+    lines.append("To leave the answer as it is, reply with one short sentence.")
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
 class _Text:
-    """A text with what it cites: subjects as they are spelled, by their lower-case form."""
+    """A text and its citations: subjects as spelled, by their lower-case form."""
 
     text: str
     examined: Examined
@@ -128,28 +130,30 @@ class _Text:
 
     @cached_property
     def shaped(self) -> bool:
-        """Whether a placeholder stands on a line of its own, as in a report."""
+        """Whether a placeholder is on a line of its own, as in a report."""
         found = (*self.examined.citations, *self.examined.missing)
         return any(_alone(self.examined.narrative, item.start, item.end) for item in found)
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    """Whether nothing but white space stands around a span on its line."""
+    """Return whether a span has only white space around it on its line."""
     line_end = text.find("\n", end)
     after = text[end : line_end if line_end >= 0 else len(text)]
     return not after.strip() and not text[text.rfind("\n", 0, start) + 1 : start].strip()
 
 
 @dataclass(frozen=True)
-class _Against:
+class _Rejection:
+    """Why a reply is not the report. ``asks`` means that the model decides whether it is."""
+
     reason: str
     asks: bool
     lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Rules:
-    """``checked`` says that the text to begin with was kept by an earlier check."""
+class _Revision:
+    """The rules for one decision. ``checked`` means that the kept text passed an earlier check."""
 
     made: tuple[ArtifactRef, ...]
     withdrawn: frozenset[str]
@@ -161,7 +165,7 @@ class _Rules:
         return _Text(shown, examine(shown, self.made), inside is not None)
 
     def weighed(self, kept: _Text, candidate: tuple[_Text, bool]) -> _Text:
-        """Return the text to keep, given one that stood next to calls or was sent back."""
+        """Return the text to keep, after a candidate that was next to calls or was sent back."""
         text, final = candidate
         if not text.cites:
             return kept
@@ -174,28 +178,28 @@ class _Rules:
         pieces = f"{kept.text}\n\n{text.text}"  # a report that is written piece by piece
         return _Text(pieces, examine(pieces, self.made), kept.unwrapped)
 
-    def against(self, kept: _Text, reply: _Text, sent_back: Sequence[_Text]) -> _Against | None:
-        """Why the last reply is not the report, or None if it is."""
+    def rejection(self, kept: _Text, reply: _Text, sent_back: Sequence[_Text]) -> _Rejection | None:
+        """Return why the last reply is not the report, or None if it is."""
         if not kept.text.strip():
             return None
         lost, long = self._lost(kept, reply), _long_enough(kept, reply)
         if lost:
-            return _Against(f"it no longer cites {', '.join(lost)}", long or reply.shaped, lost)
+            return _Rejection(f"it no longer cites {', '.join(lost)}", long or reply.shaped, lost)
         meant = reply.shaped and any(
             text.shaped and not self._lost(kept, text) for text in sent_back
         )
         if long or meant:
             return None
         has = len(reply.text.strip())
-        return _Against(
+        return _Rejection(
             f"it has {has} characters where the kept one has {kept.prose}", reply.shaped
         )
 
     def _lost(self, kept: _Text, text: _Text) -> tuple[str, ...]:
-        """Return what ``text`` would drop. A kept text that is unchecked only owes what exists."""
-        owed = set(kept.cites if self.checked else kept.accepted)
+        """Return the citations that ``text`` lacks, of an unchecked kept text only known ones."""
+        required = set(kept.cites if self.checked else kept.accepted)
         righted = of_another_kind(kept.examined, text.examined)
-        lost = sorted(owed - self.withdrawn - righted - text.cites.keys())
+        lost = sorted(required - self.withdrawn - righted - text.cites.keys())
         return tuple(kept.cites[subject] for subject in lost)
 
 

@@ -1,20 +1,20 @@
-"""The seam of a text that the output limit cut: asking for the rest, and joining both parts."""
+"""Joining a text that the output limit cut: the request for the rest, and the join."""
 
 from __future__ import annotations
 
 import re
 
 _TAIL = 200
-"""Characters of the end that the model is shown."""
+"""Characters of the end that are shown to the model."""
 
 _SHORTEST = 16
-"""Characters of an unfinished sentence that the rest must repeat to be taken for a repetition."""
+"""Characters of an unfinished sentence that must match for the rest to count as a repetition."""
 
 _SENTENCE_END = re.compile(r"[.!?:;]\s+|\n+|[\u3002\uff01\uff1f]")
 
 
 def rest_request(text: str) -> str:
-    """Ask for the rest of a text."""
+    """Return a request for the rest of a text."""
     return (
         "Your reply was cut off at its output limit. Continue it exactly where it ends: begin with"
         " the very next character. Repeat nothing, add no introduction, and call no tool. What you"
@@ -23,9 +23,9 @@ def rest_request(text: str) -> str:
 
 
 def joined(text: str, rest: str) -> str:
-    """Both parts as one text. A model that begins its unfinished sentence again repeats nothing.
+    """Return both parts as one text, without a repeated beginning of an unfinished sentence.
 
-    Other repetitions stay: nobody can tell them from a text that repeats itself.
+    Other repetitions stay, because they cannot be told from a text that repeats itself.
     """
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     unfinished = text[ends[-1] :] if ends else text

@@ -1,4 +1,4 @@
-"""Specs: the three to seven phases in which one part of a plan is made (seed 000)."""
+"""Specs: the three to seven phases of one part of a plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from artificer.artifacts.fields import blank, blanks, items, text, text_field
-from artificer.artifacts.names import MAX_PATH, Name, name_problems, path_problems
+from artificer.artifacts.names import MAX_PATH, KebabName, name_problems, path_problems
 from artificer.artifacts.plan import MAX_DESCRIPTION, MAX_NOTE, MAX_OVERVIEW, Heading, Notes
 from artificer.artifacts.tool import artifact_tool
 from artificer.values.base import JsonObject, Problem, Value
@@ -22,7 +22,7 @@ MAX_FILES = 40
 class PhaseRef(Value):
     """One phase of a spec: what its phase run will be given."""
 
-    name: Name
+    name: KebabName
     title: Heading
     description: Annotated[str, text_field(MAX_DESCRIPTION, "What this phase brings about.")]
     files: Annotated[
@@ -40,9 +40,9 @@ class PhaseRef(Value):
 
 
 class SpecInput(Value):
-    """What ``create_spec`` takes."""
+    """The arguments of ``create_spec``."""
 
-    name: Name
+    name: KebabName
     title: Heading
     overview: Annotated[str, text_field(MAX_OVERVIEW, "What the spec brings about, in detail.")]
     phases: Annotated[
@@ -62,7 +62,7 @@ class SpecInput(Value):
 
 
 class Spec(SpecInput):
-    """A spec as it is stored: everything is there, and the format says how to read it."""
+    """A spec in its stored form, with its format and every default."""
 
     format: Literal["artificer/spec/1"]
 
@@ -76,7 +76,7 @@ CREATE_SPEC = artifact_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a spec."""
+    """Yield the problems of a spec that its schema cannot express."""
     for member in ("title", "overview", "test_strategy"):
         yield from blank(text(payload, member), f"/{member}")
     yield from name_problems([text(payload, "name")], ["/name"], "name")

@@ -1,4 +1,4 @@
-"""Tables: rectangular grids, used instead of Markdown tables in the narrative (seed 002)."""
+"""Tables: rectangular grids, used instead of Markdown tables in the narrative."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Cell = Annotated[
 """A cell keeps its JSON type: a number stays a number, null is an empty cell."""
 
 Header = Annotated[str, text_field(MAX_HEADER, "Heading of the column.")]
-Row = Annotated[
+TableRow = Annotated[
     tuple[Cell, ...],
     Field(min_length=1, max_length=MAX_COLUMNS, description="One cell for each column."),
 ]
 
 
 class Table(Value):
-    """A grid in which every row has as many cells as there are columns."""
+    """A grid in which every row has one cell for each column."""
 
     kind: Annotated[Literal["table"], Field(description="Always table.")]
     id: Id
@@ -41,7 +41,7 @@ class Table(Value):
         Field(min_length=1, max_length=MAX_COLUMNS, description="The headings, each different."),
     ]
     rows: Annotated[
-        tuple[Row, ...],
+        tuple[TableRow, ...],
         Field(max_length=MAX_ROWS, description="The rows, each with one cell for each column."),
     ]
 
@@ -56,9 +56,9 @@ CREATE_TABLE = wrapped_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """What the schema cannot say of a table.
+    """Yield the problems of a table that its schema cannot express.
 
-    Two columns may not have the same heading, in whatever case: nobody could name one of them.
+    Two columns may not have the same heading, compared without case: neither could be named.
     """
     columns = items(payload, "columns")
     pointers = [f"/table/columns/{index}" for index in range(len(columns))]

@@ -1,7 +1,7 @@
-"""From a payload model to a tool definition.
+"""Tool definitions derived from payload models.
 
-The schemas are self-contained: no ``$ref``, ``$defs``, ``title`` or ``default`` of pydantic's, so
-that every provider and every grammar converter takes them, and closed against unknown members.
+The schemas are self-contained and closed against unknown members: no ``$ref``, ``$defs``,
+``title`` or ``default`` from pydantic, so that every provider and grammar converter accepts them.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ REPLACE: JsonObject = {
 
 
 def artifact_tool(name: str, description: str, model: type[Value]) -> ToolDefinition:
-    """A tool whose arguments are the payload's own members."""
+    """Return a tool whose arguments are the members of the payload."""
     return _definition(name, description, schema_of(model))
 
 
 def flat_tool(name: str, description: str, model: type[Value]) -> ToolDefinition:
-    """A tool whose arguments are the payload's own members, plus ``replace``."""
+    """Return a tool whose arguments are the members of the payload, plus ``replace``."""
     schema = schema_of(model)
     schema["properties"] = {**schema["properties"], "replace": REPLACE}
     return _definition(name, description, schema)
 
 
 def wrapped_tool(name: str, description: str, model: type[Value], member: str) -> ToolDefinition:
-    """A tool whose arguments are the payload in one member, plus ``replace`` beside it."""
+    """Return a tool whose arguments are the payload in one member, plus ``replace``."""
     payload = schema_of(model)
     payload["description"] = f"The {member}."
     schema: JsonObject = {
@@ -43,7 +43,7 @@ def wrapped_tool(name: str, description: str, model: type[Value], member: str) -
 
 
 def schema_of(model: type[Value]) -> dict[str, Any]:
-    """The model's JSON Schema, with everything it refers to put in place."""
+    """Return the model's JSON Schema with all references inlined."""
     whole = model.model_json_schema()
     inlined = _inline(whole, whole.get("$defs", {}))
     inlined.pop("description", None)

@@ -1,8 +1,8 @@
-"""``withdraw_artifact``: take an artifact out of the report, and with it the duty to cite it.
+"""``withdraw_artifact``: remove an artifact from the report, and the duty to cite it.
 
-A revision of a report must keep every citation. This call is the only way to drop one, so that the
-journal says who dropped what, and when. What was never made can be withdrawn too: the text may
-cite something that the model then could not make.
+A revision of a report must keep every citation. This call is the only way to drop one, so that
+the journal shows who dropped what and when. A citation of an artifact that was never made can be
+withdrawn too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Withdrawal(Value):
 
     @property
     def subject(self) -> str:
-        """The artifact's name, as ``kind:id``."""
+        """The artifact as ``kind:id``."""
         return f"{self.kind}:{self.id}"
 
 
@@ -44,7 +44,7 @@ WITHDRAW_ARTIFACT = artifact_tool(
 
 
 def problems(arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Problem, ...]:
-    """An id that differs from an artifact's only in case is a slip."""
+    """Return a problem for an id that differs from an artifact's only in case."""
     kind, artifact_id = text(arguments, "kind"), text(arguments, "id")
     ids = [ref.id for ref in made if ref.kind == kind]
     if artifact_id is None or artifact_id in ids:
@@ -70,6 +70,6 @@ def describe(gone: Withdrawal) -> str:
 
 
 def without(made: tuple[ArtifactRef, ...], gone: Withdrawal) -> tuple[ArtifactRef, ...]:
-    """The artifacts without the one that is withdrawn."""
+    """Return the artifacts without the withdrawn one."""
     key: tuple[MadeKind, str] = (gone.kind, gone.id)
     return tuple(ref for ref in made if (ref.kind, ref.id) != key)

@@ -1,7 +1,7 @@
-"""Plans, specs and phases as Markdown, for people: rendered from what is stored, never read back.
+"""Plans, specs and phases as Markdown for people: rendered from the stored artifact.
 
-The same artifact gives the same bytes, and nothing that a model wrote is Markdown here: a
-description cannot grow headings of its own.
+The same artifact gives the same bytes. Everything a model wrote is escaped, so a description cannot
+add headings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from artificer.render.text import code_span, escape_markdown
 
 
 def build_artifact_markdown(artifact: BuildArtifact) -> str:
-    """Return the whole text."""
+    """Return the artifact as Markdown."""
     match artifact:
         case Plan():
             blocks = _plan(artifact)
@@ -114,7 +114,7 @@ def _notes(heading: str, notes: Iterable[str]) -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> str:
-    """The text with its lines and paragraphs as they were."""
+    """Return the text with its line breaks and paragraphs kept."""
     lines = [escape_markdown(line) for line in text.strip().splitlines()]
     joined = ""
     for line in lines:

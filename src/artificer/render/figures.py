@@ -1,4 +1,4 @@
-"""One artifact as HTML. Everything in it is data until this file escapes it."""
+"""One artifact as HTML. Every value is escaped here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from artificer.artifacts.table import Table
 from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import to_svg
 from artificer.render.charts.words import Grid, grid, summary
-from artificer.render.report import Name
+from artificer.render.report import ArtifactName
 from artificer.render.tables import csv_link, table_html
 from artificer.render.text import clean, escape, one_line
 from artificer.values.text import clip
@@ -25,16 +25,16 @@ _WIDE_TABLE = 5
 """A table with this many columns may be wider than the text."""
 
 _NARROW_CHART = 520
-"""A chart of at most so many pixels is shown as it is: on a phone a little smaller, never wider."""
+"""A chart up to this many pixels wide is shown at its own size, or smaller on a phone."""
 
 _WIDTH = re.compile(r'<svg width="(\d+)')
 
 
-def artifact_html(artifact: Artifact, name: Name) -> str:
+def artifact_html(artifact: Artifact, name: ArtifactName) -> str:
     """Return the artifact as one block element whose id is ``name.anchor``.
 
-    A chart that cannot be drawn, such as when the extra ``charts`` is not installed, shows its
-    data and says why.
+    A chart that cannot be drawn, for example without the extra ``charts``, shows its data and the
+    reason.
     """
     match artifact:
         case Table():
@@ -52,30 +52,30 @@ def artifact_html(artifact: Artifact, name: Name) -> str:
 
 
 def table_grid(table: Table) -> Grid:
-    """The table's cells. Its first column heads the rows if it names each of them once."""
+    """Return the table's cells. The first column becomes row headings if its names are unique."""
     first = [row[0] for row in table.rows]
     heads = len(set(first)) == len(first) and all(isinstance(c, str) and c for c in first)
     return Grid(table.columns, table.rows, row_headed=heads and len(table.columns) > 1)
 
 
 def human_size(content: str) -> str:
-    """The size of a text in UTF-8, for people."""
+    """Return the size of a text in UTF-8, for people."""
     size = len(content.encode())
     return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB"
 
 
 def tally(checklist: Checklist) -> str:
-    """How much of a checklist is done, in words."""
+    """Return the progress of a checklist, such as "2 of 3 done"."""
     done = sum(item.checked for item in checklist.items)
     return f"{done} of {len(checklist.items)} done"
 
 
-def _caption(name: Name) -> str:
+def _caption(name: ArtifactName) -> str:
     number = f'<span class="number">{name.number}</span>' if name.number else ""
     return number + (f"<bdi>{escape(name.title)}</bdi>" if name.title else "")
 
 
-def _chart(chart: Chart, name: Name) -> str:
+def _chart(chart: Chart, name: ArtifactName) -> str:
     data = grid(chart)
     caption = f'<caption class="hidden">Data of {escape(name.short)}</caption>'
     rows = table_html(data, caption, f"Data of {name.short}")
@@ -106,7 +106,7 @@ def _natural_width(drawing: str) -> int:
     return int(found[1]) if found else _NARROW_CHART + 1
 
 
-def _table(table: Table, name: Name) -> str:
+def _table(table: Table, name: ArtifactName) -> str:
     data = table_grid(table)
     wide = " wide" if len(table.columns) >= _WIDE_TABLE else ""
     label = f"{name.short}: {name.title}" if name.title else name.short
@@ -117,7 +117,7 @@ def _table(table: Table, name: Name) -> str:
     )
 
 
-def _list(listed: ItemList, name: Name) -> str:
+def _list(listed: ItemList, name: ArtifactName) -> str:
     tag = "ol" if listed.ordered else "ul"
     items = "".join(f'<li dir="auto">{escape(item)}</li>\n' for item in listed.items)
     heading, labelled = _heading(name)
@@ -127,7 +127,7 @@ def _list(listed: ItemList, name: Name) -> str:
     )
 
 
-def _checklist(checklist: Checklist, name: Name) -> str:
+def _checklist(checklist: Checklist, name: ArtifactName) -> str:
     items = "".join(
         f'<li><label><input type="checkbox"{" checked" if item.checked else ""}>'
         f'<span dir="auto">{escape(item.label)}</span></label></li>\n'
@@ -140,16 +140,16 @@ def _checklist(checklist: Checklist, name: Name) -> str:
     )
 
 
-def _heading(name: Name, after: str = "") -> tuple[str, str]:
-    """The line above a list, and the attribute by which the list is named after it."""
+def _heading(name: ArtifactName, after: str = "") -> tuple[str, str]:
+    """Return the heading above a list and the attribute that labels the list with it."""
     if not (name.title or after):
         return "", ""
     ref = f"{name.anchor}-caption"
     return f'<p class="caption" id="{ref}">{_caption(name)}{after}</p>', f' aria-labelledby="{ref}"'
 
 
-def _drawing(svg: Svg, name: Name) -> str:
-    """A drawing is shown as an image, in which nothing can run and nothing is fetched."""
+def _drawing(svg: Svg, name: ArtifactName) -> str:
+    """Return the drawing as an image, in which no script runs and nothing is fetched."""
     data = base64.b64encode(svg.content.encode()).decode()
     return (
         f'<figure class="artifact drawing wide" id="{name.anchor}">'
@@ -160,13 +160,13 @@ def _drawing(svg: Svg, name: Name) -> str:
 
 
 def _alternative(svg: Svg) -> str:
-    """What the drawing says of itself in its own title and description."""
+    """Return the drawing's own title and description."""
     root = ElementTree.fromstring(svg.content)
-    said = (root.findtext(f"{{http://www.w3.org/2000/svg}}{tag}") for tag in ("title", "desc"))
-    return ". ".join(" ".join(text.split()) for text in said if text and text.strip())
+    texts = (root.findtext(f"{{http://www.w3.org/2000/svg}}{tag}") for tag in ("title", "desc"))
+    return ". ".join(" ".join(text.split()) for text in texts if text and text.strip())
 
 
-def _file(file: File, name: Name) -> str:
+def _file(file: File, name: ArtifactName) -> str:
     kind = "text/markdown" if file.name.lower().endswith(".md") else "text/plain"
     data = base64.b64encode(clean(file.content).encode()).decode()
     leaf = escape(file.name.rpartition("/")[2])

@@ -1,7 +1,7 @@
 """A report as one self-contained HTML file: no script, nothing fetched, readable by anyone.
 
-The content security policy forbids what the file does not need, so that even a mistake of ours
-could neither run nor fetch anything: styles only by the hash of report.css, images only as data.
+The content security policy forbids everything the file does not need, so that even a mistake in
+the markup cannot run or fetch anything: styles only by the hash of report.css, images only as data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from artificer.render.figures import artifact_html
 from artificer.render.message import message_html
 from artificer.render.narrative import Citation, Key
 from artificer.render.prose import passage_html
-from artificer.render.report import STATUS_WORDS, Name, Report
+from artificer.render.report import STATUS_WORDS, ArtifactName, Report
 from artificer.render.text import escape, one_line
 
 
@@ -49,7 +49,7 @@ class _Body:
         self._placed: set[Key] = set()
 
     def blocks(self) -> Iterator[str]:
-        """The message, the narrative with its artifacts where it cites them, then the others."""
+        """Yield the message, the narrative with its cited artifacts, and the other artifacts."""
         if message := self._report.deliverable.message:
             yield message_html(message, self._inline)
         for passage in self._report.body:
@@ -62,7 +62,7 @@ class _Body:
         for key in self._report.uncited:
             yield artifact_html(self._report.artifacts[key], self._report.names[key])
 
-    def _name(self, citation: Citation) -> Name | None:
+    def _name(self, citation: Citation) -> ArtifactName | None:
         return self._report.names.get(citation.key) if citation.key else None
 
     def _inline(self, citation: Citation) -> str:
@@ -72,7 +72,7 @@ class _Body:
         return f'<a href="#{name.anchor}"><bdi>{escape(name.short)}</bdi></a>'
 
     def _block(self, citation: Citation, *, stands_alone: bool) -> str:
-        """The artifact; a link or a card, where it stands elsewhere or nowhere."""
+        """Return the artifact at its first citation; a link or a note at any other."""
         name = self._name(citation)
         if name is None:
             card = f'<p class="missing" role="note">{_complaint(citation)}</p>'
@@ -84,7 +84,7 @@ class _Body:
 
 
 def _complaint(citation: Citation) -> str:
-    """What is wrong with a citation, as HTML."""
+    """Return the fault of a citation as HTML."""
     if citation.key:
         kind, name = citation.key
         return f"missing: <code>{escape(f'{kind}:{name}')}</code>"
@@ -98,7 +98,7 @@ def _dateline(report: Report) -> str:
 
 
 def _banner(report: Report) -> str:
-    """What the reader must know before reading: that and why the report is not whole."""
+    """Return the status banner: that the report is incomplete, and why."""
     deliverable = report.deliverable
     words = STATUS_WORDS[deliverable.status]
     if not words:

@@ -1,4 +1,4 @@
-"""Links and images of the narrative: where they may lead, in every view of a report."""
+"""The links and images that a narrative may have, in every view of a report."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 
 
 def inert(children: list[Token], marks: Marks) -> list[Token]:
-    """Return the running text with its links and images seen to.
+    """Return the running text with only safe links and no images.
 
-    Only links to the web and to mail addresses stay links, and images become links, because a
-    report fetches nothing. A placeholder that was the target stands after the words instead; one
-    among the words of a link takes the link's place, because links cannot be nested.
+    Only links to the web and to mail addresses stay links. Images become links, because a report
+    fetches nothing. A placeholder used as a target is put after the link's text; a placeholder in
+    the link's text replaces the link, because links cannot be nested.
     """
     result: list[Token] = []
     target, kept = "", False
@@ -30,7 +30,7 @@ def inert(children: list[Token], marks: Marks) -> list[Token]:
         elif token.type == "link_close":
             if kept:
                 result.append(token)
-            elif token.markup != "autolink":  # whose words are its target
+            elif token.markup != "autolink":  # an autolink's text is its target
                 result += _cited_target(target, marks)
             kept = False
         elif token.type == "image":
@@ -45,7 +45,7 @@ def _leads_out(target: str, marks: Marks) -> bool:
 
 
 def _cites_inside(following: list[Token], marks: Marks) -> bool:
-    """Whether there is a citation before the link's end."""
+    """Return whether there is a citation before the end of the link."""
     for token in following:
         if token.type == "link_close":
             return False
@@ -60,7 +60,7 @@ def _cited_target(target: str, marks: Marks) -> list[Token]:
 
 
 def _image(token: Token, marks: Marks, *, inside_link: bool) -> list[Token]:
-    """An image's words; a link to it, where it is on the web."""
+    """Return an image's text, as a link if the image is on the web."""
     source = str(token.attrGet("src") or "")
     words = _text(token.content or source)
     if inside_link or not _leads_out(source, marks) or marks.pattern.search(token.content):

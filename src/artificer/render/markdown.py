@@ -1,7 +1,7 @@
-"""A report as one GitHub-flavoured Markdown file: what a terminal, a diff and a wiki can show.
+"""A report as one GitHub-flavoured Markdown file, for terminals, diffs and wikis.
 
-Everything in an artifact is escaped, and the narrative is written again from its parsed form: no
-viewer finds an image, HTML or a link in it that the page does not have.
+Everything in an artifact is escaped, and the narrative is written again from its parsed form, so no
+viewer finds an image, HTML or a link that the HTML page does not have.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from artificer.render.charts.words import Grid, grid, summary
 from artificer.render.figures import table_grid, tally
 from artificer.render.message import message_markdown
 from artificer.render.narrative import Citation, Key, Passage
-from artificer.render.report import STATUS_WORDS, Name, Report
+from artificer.render.report import STATUS_WORDS, ArtifactName, Report
 from artificer.render.source import passage_markdown
 from artificer.render.tables import numeric_columns, shown
 from artificer.render.text import clean, code_span, escape_markdown, fenced
 
 
 def to_markdown(report: Report) -> str:
-    """Return the whole text. The same report gives the same bytes."""
+    """Return the report as Markdown. The same report gives the same bytes."""
     heading = passage_markdown(report.heading) if report.heading else ""
     blocks = [heading or f"# {escape_markdown(report.title)}", *_banner(report)]
     message = report.deliverable.message
@@ -41,7 +41,7 @@ def to_markdown(report: Report) -> str:
 
 
 def _passage(report: Report, passage: Passage, placed: set[Key]) -> Iterator[str]:
-    """The passage's Markdown with its citations named, then what it cites for the first time."""
+    """Yield the passage with named citations, then the artifacts that it is the first to cite."""
     marks = passage.marks
     if not passage.alone:
         source = passage_markdown(passage)
@@ -71,7 +71,7 @@ def _banner(report: Report) -> Iterator[str]:
         yield "\n".join(f"> {line}" for line in lines)
 
 
-def _artifact(artifact: Artifact, name: Name) -> str:
+def _artifact(artifact: Artifact, name: ArtifactName) -> str:
     match artifact:
         case Table():
             return _titled(name, _table(table_grid(artifact)))
@@ -98,7 +98,7 @@ def _artifact(artifact: Artifact, name: Name) -> str:
             )
 
 
-def _titled(name: Name, body: str, after: str = "") -> str:
+def _titled(name: ArtifactName, body: str, after: str = "") -> str:
     words = ". ".join(filter(None, (name.number, escape_markdown(name.title))))
     return f"**{words}**{after}\n\n{body}" if words else body
 

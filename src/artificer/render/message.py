@@ -1,4 +1,4 @@
-"""The message of a deliverable: what the model said to the reader last, shown above the report."""
+"""The message of a deliverable: the model's last words to the reader, shown above the report."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from artificer.render.prose import passage_html
 from artificer.render.text import clean, escape_markdown
 
 Inline = Callable[[Citation], str]
-"""Returns the words by which a sentence names an artifact that it cites."""
+"""Return the name by which a sentence refers to a cited artifact."""
 
 
 def message_html(message: str, inline: Inline) -> str:
-    """The message as HTML. It names artifacts and places none."""
+    """Return the message as HTML. Citations become names; no artifact is placed."""
     body = "\n".join(
         passage_html(passage, inline)
         if not passage.alone
@@ -24,7 +24,7 @@ def message_html(message: str, inline: Inline) -> str:
 
 
 def message_markdown(message: str, inline: Inline) -> Iterator[str]:
-    """The message as a quotation, if there is one: plain text, whatever Markdown it was."""
+    """Yield the message as a block quote of plain text, if there is a message."""
     if not message.strip():
         return
     marks = Marks(clean(message.strip()))

@@ -1,9 +1,9 @@
-"""The narrative, block by block: its Markdown, parsed, and the artifacts that it cites.
+"""The narrative, block by block: its parsed Markdown and the artifacts it cites.
 
-A placeholder is exchanged for a mark of letters and digits before the Markdown is parsed, so that
-it survives wherever it stands (in emphasis, in a cell, as the target of a link), and the mark is
-resolved afterwards. The mark contains a hash of the narrative, so no narrative can contain it. It
-has a space where the placeholder has one, because that decides whether it can be a link's target.
+Each placeholder is replaced by a mark of letters and digits before the Markdown is parsed, so that
+it survives anywhere (in emphasis, in a cell, as the target of a link). The marks are resolved
+afterwards. A mark contains a hash of the narrative, so no narrative can contain it. It has a space
+where the placeholder has one, because a space decides whether the text can be a link's target.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Key = tuple[MadeKind, str]
 
 @dataclass(frozen=True)
 class Citation:
-    """One placeholder. ``literal`` is what stood in the narrative.
+    """One placeholder. ``literal`` is its text in the narrative.
 
-    ``key`` is None where it was meant as a placeholder and is none; ``fault`` says why.
+    ``key`` is None for a malformed placeholder, and ``fault`` then names the error.
     """
 
     key: Key | None
@@ -53,26 +53,26 @@ class Passage:
 
     @property
     def words(self) -> str:
-        """The running text of a paragraph or heading, as Markdown; "" of any other block."""
+        """The running text of a paragraph or heading as Markdown; "" for any other block."""
         simple = len(self.tokens) == 3 and self.tokens[1].type == "inline"
         return self.tokens[1].content if simple else ""
 
     @property
     def alone(self) -> bool:
-        """Whether it is a paragraph of placeholders and nothing else."""
+        """Whether the block is a paragraph that holds only placeholders."""
         others = self.marks.pattern.sub("", self.words)
         paragraph = bool(self.words) and self.level == 0
         return paragraph and bool(self.citations) and not re.search(r"[^\W_]", others)
 
     @property
     def level(self) -> int:
-        """1 to 6 for a heading, otherwise 0."""
+        """The level of a heading, 1 to 6; 0 for any other block."""
         tag = self.tokens[0].tag if self.tokens else ""
         return int(tag[1]) if re.fullmatch("h[1-6]", tag) else 0
 
 
 class Marks:
-    """The marks of one narrative, and the placeholders that they stand for."""
+    """The marks of one narrative and the placeholders they replace."""
 
     def __init__(self, narrative: str) -> None:
         nonce = "artifact" + hashlib.sha256(narrative.encode()).hexdigest()[:20]
@@ -88,17 +88,17 @@ class Marks:
         self.text = "".join((*pieces, narrative[position:]))
 
     def cited(self, text: str) -> Iterator[Citation]:
-        """The placeholders whose marks are in ``text``, in order."""
+        """Yield the placeholders whose marks are in ``text``, in order."""
         for match in self.pattern.finditer(text):
             yield self.citations[int(match[1])]
 
     def literal(self, text: str) -> str:
-        """``text`` with every mark turned back into its placeholder."""
+        """Return ``text`` with every mark replaced by its placeholder."""
         return self.pattern.sub(lambda m: self.citations[int(m[1])].literal, text)
 
 
 def _found(narrative: str) -> list[tuple[int, int, Citation]]:
-    """Start, end and meaning of everything that was meant as a placeholder, in order."""
+    """Return start, end and meaning of every placeholder, well-formed or not, in order."""
     good, faults = placeholder.scan(narrative)
     found = [
         (item.start, item.end, Citation((item.kind, item.id), narrative[item.start : item.end]))
@@ -112,12 +112,12 @@ def _found(narrative: str) -> list[tuple[int, int, Citation]]:
 
 
 def markdown() -> MarkdownIt:
-    """CommonMark with GFM's tables and strikethrough. Raw HTML is text; URLs are not guessed."""
+    """Return a parser for CommonMark with GFM tables and strikethrough, without HTML."""
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 def read(narrative: str) -> tuple[Passage, ...]:
-    """Take the narrative apart. Its pieces of source, joined, are the whole of it."""
+    """Split the narrative into passages. Their sources, joined, are the whole narrative."""
     marks = Marks(_LINE_END.sub("\n", clean(narrative)))
     lines = [line + "\n" for line in marks.text.removesuffix("\n").split("\n")]
     passages: list[Passage] = []
@@ -132,7 +132,7 @@ def read(narrative: str) -> tuple[Passage, ...]:
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The tokens in groups, one for each top-level block."""
+    """Yield the tokens of each top-level block."""
     block: list[Token] = []
     depth = 0
     for token in tokens:
@@ -149,7 +149,7 @@ def _passage(source: str, tokens: list[Token], marks: Marks) -> Passage:
 
 
 def _citations(token: Token, marks: Marks) -> Iterator[Citation]:
-    """What a block token cites; code cites nothing, and gets its literal text back."""
+    """Yield the citations of a block token. Code cites nothing and gets its literal text back."""
     if token.type in ("fence", "code_block"):
         token.content, token.info = marks.literal(token.content), marks.literal(token.info)
     for child in token.children or ():

@@ -1,4 +1,4 @@
-"""A passage of the narrative as HTML: Markdown rendered, then cleaned by an allow-list."""
+"""A passage of the narrative as HTML: rendered Markdown, cleaned by an allow-list."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _DIRECTED = {"paragraph", "heading", "list_item", "blockquote", "td", "th"}
 
 
 def passage_html(passage: Passage, inline: Callable[[Citation], str], *, top: bool = False) -> str:
-    """Return the passage's HTML, with ``inline`` of each citation where it is cited.
+    """Return the passage as HTML, with the result of ``inline`` in place of each citation.
 
-    ``top`` says that it is the page's own heading; any other first-level heading becomes a
-    second-level one, because a page has one.
+    ``top`` marks the page's own heading. Any other first-level heading becomes a second-level one,
+    because a page has only one.
     """
     tokens = [_prepared(token, passage.marks, demote=not top) for token in passage.tokens]
     rendered = _renderer().renderer.render(tokens, _renderer().options, {})
@@ -46,7 +46,7 @@ def _renderer() -> MarkdownIt:
 
 
 def _prepared(token: Token, marks: Marks, *, demote: bool) -> Token:
-    """A copy of a block token, with its direction, its heading level and its links seen to."""
+    """Return a copy of a block token with its text direction, heading level and links adjusted."""
     directed = token.type.removesuffix("_open") in _DIRECTED
     attrs = {**token.attrs, "dir": "auto"} if directed else token.attrs
     tag = "h2" if demote and token.tag == "h1" else token.tag

@@ -1,4 +1,4 @@
-"""What is rendered: a deliverable with its payloads, and where it came from."""
+"""The input of rendering: a deliverable with its payloads and its provenance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATUS_WORDS = {
     "failed": "The run failed before the report was finished.",
     "cancelled": "The run was cancelled before the report was finished.",
 }
-"""What the reader must know first, by the deliverable's status."""
+"""The first sentence of the report, by the status of its deliverable."""
 
 _FINDING_WORDS: dict[FindingCode, str] = {
     "missing": "is cited, but was never made",
@@ -29,14 +29,14 @@ _FINDING_WORDS: dict[FindingCode, str] = {
     "unknown_kind": "cites a kind of thing that does not exist",
     "too_long": "is longer than a report may be",
 }
-"""Findings that concern a reader; a finding's own message is addressed to the model."""
+"""Findings a reader should know, in words for a reader; a finding's message is for the model."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a report came from, in words for its last lines. An empty one is left out.
+    """The origin of a report, as text for its footer. Empty fields are left out.
 
-    ``created`` is ISO 8601; ``digest`` is the deliverable's; ``usage`` says turns and tokens.
+    ``created`` is ISO 8601, ``digest`` the deliverable's digest, ``usage`` its turns and tokens.
     """
 
     run: str
@@ -48,8 +48,8 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class Name:
-    """How an artifact is called: in its caption, in sentences, and in links."""
+class ArtifactName:
+    """An artifact's name in its caption, in sentences and in links."""
 
     key: Key
     number: str
@@ -57,21 +57,21 @@ class Name:
 
     @property
     def anchor(self) -> str:
-        """Its fragment id."""
+        """The artifact's fragment id."""
         return anchor(*self.key)
 
     @property
     def short(self) -> str:
-        """What a sentence calls it."""
+        """The short name used in a sentence."""
         return self.number or self.title or f"the {self.key[0]}"
 
 
 @dataclass(frozen=True)
 class Report:
-    """A deliverable, ready to be rendered.
+    """A deliverable with everything its rendering needs.
 
-    ``artifacts`` holds the payload of each artifact by kind and id. One that the narrative cites
-    and that is not here is marked as missing where it is cited.
+    ``artifacts`` holds the payload of each artifact by kind and id. A cited artifact that is not
+    in it is marked as missing at its citation.
     """
 
     title: str
@@ -81,34 +81,34 @@ class Report:
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
-        """The narrative, block by block, with what each block cites."""
+        """The narrative, block by block, with the citations of each block."""
         return read(self.deliverable.narrative)
 
     @cached_property
     def heading(self) -> Passage | None:
-        """The narrative's own title, if it begins with one."""
+        """The narrative's own title, if it begins with a first-level heading."""
         first = self.passages[0] if self.passages else None
         is_title = first and first.level == 1 and first.words and not first.citations
         return first if is_title else None
 
     @cached_property
     def body(self) -> tuple[Passage, ...]:
-        """The passages below the heading."""
+        """The passages after the heading."""
         return self.passages[1:] if self.heading else self.passages
 
     @cached_property
     def uncited(self) -> tuple[Key, ...]:
-        """The artifacts that no passage cites, in the order in which they were made."""
+        """The artifacts that no passage cites, in the order they were made."""
         cited = {citation.key for passage in self.passages for citation in passage.citations}
         return tuple(key for key in self._made if key not in cited)
 
     @cached_property
-    def names(self) -> dict[Key, Name]:
-        """Every artifact's name: figures and tables are numbered in the order of appearance."""
+    def names(self) -> dict[Key, ArtifactName]:
+        """The name of every artifact; figures and tables are numbered in order of appearance."""
         cited = [c.key for p in self.passages for c in p.citations]
         order = [key for key in cited if key and key in self.artifacts]
         counts = {"Figure": 0, "Table": 0}
-        names: dict[Key, Name] = {}
+        names: dict[Key, ArtifactName] = {}
         for key in (*order, *self.uncited):
             if key in names:
                 continue
@@ -116,12 +116,12 @@ class Report:
             if series := _NUMBERED.get(key[0]):
                 counts[series] += 1
                 number = f"{series} {counts[series]}"
-            names[key] = Name(key, number, title_of(artifact))
+            names[key] = ArtifactName(key, number, title_of(artifact))
         return names
 
     @property
     def shortcomings(self) -> tuple[tuple[str, str], ...]:
-        """What is not as it should be, each once: its subject, and what is wrong with it."""
+        """The faults a reader should know, without repeats, as pairs of subject and fault."""
         found = self.deliverable.findings
         known = ((f.subject, _FINDING_WORDS[f.code]) for f in found if f.code in _FINDING_WORDS)
         return tuple(dict.fromkeys(known))
@@ -138,7 +138,7 @@ _NUMBERED: dict[MadeKind, str] = {"chart": "Figure", "svg": "Figure", "table": "
 
 
 def title_of(artifact: Artifact) -> str:
-    """The artifact's title; a file's name; what a chart or drawing is, where it has none."""
+    """Return the artifact's title, a file's name, or the kind of an untitled chart or drawing."""
     if isinstance(artifact, File):
         return one_line(artifact.name)
     if title := one_line(artifact.title):

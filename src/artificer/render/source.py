@@ -1,9 +1,9 @@
-"""A passage of the narrative as Markdown again, written from its tokens.
+"""A passage of the narrative written as Markdown from its tokens.
 
-Nothing of the model's own source is copied, so that no viewer finds more in it than the page shows:
-every text is escaped, code is code, links are those of :mod:`artificer.render.links`, and it
-has no image, no HTML and no link definition. ``<`` is written as an entity, because not
-every dialect of Markdown knows a backslash before it.
+Nothing is copied from the model's source, so no viewer finds more in it than the page shows:
+text is escaped, code is code, links come from :mod:`artificer.render.links`, and there are no
+images, no HTML and no link definitions. ``<`` is written as an entity, because some Markdown
+dialects do not accept a backslash before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LISTS = ("bullet_list", "ordered_list")
 
 
 def passage_markdown(passage: Passage) -> str:
-    """Return the passage's Markdown, still with marks for its citations."""
+    """Return the passage as Markdown, with marks in place of its citations."""
     nodes = SyntaxTreeNode(passage.tokens).children
     return "\n\n".join(_block(node, passage.marks) for node in nodes)
 
@@ -53,7 +53,7 @@ def _blocks(nodes: Iterable[SyntaxTreeNode], marks: Marks, *, tight: bool) -> st
 
 
 def _paragraph(node: SyntaxTreeNode, marks: Marks) -> str:
-    """The lines of a paragraph, none of which begins like another kind of block."""
+    """Return the lines of a paragraph, escaped so that none begins another kind of block."""
     lines = (line.strip(" \t") for line in _words(node, marks).split("\n"))
     return "\n".join(_LINE_START.sub(_escaped_start, line) for line in lines if line)
 
@@ -89,7 +89,7 @@ def _table(node: SyntaxTreeNode, marks: Marks) -> str:
 
 
 def _cell(node: SyntaxTreeNode, marks: Marks) -> str:
-    """A cell's text. A pipe divides cells even in code, unless it is escaped there."""
+    """Return a cell's text. A pipe separates cells even in code, unless it is escaped."""
     return re.sub(r"(?<!\\)\|", r"\\|", _words(node, marks)).strip()
 
 
@@ -98,7 +98,7 @@ def _escaped_start(match: re.Match[str]) -> str:
 
 
 def _words(node: SyntaxTreeNode, marks: Marks) -> str:
-    """The running text of a paragraph, a heading or a cell."""
+    """Return the running text of a paragraph, a heading or a cell."""
     inlines = (child.token for child in node.children if child.token)
     found = (token for inline in inlines for token in inline.children or ())
     text = ""
@@ -111,7 +111,7 @@ def _words(node: SyntaxTreeNode, marks: Marks) -> str:
             piece = f"]({_target(target)})"
         else:
             piece = _inline(token)
-        # Two runs of backticks side by side would be one, and end where neither did.
+        # Two adjacent runs of backticks would merge into one, so a space separates them.
         text += " " + piece if text.endswith("`") and piece.startswith("`") else piece
     return text
 
@@ -131,13 +131,13 @@ def _inline(token: Token) -> str:
 
 
 def _text(content: str) -> str:
-    """A text in which nothing is markup. A line end in it was written as an entity."""
+    """Return text without markup. A line end in it was written as an entity."""
     escaped = _SPECIAL.sub(lambda m: "\\" + m[0], re.sub(r"[\r\n]", " ", content))
     return _ENTITY.sub("&amp;", escaped).replace("<", "&lt;")
 
 
 def _code(content: str) -> str:
-    """A code span whose content is exactly this."""
+    """Return a code span with exactly this content."""
     fence = fence_for(content, least=1)
     spaced = content.strip(" ") and content.startswith(" ") and content.endswith(" ")
     padded = bool(spaced) or content.startswith("`") or content.endswith("`")
@@ -145,7 +145,7 @@ def _code(content: str) -> str:
 
 
 def _target(href: str) -> str:
-    """A link's target between parentheses, where nothing can end it or be read as an entity."""
+    """Return a link target in which nothing ends the parentheses or reads as an entity."""
     encoded = _IN_TARGET.sub(lambda m: "".join(f"%{b:02X}" for b in m[0].encode()), href)
     return _ENTITY.sub("&amp;", encoded)
 

@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet program reads as data, never as formulas."""
+"""CSV that a spreadsheet reads as data, never as formulas."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _DANGEROUS = ("=", "+", "-", "@")
 _BLANK = ("\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*(e[+-]?\d+)?\s?%?", re.IGNORECASE | re.ASCII)
 _SEPARATOR = re.compile(r"([;\t\r\n])")
-"""Characters that some spreadsheet programs take for the end of a cell, even between quotes: where
-the comma is the decimal sign, Excel separates cells by semicolons."""
+"""Characters that end a cell in some spreadsheets, even inside quotes. Where the comma is the
+decimal sign, Excel separates cells by semicolons."""
 
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
-"""Letters by their category that are drawn as nothing."""
+"""Characters of a letter category that are drawn as nothing."""
 
 
 def to_csv(grid: Grid) -> str:
-    """Return RFC 4180 text with a byte order mark, without which Excel takes UTF-8 for Latin-1.
+    """Return RFC 4180 text with a byte order mark; without it Excel reads UTF-8 as Latin-1.
 
-    Every cell is quoted. A text that a spreadsheet would run as a formula gets an apostrophe
-    before it (OWASP, "CSV injection"), also where it follows a separator within a cell. Numbers
-    stay numbers, and so does a text that is nothing but one, such as ``-5``.
+    Every cell is quoted. Text that a spreadsheet would run as a formula gets a leading apostrophe
+    (OWASP, "CSV injection"), also after a separator inside a cell. Numbers stay numbers, and so
+    does text that is only a number, such as ``-5``.
     """
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL)
@@ -50,10 +50,10 @@ def _safe(text: str) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    """Whether a spreadsheet could run the text.
+    """Return whether a spreadsheet could run the text as a formula.
 
-    Full-width and small forms of a sign count as the sign, and what is not seen before it counts
-    for nothing.
+    Full-width and small forms of a sign count as the sign; invisible characters before it are
+    ignored.
     """
     if _NUMBER.fullmatch(text):
         return False

@@ -13,10 +13,10 @@ from artificer.render.text import escape, figure, one_line
 _NUMERIC = re.compile(
     r"[(~≈<>]?\s?[+\-−±]?\s?[$€£¥]?\s?\d[\d.,  ]*\s?[%‰°×]?\s?[a-zA-Zµ€$£¥/]{0,5}\)?"
 )
-"""A text that is read as a measure: a number with a sign, a currency or a short unit."""
+"""Text that counts as a number: digits with a sign, a currency or a short unit."""
 
 _LONG = 40
-"""A column with a longer text than this is not squeezed into a few words' width."""
+"""Columns with longer text than this get more width."""
 
 
 def table_html(grid: Grid, caption: str, label: str) -> str:
@@ -57,12 +57,12 @@ def csv_link(grid: Grid, name: str, what: str) -> str:
 
 
 def numeric_columns(grid: Grid) -> list[bool]:
-    """For each column, whether it holds measures and so is set flush right."""
+    """Return for each column whether it holds numbers and is therefore right-aligned."""
     return [_is_numeric([row[i] for row in grid.rows]) for i in range(len(grid.columns))]
 
 
 def shown(cell: Cell) -> str:
-    """The cell as text for people."""
+    """Return the cell as text for people."""
     if cell is None:
         return "—"
     if isinstance(cell, bool):
@@ -79,7 +79,7 @@ def _cell(cell: Cell, numeric: bool, *, heads: bool) -> str:
 
 
 def _column_class(grid: Grid, index: int, numeric: bool) -> str:
-    """A heading's class, which holds for its column: numbers, or texts that need room."""
+    """Return the CSS class of a column: numbers, long text, or none."""
     if numeric:
         return _number_class(numeric)
     longest = max((len(shown(row[index])) for row in grid.rows), default=0)
@@ -91,7 +91,7 @@ def _number_class(numeric: bool) -> str:
 
 
 def _is_numeric(cells: list[Cell]) -> bool:
-    """Whether a column holds measures: at least one, and nothing else beside empty cells."""
+    """Return whether a column holds at least one number, and otherwise only empty cells."""
     kept = [cell for cell in cells if cell is not None and cell not in ("", "—", "-", "–")]
     return bool(kept) and all(
         not isinstance(cell, bool)

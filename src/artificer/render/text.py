@@ -1,6 +1,6 @@
-"""Text on its way to a page: harmless characters, escapes, numbers and anchors.
+"""Text for a page: safe characters, escaping, numbers and anchors.
 
-Everything a model wrote passes through :func:`clean` or :func:`escape` before it is written.
+Everything a model wrote goes through :func:`clean` or :func:`escape` before it is written.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!])")
 _LINE_START = re.compile(r"^(?:(?=[-+=])|(\d{1,9})(?=[.)](?:\s|$)))")
 
 _GROUP_FROM = 10_000
-"""Digits are grouped from five on, so that a year stays a year."""
+"""Digits are grouped in numbers of five or more digits, so that years are not."""
 
 
 def clean(text: str) -> str:
-    """Return ``text`` with each character that no document may hold replaced by U+FFFD."""
+    """Return ``text`` with each character that a document may not contain replaced by U+FFFD."""
     return UNPRINTABLE.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:
-    """Return clean text with every run of white space as one space."""
+    """Return clean text with each run of white space collapsed to one space."""
     return " ".join(clean(text).split())
 
 
@@ -33,26 +33,26 @@ def escape(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return the text on one line, in which nothing is Markdown or HTML."""
+    """Return the text on one line, with all Markdown and HTML escaped."""
     escaped = _SPECIAL.sub(r"\\\1", one_line(text)).replace("<", "&lt;")
     return _LINE_START.sub(lambda m: (m[1] or "") + "\\", escaped)
 
 
 def code_span(text: str) -> str:
-    """Return a code span, which a backtick within cannot end."""
+    """Return a code span that a backtick in the text cannot end."""
     text = one_line(text)
     fence = fence_for(text, least=1)
     return f"{fence} {text} {fence}" if len(fence) > 1 else f"{fence}{text}{fence}"
 
 
 def fenced(content: str, language: str) -> str:
-    """A code block whose fence is longer than any run of backticks within."""
+    """Return a code block whose fence is longer than any run of backticks in it."""
     fence = fence_for(content)
     return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
 
 
 def figure(value: float) -> str:
-    """Write a finite number exactly (shortest digits that read back the same), for people."""
+    """Format a finite number exactly: the shortest digits that read back the same."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     if abs(value) < _GROUP_FROM or abs(value) >= 1e15:
@@ -61,12 +61,12 @@ def figure(value: float) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """Write a share of a whole with as many decimals as it takes not to read 0 %."""
+    """Format a share of a whole, with enough decimals that it does not read 0 %."""
     share = 100 * part / whole if whole else 0.0
     return f"{share:.0f}%" if share >= 1 or share == 0 else f"{share:.1g}%"
 
 
 def anchor(kind: str, name: str) -> str:
-    """Return the fragment id of an artifact: different artifacts never share one."""
+    """Return the fragment id of an artifact, different for different artifacts."""
     safe = re.sub("[^A-Za-z0-9-]", lambda m: f"_{ord(m.group()):x}_", name)
     return f"{kind}-{safe}"

@@ -1,1 +1,1 @@
-"""Drawings: parsed, checked against an allow-list and written again."""
+"""Drawings: parsed, checked against an allow-list and rebuilt."""

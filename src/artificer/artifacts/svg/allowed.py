@@ -1,9 +1,9 @@
-"""What a drawing may hold: elements, their attributes, and what of the rest is dropped.
+"""The allow-list of drawings: elements, their attributes, and the parts that are dropped.
 
-Three fates. What stands in ELEMENTS, COMMON and PRESENTATION is kept if its value satisfies its
-grammar. What carries no meaning for a still picture is dropped: comments, ``class``, ``data-*``,
-``aria-*`` other than ``aria-label``, ``role``, pointer behaviour, and what drawing programs note
-for themselves. All else is a problem for the model, because dropping it would change the picture
+There are three cases. A name in ELEMENTS, COMMON or PRESENTATION is kept if its value satisfies its
+grammar. A name without meaning in a still picture is dropped: comments, ``class``, ``data-*``,
+``aria-*`` other than ``aria-label``, ``role``, pointer behaviour, and the notes of drawing
+programs. Everything else is a problem for the model, because dropping it would change the picture
 or hide an attack.
 """
 
@@ -111,7 +111,7 @@ ELEMENTS: dict[str, dict[str, Grammar]] = {
     },
     **FILTERS,
 }
-"""The elements that are kept, with the attributes that only they have."""
+"""The accepted elements, with the attributes that only they have."""
 
 COMMON: dict[str, Grammar] = {
     "id": g.identifier,
@@ -172,7 +172,7 @@ PRESENTATION: dict[str, Grammar] = {
     "word-spacing": g.length_or_words,
     "writing-mode": g.words,
 }
-"""Attributes of every element, which ``style`` may set as well."""
+"""Attributes of every element that ``style`` may set too."""
 
 REFERENCES = (
     "clip-path",
@@ -206,7 +206,7 @@ CHILDREN: dict[str, frozenset[str]] = {
         frozenset({"title", "desc"}),
     ),
 }
-"""The elements that an element may contain, where these are not all of CONTAINED."""
+"""The elements that an element may contain, if they are not all of CONTAINED."""
 
 CONTAINED = frozenset(ELEMENTS) - {"tspan", "textPath", "stop", *FILTERS} | {"filter"}
 WITH_TEXT = frozenset({"text", "tspan", "textPath", "title", "desc"})
@@ -248,7 +248,7 @@ GEOMETRY = frozenset({"cx", "cy", "height", "r", "rx", "ry", "width", "x", "y"})
 """Attributes of shapes that ``style`` may set (SVG 2 section 7.2)."""
 
 NOT_ON_ROOT = frozenset({"filter", "overflow", "transform"})
-"""With these a drawing that is part of a page could lie over the rest of the page."""
+"""Properties with which an embedded drawing could cover the rest of the page."""
 
 HINTS = {
     "a": "leave links out",
@@ -259,7 +259,7 @@ HINTS = {
     "transform": "write the attribute transform instead, with plain numbers",
     "transform-origin": "write rotate(angle x y) in the attribute transform instead",
 }
-"""What to do instead, for the elements, attributes and properties that models often write."""
+"""Suggestions for elements, attributes and properties that models often write."""
 
 EDITORS = frozenset(
     {
@@ -271,7 +271,7 @@ EDITORS = frozenset(
         "http://purl.org/dc/elements/1.1/",
     }
 )
-"""Namespaces in which drawing programs keep notes."""
+"""Namespaces of the notes that drawing programs add."""
 
 
 _SPELLINGS = {
@@ -281,18 +281,18 @@ _SPELLINGS = {
 
 
 def hint(name: str) -> str | None:
-    """What to do instead of the refused element, attribute or property, if that is known."""
+    """Return the suggestion for a refused element, attribute or property, or None."""
     spelling = _SPELLINGS.get(name.lower(), name)
     return HINTS.get(name) or (f"write {spelling}" if spelling != name else None)
 
 
 def is_dropped_element(namespace: str, name: str) -> bool:
-    """Whether the element, with all in it, is a note that nobody would see."""
+    """Return whether the element, with its content, is an invisible note."""
     return namespace in EDITORS or (namespace in ("", SVG) and name == "metadata")
 
 
 def is_dropped_attribute(namespace: str, name: str) -> bool:
-    """Whether the attribute means nothing in a still picture."""
+    """Return whether the attribute has no meaning in a still picture."""
     if namespace == XML:
         return name == "lang"
     if namespace:
@@ -303,12 +303,12 @@ def is_dropped_attribute(namespace: str, name: str) -> bool:
 
 
 def is_dropped_property(name: str) -> bool:
-    """Whether a property means nothing in a still picture."""
+    """Return whether the property has no meaning in a still picture."""
     return name in DROPPED_PROPERTIES or name.startswith("-inkscape-")
 
 
 def grammar_of(element: str, attribute: str, *, outermost: bool = False) -> Grammar | None:
-    """The grammar for an attribute's value, or None where the attribute is not accepted."""
+    """Return the grammar of an attribute's value, or None if the attribute is not accepted."""
     if outermost and attribute in NOT_ON_ROOT:
         return None
     return ELEMENTS[element].get(attribute) or COMMON.get(attribute) or PRESENTATION.get(attribute)
@@ -317,7 +317,7 @@ def grammar_of(element: str, attribute: str, *, outermost: bool = False) -> Gram
 def grammar_in_style(
     element: str, property_name: str, *, outermost: bool = False
 ) -> Grammar | None:
-    """The grammar for a property's value in ``style``, or None where it is not accepted."""
+    """Return the grammar of a property in ``style``, or None if it is not accepted."""
     geometry = property_name in GEOMETRY and element not in WITH_TEXT
     if geometry or property_name in PRESENTATION or property_name in FLOOD:
         return grammar_of(element, property_name, outermost=outermost)

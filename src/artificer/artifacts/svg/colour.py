@@ -1,4 +1,4 @@
-"""Colours of newer CSS, written as ``rgb()``, which every program that shows SVG can read."""
+"""Colours of newer CSS, written as ``rgb()``, which every SVG viewer can read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OKLCH = re.compile(
     re.IGNORECASE,
 )
 _FULL = 0.4
-"""The chroma, a or b that is written 100 % (CSS Color 4, section 9)."""
+"""The chroma, a or b that is written as 100 % (CSS Color 4, section 9)."""
 
 
 def converted(value: str) -> str | None:
@@ -22,7 +22,7 @@ def converted(value: str) -> str | None:
         return _from_ok(*match.groups())
     if value[:3].lower() not in ("hsl", "hwb"):
         return None
-    from tinycss2 import color4  # type: ignore[import-untyped]  # it ships no types
+    from tinycss2 import color4  # type: ignore[import-untyped]  # it has no type stubs
 
     colour = color4.parse_color(value)
     if colour is None:
@@ -49,7 +49,7 @@ def _part(text: str, full: float) -> float:
 
 
 def _linear(lightness: float, a: float, b: float) -> list[float]:
-    """OKLab to sRGB (CSS Color 4, section 18)."""
+    """Convert OKLab to sRGB (CSS Color 4, section 18)."""
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
     short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3

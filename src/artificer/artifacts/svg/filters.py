@@ -1,4 +1,4 @@
-"""The filters that a drawing may have: shadows and glows, and nothing that reads an image."""
+"""The filters that a drawing may have: shadows and glows, nothing that reads an image."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FILTERS: dict[str, dict[str, Grammar]] = {
     "feComponentTransfer": _PRIMITIVE,
     **dict.fromkeys(("feFuncR", "feFuncG", "feFuncB", "feFuncA"), _FUNCTION),
 }
-"""Filters for shadows and glows: nothing that reads an image, and nothing that costs much."""
+"""Elements for shadows and glows, none of which reads an image or costs much."""
 
 CHANNELS = frozenset({"feFuncR", "feFuncG", "feFuncB", "feFuncA"})
 STEPS = frozenset(FILTERS) - {"filter", "feMergeNode"} - CHANNELS

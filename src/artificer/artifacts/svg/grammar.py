@@ -1,8 +1,8 @@
 """Grammars for the values of SVG attributes.
 
-A grammar takes a value and returns its canonical spelling, or None when it refuses it. Each
-describes what is allowed and nothing else, so that no escape, comment, scheme or function of CSS
-needs to be recognised to be kept out. All of them cost time linear in the value's length.
+A grammar takes a value and returns its canonical spelling, or None to refuse it. Each describes
+only what is allowed, so that no escape, comment, scheme or CSS function has to be recognised to be
+kept out. All of them take time linear in the value's length.
 """
 
 from __future__ import annotations
@@ -57,34 +57,34 @@ _ARC_FLAGS = (3, 4)
 
 
 def in_range(number: str) -> bool:
-    """Whether a matched number is within the accepted magnitude."""
+    """Return whether a matched number is within the accepted magnitude."""
     return abs(float(number)) <= MAX_NUMBER
 
 
 def number(value: str) -> str | None:
-    """A plain number."""
+    """Accept a plain number."""
     return value if _NUMBER_RE.fullmatch(value) and in_range(value) else None
 
 
 def length(value: str) -> str | None:
-    """A number with an optional unit or per cent sign."""
+    """Accept a number with an optional unit or per cent sign."""
     match = _LENGTH_RE.fullmatch(value)
     return value if match and in_range(match.group(1)) else None
 
 
 def words(value: str) -> str | None:
-    """One to four keywords. Letters, digits and hyphens only, so it cannot hold a function."""
+    """Accept one to four keywords of letters, digits and hyphens, which cannot be a function."""
     spelled = " ".join(value.split())
     return spelled if _WORDS_RE.fullmatch(spelled) else None
 
 
 def length_or_words(value: str) -> str | None:
-    """A length, or keywords such as ``auto`` or ``inherit``."""
+    """Accept a length, or keywords such as ``auto`` or ``inherit``."""
     return length(value) or words(value)
 
 
 def angle_or_words(value: str) -> str | None:
-    """An angle, or a keyword such as ``auto``."""
+    """Accept an angle, or a keyword such as ``auto``."""
     match = _ANGLE_RE.fullmatch(value)
     if match:
         return value if in_range(match.group(1)) else None
@@ -92,7 +92,7 @@ def angle_or_words(value: str) -> str | None:
 
 
 def lengths(value: str) -> str | None:
-    """A list of lengths, such as a dash pattern, or ``none``."""
+    """Accept a list of lengths, such as a dash pattern, or ``none``."""
     if len(value) > MAX_DATA:
         return None
     parts = _SEPARATOR.split(value.strip())
@@ -102,14 +102,14 @@ def lengths(value: str) -> str | None:
 
 
 def colour(value: str) -> str | None:
-    """A colour: a keyword, hexadecimal, ``rgb()`` or ``hsl()``; newer functions as ``rgb()``."""
+    """Accept a keyword, hexadecimal, ``rgb()`` or ``hsl()``; newer functions become ``rgb()``."""
     if _HEX_RE.fullmatch(value) or _COLOUR_FUNCTION_RE.fullmatch(value):
         return value
     return words(value) or converted(value)
 
 
 def paint(value: str) -> str | None:
-    """A colour, or a reference to a gradient or pattern with an optional fallback colour."""
+    """Accept a colour, or a reference to a gradient or pattern with an optional fallback colour."""
     match = _URL_RE.match(value)
     if not match:
         return colour(value)
@@ -122,7 +122,7 @@ def paint(value: str) -> str | None:
 
 
 def reference(value: str) -> str | None:
-    """``url(#id)``, or a keyword such as ``none``."""
+    """Accept ``url(#id)``, or a keyword such as ``none``."""
     match = _URL_RE.fullmatch(value)
     if not match:
         return words(value)
@@ -131,14 +131,14 @@ def reference(value: str) -> str | None:
 
 
 def href(value: str) -> str | None:
-    """``#id``: something in the same drawing."""
+    """Accept ``#id``, a reference inside the drawing."""
     match = _HREF_RE.fullmatch(value)
     name = _referred(match[1]) if match else None
     return f"#{name}" if name else None
 
 
 def target(attribute: str, value: str) -> str | None:
-    """The id that an accepted value refers to, or None. (``#abc`` is an id only in an ``href``.)"""
+    """Return the id that an accepted value refers to. (``#abc`` is an id only in ``href``.)"""
     if attribute == "href":
         return value[1:]
     match = _URL_RE.match(value)
@@ -146,7 +146,7 @@ def target(attribute: str, value: str) -> str | None:
 
 
 def identifier(value: str) -> str | None:
-    """An id. Letters beyond ASCII and colons are written as their code points."""
+    """Accept an id. Letters beyond ASCII and colons are written as their code points."""
     if _PLAIN_ID_RE.fullmatch(value):
         return value
     if not _ID_RE.fullmatch(value):
@@ -156,23 +156,23 @@ def identifier(value: str) -> str | None:
 
 
 def _referred(name: str) -> str | None:
-    """The id that a reference means: in a URL a character may be written as its bytes."""
+    """Return the id of a reference: in a URL a character may be written as its bytes."""
     return identifier(unquote(name) if "%" in name else name)
 
 
 def fonts(value: str) -> str | None:
-    """A list of font families."""
+    """Accept a list of font families."""
     return " ".join(value.split()) if _FONTS_RE.fullmatch(value) else None
 
 
 def numbers(value: str) -> str | None:
-    """Up to twenty numbers, such as a matrix of colours."""
+    """Accept up to twenty numbers, such as a colour matrix."""
     found = _numbers(value)
     return " ".join(found) if found and len(found) <= 20 else None
 
 
 def blur(value: str) -> str | None:
-    """One or two standard deviations, none of which costs much."""
+    """Accept one or two standard deviations, small enough to be cheap."""
     found = _numbers(value)
     if not found or len(found) > 2 or any(not 0 <= float(n) <= MAX_BLUR for n in found):
         return None
@@ -180,23 +180,23 @@ def blur(value: str) -> str | None:
 
 
 def area(value: str) -> str | None:
-    """A place or size of a filter's area, which is paid for by the pixel."""
+    """Accept an offset or a size of a filter's region, whose cost grows with its pixels."""
     match = _LENGTH_RE.fullmatch(value)
     return value if match and abs(float(match[1])) <= MAX_AREA else None
 
 
 def text(value: str) -> str | None:
-    """Text for people; it is escaped when written."""
+    """Accept text for people; it is escaped when written."""
     return " ".join(value.split()) if len(value) <= MAX_TEXT else None
 
 
 def language(value: str) -> str | None:
-    """A language tag."""
+    """Accept a language tag."""
     return value if re.fullmatch(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,4}", value) else None
 
 
 def points(value: str) -> str | None:
-    """Pairs of coordinates."""
+    """Accept pairs of coordinates."""
     numbers = _numbers(value)
     if numbers is None or len(numbers) % 2:
         return None
@@ -204,7 +204,7 @@ def points(value: str) -> str | None:
 
 
 def view_box(value: str) -> str | None:
-    """Four numbers, the last two positive."""
+    """Accept four numbers, the last two positive."""
     numbers = _numbers(value)
     if numbers is None or len(numbers) != 4 or min(float(n) for n in numbers[2:]) <= 0:
         return None
@@ -212,7 +212,7 @@ def view_box(value: str) -> str | None:
 
 
 def transform(value: str) -> str | None:
-    """A list of transform functions with numbers, or ``none``."""
+    """Accept a list of transform functions with numbers, or ``none``."""
     if len(value) > MAX_DATA:
         return None
     parts: list[str] = []
@@ -232,7 +232,7 @@ def transform(value: str) -> str | None:
 
 
 def path(value: str) -> str | None:
-    """Path data by the grammar of SVG 2 section 9.3.9: complete commands, the first a move."""
+    """Accept path data by SVG 2 section 9.3.9: complete commands, the first of them a move."""
     if len(value) > MAX_DATA:
         return None
     value = value.strip()
@@ -265,7 +265,7 @@ def _complete(command: str, wanted: int, have: int) -> bool:
 
 
 def _numbers(value: str) -> list[str] | None:
-    """The numbers of a list, or None if anything else stands between them."""
+    """Return the numbers of a list, or None if there is other text between them."""
     if len(value) > MAX_DATA:
         return None
     parts: list[str] = []

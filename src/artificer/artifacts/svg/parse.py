@@ -1,10 +1,10 @@
-"""Reading SVG: hostile markup becomes a small tree, or a problem with its line.
+"""Parsing SVG: hostile markup becomes a small tree, or a problem with its line.
 
-The parser is expat with every door closed: a document type with declarations, an entity declaration
-or a processing instruction ends the reading before anything is expanded. A document type that only
-refers to a definition means nothing, because nothing is fetched. HTML's entities are written as
-characters before. Names are expanded names, so that no prefix can disguise one. Budgets are held
-while reading.
+The parser is expat with every dangerous feature off. A document type with declarations, an entity
+declaration or a processing instruction ends the parsing before anything is expanded. A document
+type that only refers to a definition is ignored, because nothing is fetched. HTML entities become
+characters first. Names are expanded names, so that no prefix can disguise one. Limits are enforced
+while parsing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from artificer.values.base import Problem
 SVG = "http://www.w3.org/2000/svg"
 
 MAX_BYTES = 256_000
-"""Of UTF-8; the 64,000 characters of the tool's schema always fit."""
+"""Bytes of UTF-8; the 64,000 characters of the tool's schema always fit."""
 
 MAX_ELEMENTS = 4_000
 MAX_DEPTH = 32
@@ -31,15 +31,15 @@ _ENTITY = re.compile(
     r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([A-Za-z][A-Za-z0-9]{1,31};)", re.DOTALL
 )
 _OWN = frozenset({"amp;", "lt;", "gt;", "quot;", "apos;"})
-"""The entities that XML has itself."""
+"""The entities that XML defines itself."""
 
 _SEPARATOR = " "
-"""Between namespace and local name; neither can hold a space."""
+"""Separator of namespace and local name; neither can contain a space."""
 
 
 @dataclass
 class Element:
-    """An element as written. ``namespace`` is "" where there is none."""
+    """An element as written. ``namespace`` is "" if it has none."""
 
     namespace: str
     name: str
@@ -53,8 +53,8 @@ class Element:
         return frozenset(self.attributes.get(("", "class"), "").split())
 
 
-class _Refused(Exception):
-    """Ends the parsing from within a handler of expat's."""
+class _RefusedMarkup(Exception):
+    """Raised in a handler to end the parsing."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -63,12 +63,12 @@ class _Refused(Exception):
 
 
 def problem(message: str, line: int) -> Problem:
-    """A problem of the drawing at a line of its markup."""
+    """Return a problem of the drawing at a line of its markup."""
     return Problem(pointer="/svg/content", message=f"line {line}: {message}")
 
 
 def parse(markup: str) -> Element | Problem:
-    """Return the root element, or why the markup is not read."""
+    """Return the root element, or the problem that ended the parsing."""
     try:
         data = (_ENTITY.sub(_characters, markup) if "&" in markup else markup).encode()
     except UnicodeEncodeError:
@@ -83,7 +83,7 @@ def parse(markup: str) -> Element | Problem:
     reader = _Reader()
     try:
         reader.parser.Parse(data, True)
-    except _Refused as refusal:
+    except _RefusedMarkup as refusal:
         return problem(refusal.message, refusal.line)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
@@ -96,7 +96,7 @@ def parse(markup: str) -> Element | Problem:
 
 
 def _characters(match: re.Match[str]) -> str:
-    """HTML's entity as character references; anything else as it is."""
+    """Return an HTML entity as character references, and anything else unchanged."""
     name = match[1]
     if name is None or name in _OWN or name not in html5:
         return match[0]
@@ -105,7 +105,7 @@ def _characters(match: re.Match[str]) -> str:
 
 class _Reader:
     def __init__(self) -> None:
-        # The encoding given here overrides whatever the document declares.
+        # The encoding passed here overrides any encoding that the document declares.
         self.parser = expat.ParserCreate("UTF-8", _SEPARATOR)
         self.parser.buffer_text = True
         self.parser.XmlDeclHandler = self._declaration
@@ -121,8 +121,8 @@ class _Reader:
         self._open: list[Element] = []
         self._count = 0
 
-    def _refuse(self, message: str) -> _Refused:
-        return _Refused(message, self.parser.CurrentLineNumber)
+    def _refuse(self, message: str) -> _RefusedMarkup:
+        return _RefusedMarkup(message, self.parser.CurrentLineNumber)
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding and encoding.lower() not in ("utf-8", "utf8"):

@@ -1,7 +1,7 @@
-"""SVGs: small drawings such as an architecture sketch or a flow. Not for charts (seed 002).
+"""SVGs: small drawings such as an architecture sketch or a flow. Not for charts.
 
-What a model wrote is never shown: it is taken apart and rebuilt from an allow-list
-(:mod:`artificer.artifacts.svg.rebuild`), and only the rebuilt markup travels on.
+The model's markup is never shown: it is parsed and rebuilt from an allow-list
+(:mod:`artificer.artifacts.svg.rebuild`), and only the rebuilt markup is stored.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SvgSource(Value):
 
 
 class Svg(Value):
-    """A drawing that is safe to show. ``content`` is rebuilt, canonical markup."""
+    """A drawing that is safe to show. ``content`` is the rebuilt, canonical markup."""
 
     id: Id
     title: Title = ""
@@ -55,7 +55,7 @@ CREATE_SVG = wrapped_tool(
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
-    """Why the drawing cannot be shown safely and completely."""
+    """Yield the reasons why the drawing cannot be shown safely and completely."""
     content = text(payload, "content")
     if content and len(content) <= MAX_CONTENT:
         result = rebuild(content, "x-")
@@ -64,10 +64,10 @@ def problems(payload: JsonObject) -> Iterator[Problem]:
 
 
 def load(payload: JsonObject) -> Svg:
-    """Return the rebuilt drawing. Its ids begin with its own, so that drawings never collide.
+    """Return the rebuilt drawing. Its ids begin with its own id, so that drawings never collide.
 
     Raises:
-        InvariantError: the drawing had problems; only one without may be loaded.
+        InvariantError: the drawing has problems.
     """
     source = SvgSource.model_validate(payload)
     content = rebuild(source.content, source.id + "-")

@@ -1,4 +1,4 @@
-"""An element's CSS, from style sheets and from ``style``, turned into its attributes."""
+"""The CSS of an element, from style sheets and ``style``, turned into attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from artificer.artifacts.svg.parse import Element
 from artificer.artifacts.svg.references import Shape
 from artificer.artifacts.svg.sheet import Sheet, Unreadable
 from artificer.artifacts.svg.style import Declaration, declarations
-from artificer.artifacts.svg.view import Box, view
+from artificer.artifacts.svg.view import ViewBox, view
 
 _PRESERVED = frozenset({"pre", "pre-wrap", "break-spaces"})
 _COLLAPSED = frozenset({"normal", "nowrap", "pre-line", "initial"})
@@ -23,9 +23,9 @@ IN_SHEET = "in <style>"
 
 @dataclass
 class Styled:
-    """An element and what is known of its attributes so far.
+    """An element and its attributes so far.
 
-    ``name`` is that under which it is accepted. ``box`` is what ``transform-origin`` refers to.
+    ``name`` is the name under which it is accepted. ``box`` is the base of ``transform-origin``.
     """
 
     element: Element
@@ -33,22 +33,22 @@ class Styled:
     outermost: bool
     preserve: bool
     variables: dict[str, str]
-    box: Box | None
+    box: ViewBox | None
     attributes: dict[str, str]
     origin: str = ""
 
 
 Declared = tuple[Declaration, str]
-"""A declaration, and in words where it is."""
+"""A declaration, and its place in words."""
 
 Refuse = Callable[[Styled, Declaration, str], None]
-"""Reports a declaration of an element that is not accepted, and where it is."""
+"""Reports a declaration that is not accepted, with its place."""
 
 
 class Properties:
     """The CSS of one drawing.
 
-    ``background`` is the colour behind it, ``shadows`` the filters that its declarations need.
+    ``background`` is the colour behind the drawing, ``shadows`` the filters its declarations need.
     """
 
     def __init__(self, root: Element, sheet: Sheet, taken: set[str | None], refuse: Refuse) -> None:
@@ -61,7 +61,7 @@ class Properties:
         self._refuse = refuse
 
     def declared(self, styled: Styled, path: tuple[Element, ...]) -> list[Declared]:
-        """The declarations for an element, the weakest first. Its variables count from now on.
+        """Return the declarations for an element, the weakest first, and record its variables.
 
         Raises Unreadable.
         """
@@ -84,7 +84,7 @@ class Properties:
         self._move(styled)
 
     def set(self, styled: Styled, declared: Declaration, where: str) -> None:
-        """Do as one declaration says."""
+        """Apply one declaration."""
         if allowed.is_dropped_property(declared.name):
             return
         value = shorthand.substitute(declared.value, styled.variables)
@@ -102,7 +102,7 @@ class Properties:
             styled.variables = {**styled.variables, declared.name: value}
 
     def _move(self, styled: Styled) -> None:
-        """Write a transform about another origin as one about the coordinates' own."""
+        """Rewrite a transform about another origin as one about the coordinates' own origin."""
         transform = styled.attributes.get("transform", "none")
         if not styled.origin or transform == "none":
             return
@@ -113,7 +113,7 @@ class Properties:
             )
         styled.attributes["transform"] = moved
 
-    # --- properties that have no attribute of their own: each says whether it was understood ---
+    # --- properties without an attribute: each method returns whether it understood the value -----
 
     def _white_space(self, styled: Styled, value: str) -> bool:
         styled.preserve = value in _PRESERVED
@@ -138,7 +138,7 @@ class Properties:
         return value == "view-box"
 
     def _background(self, styled: Styled, value: str) -> bool:
-        """Only the outermost element has a background."""
+        """Apply a background, which only the outermost element can have."""
         colour = grammar.colour(value)
         if colour is not None and styled.outermost:
             self.background = "" if colour in ("none", "transparent") else colour
@@ -181,7 +181,7 @@ _SPECIAL: dict[str, Callable[[Properties, Styled, str], bool]] = {
 
 
 def _set(styled: Styled, name: str, value: str) -> bool:
-    """Set an attribute by a property. False where the value, or the property, is refused."""
+    """Set an attribute from a property. Return False if the property or its value is refused."""
     known = allowed.grammar_in_style(styled.name, name, outermost=styled.outermost)
     spelled = known(value) if known else None
     if spelled is not None:
@@ -192,7 +192,7 @@ def _set(styled: Styled, name: str, value: str) -> bool:
 def _ours(
     name: str, attributes: dict[str, str], styled: Styled, own: dict[str, str] | None = None
 ) -> Shape:
-    """A shape of our own, held to the same grammars as those of the model."""
+    """Return a generated shape, checked by the same grammars as the model's shapes."""
     spelled = {key: allowed.ELEMENTS[name][key](value) for key, value in attributes.items()}
     kept = {key: value for key, value in spelled.items() if value is not None}
     return Shape(name, {**kept, **(own or {})}, styled.element.line)

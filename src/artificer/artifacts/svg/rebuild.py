@@ -1,9 +1,9 @@
-"""Rebuilding SVG from an allow-list: what comes out was never copied, only built anew.
+"""Rebuilding SVG from an allow-list: no input markup is copied into the output.
 
-A blocklist recognises attacks; this recognises drawings. Anything hostile or unknown is reported to
-the model with its line, all of it at once; nothing is cut out silently that would change the
-picture. What is dropped because it means nothing in a still picture is listed in
-:mod:`artificer.artifacts.svg.allowed`.
+A blocklist recognises attacks; this recognises drawings. Every hostile or unknown part is
+reported to the model with its line, all of them at once. Nothing that would change the picture is
+cut out silently. The parts that are dropped, because they have no meaning in a still picture, are
+listed in :mod:`artificer.artifacts.svg.allowed`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from artificer.artifacts.svg.view import pixels
 from artificer.values.base import Problem
 
 MAX_PROBLEMS = 50
-"""Problems listed for one drawing; the last says how many more there are."""
+"""Problems listed for one drawing; the last one gives the number of the others."""
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
 
 
 def rebuild(markup: str, prefix: str) -> str | tuple[Problem, ...]:
-    """Return safe, canonical markup whose ids begin with ``prefix``, or every reason why not.
+    """Return safe, canonical markup whose ids begin with ``prefix``, or every problem.
 
-    Rebuilding a result with an empty prefix gives the same result: that is checked each time.
+    Rebuilding a result with an empty prefix gives the same result; this is checked each time.
     """
     built = _build(markup, prefix)
     if isinstance(built, str) and _build(built, "") != built:
@@ -59,7 +59,7 @@ def _build(markup: str, prefix: str) -> str | tuple[Problem, ...]:
 
 
 def _add_view_box(root: Shape) -> None:
-    """Let the drawing scale: without a view box it would be cut off instead."""
+    """Add a view box, so that the drawing scales; without one it would be cut off."""
     if "viewBox" in root.attributes:
         return
     width, height = (pixels(root.attributes.get(side, "")) for side in ("width", "height"))

@@ -1,8 +1,8 @@
-"""References within a drawing: every one leads to something, none in a circle, none to a bomb.
+"""References within a drawing: each one resolves, none is circular, and their cost is bounded.
 
-A reference to an id that does not exist goes, as a browser would ignore it. What a drawing costs
-when all its references are followed is bounded: nine levels of ten ``use`` elements each would
-otherwise draw a thousand million shapes (CVE-2026-31899).
+A reference to an unknown id is removed, as a browser would ignore it. The cost of a drawing with
+all references followed is bounded: nine levels of ten ``use`` elements each would otherwise draw a
+thousand million shapes (CVE-2026-31899).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from artificer.artifacts.svg.parse import problem
 from artificer.values.base import Problem
 
 MAX_DRAWN = 20_000
-"""Elements drawn when every reference is followed."""
+"""Most elements drawn with every reference followed."""
 
 _COSTLY = {"filter": 50}
-"""The cost of a filter's step, in elements: it works on pixels."""
+"""The cost of a filter step, in elements, because it works on pixels."""
 
 MAX_CHAIN = 8
 """Longest chain of references."""
@@ -26,7 +26,7 @@ MAX_CHAIN = 8
 
 @dataclass
 class Shape:
-    """An element that was accepted, with canonical attributes."""
+    """An accepted element with canonical attributes."""
 
     name: str
     attributes: dict[str, str]
@@ -40,9 +40,9 @@ class Shape:
 
 
 def collect(root: Shape) -> dict[str, Shape] | tuple[Problem, ...]:
-    """All elements with an id, or problems for ids that are used twice and referred to.
+    """Return all elements with an id, or problems for duplicate ids that are referred to.
 
-    One that nothing refers to is taken from the later element: nobody can tell.
+    A duplicate that nothing refers to keeps its last element, which makes no visible difference.
     """
     found: dict[str, Shape] = {}
     problems: list[Problem] = []
@@ -61,7 +61,7 @@ def collect(root: Shape) -> dict[str, Shape] | tuple[Problem, ...]:
 
 
 def walk(root: Shape) -> list[Shape]:
-    """The element and all below it, in document order."""
+    """Return the element and all its descendants, in document order."""
     found, waiting = [], [root]
     while waiting:
         shape = waiting.pop()
@@ -71,10 +71,10 @@ def walk(root: Shape) -> list[Shape]:
 
 
 def drop_dangling(root: Shape, known: dict[str, Shape]) -> None:
-    """Remove references that lead nowhere.
+    """Remove references to unknown ids.
 
-    A paint becomes its fallback colour, or ``none`` as SVG 2 section 13.2 has it; the attribute
-    goes everywhere else, and a ``use`` without it draws nothing, as before.
+    A paint becomes its fallback colour, or ``none`` (SVG 2 section 13.2). Any other attribute is
+    removed, and a ``use`` without it draws nothing, as before.
     """
     for shape in walk(root):
         for name in REFERENCES:
@@ -98,7 +98,7 @@ def rename(root: Shape, prefix: str) -> None:
 
 
 def cost_problems(root: Shape, known: dict[str, Shape]) -> tuple[Problem, ...]:
-    """Why the references cannot be followed at a bounded cost, if so."""
+    """Return problems if the references cannot be followed at a bounded cost."""
     counter = _Counter(known)
     try:
         drawn = counter.drawn(root, 0)[0]
@@ -128,7 +128,7 @@ class _Endless(Exception):
 
 
 class _Counter:
-    """Counts what is drawn. Recursion is at most MAX_CHAIN times the depth of the document."""
+    """Counts the drawn elements. Recursion is at most MAX_CHAIN times the document's depth."""
 
     def __init__(self, known: dict[str, Shape]) -> None:
         self._known = known
@@ -136,7 +136,7 @@ class _Counter:
         self._busy: set[int] = set()
 
     def drawn(self, shape: Shape, level: int) -> tuple[int, int]:
-        """Elements drawn for a shape, and the longest chain of references from it."""
+        """Return the elements drawn for a shape, and its longest chain of references."""
         key = id(shape)
         if key in self._busy:
             raise _Endless("a reference leads back to itself", shape.line)
@@ -169,6 +169,6 @@ class _Counter:
 
 
 def _vertices(shape: Shape) -> int:
-    """At least the number of vertices of all lines in the shape: each draws a marker."""
+    """Return an upper bound of the vertices of the shape's lines; each draws a marker."""
     data = (one.attributes.get("d") or one.attributes.get("points") or "" for one in walk(shape))
     return 1 + sum(text.count(" ") for text in data)

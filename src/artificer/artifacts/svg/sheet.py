@@ -1,7 +1,7 @@
-"""The ``<style>`` of a drawing: simple selectors, so that its rules become attributes.
+"""The ``<style>`` of a drawing: simple selectors, whose rules become attributes.
 
-Elements, classes, ids and ``*``, below each other or not: that is what people write into drawings.
-What is read here is never written again.
+Elements, classes, ids and ``*``, nested or not, cover what people write in drawings. The style
+sheet itself is never written to the output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_SHEET = 16_000
 MAX_SELECTORS = 200
 MAX_STEPS = 6
 MAX_WORK = 400_000
-"""How often a part of a selector may be held against an element, or a declaration applied."""
+"""Most comparisons of a selector part with an element, and applications of a declaration."""
 
 _SELECTOR = re.compile(r"[\w\s.#>*:-]{1,200}")
 _PIECE = re.compile(r"\s*>\s*|\s+|[^\s>]+")
@@ -27,12 +27,12 @@ _COMPOUND = re.compile(r"(\*|[A-Za-z][\w-]*)?((?:[.#]-?[^\W\d][\w-]*|:[a-z-]+)*)
 _PART = re.compile(r"[.#:][^.#:]+")
 _SELECTORS = "<style> has a selector that is not accepted: use elements, classes and ids"
 _UNSEEN = frozenset({":hover", ":active", ":focus", ":focus-visible", ":focus-within", ":visited"})
-"""States that a still picture is never in."""
+"""Pseudo-classes that never match in a still picture."""
 
 
 @dataclass(frozen=True)
 class _Step:
-    """One compound selector. ``direct`` says that the one before is its parent."""
+    """One compound selector. ``direct`` means that the previous one must be its parent."""
 
     name: str
     classes: frozenset[str]
@@ -48,27 +48,27 @@ class _Step:
 
 
 @dataclass(frozen=True)
-class _Rule:
+class _StyleRule:
     steps: tuple[_Step, ...]
     specificity: tuple[int, int, int]
     declarations: tuple[Declaration, ...]
 
 
 class Unreadable(Exception):
-    """A style sheet that is not read, and why."""
+    """Raised with the reason why a style sheet is refused."""
 
 
 @dataclass
 class Sheet:
     """The rules of a drawing, in order."""
 
-    rules: list[_Rule] = field(default_factory=list)
+    rules: list[_StyleRule] = field(default_factory=list)
     _done: int = 0
     _length: int = 0
 
     def add(self, text: str) -> None:
-        """Read a style sheet. Raises Unreadable."""
-        import tinycss2  # type: ignore[import-untyped]  # it ships no types
+        """Parse a style sheet. Raises Unreadable."""
+        import tinycss2  # type: ignore[import-untyped]  # it has no type stubs
 
         self._length += len(text)
         if self._length > MAX_SHEET:
@@ -81,14 +81,14 @@ class Sheet:
             declared = tuple(_declared(node.content))
             selectors = "".join(_spelled(node.prelude)).split(",")
             for steps in filter(None, map(_steps, selectors)):
-                self.rules.append(_Rule(steps, _specificity(steps), declared))
+                self.rules.append(_StyleRule(steps, _specificity(steps), declared))
         if len(self.rules) > MAX_SELECTORS:
             raise Unreadable(f"<style> has more than {MAX_SELECTORS} selectors")
 
     def matching(self, path: list[Element]) -> list[Declaration]:
-        """The declarations for the last element of ``path``, the weakest first.
+        """Return the declarations for the last element of ``path``, the weakest first.
 
-        ``path`` leads to it from the outermost element. Raises Unreadable.
+        ``path`` begins at the outermost element. Raises Unreadable.
         """
         found = [rule for rule in self.rules if self._matches(rule.steps, path)]
         self._count(sum(len(rule.declarations) for rule in found))
@@ -96,7 +96,7 @@ class Sheet:
         return [declared for rule in found for declared in rule.declarations]
 
     def _matches(self, steps: tuple[_Step, ...], path: list[Element]) -> bool:
-        """Follow the steps from the outermost element; ``ends`` is where the last one may end."""
+        """Match the steps from the outermost element. ``ends`` are positions of the last step."""
         if not self._fits(steps[-1], path, len(path) - 1):
             return False
         ends = {-1}
@@ -123,7 +123,7 @@ class Sheet:
 
 
 def style_elements(root: Element) -> Iterator[Element]:
-    """Every ``<style>`` of a drawing, in document order."""
+    """Yield every ``<style>`` of a drawing, in document order."""
     waiting: list[Element] = [root]
     while waiting:
         element = waiting.pop()
@@ -133,7 +133,7 @@ def style_elements(root: Element) -> Iterator[Element]:
 
 
 def sheet_text(style: Element) -> str:
-    """The text of a ``<style>``. Raises Unreadable for one that is not CSS for all readers."""
+    """Return the text of a ``<style>``. Raises Unreadable if it is not CSS for all media."""
     kind = style.attributes.get(("", "type"), "text/css").strip().lower()
     media = style.attributes.get(("", "media"), "all").strip().lower()
     if kind != "text/css" or media not in ("", "all", "screen"):
@@ -155,7 +155,7 @@ def _declared(content: object) -> Iterator[Declaration]:
 
 
 def _spelled(prelude: list[object]) -> Iterator[str]:
-    """The selector as text; a block or a function ends the reading before it is serialised."""
+    """Yield the selector as text; a block or a function is refused before it is serialised."""
     for token in prelude:
         if getattr(token, "type", "") not in ("ident", "whitespace", "literal", "hash"):
             raise Unreadable(_SELECTORS)
@@ -163,7 +163,7 @@ def _spelled(prelude: list[object]) -> Iterator[str]:
 
 
 def _steps(selector: str) -> tuple[_Step, ...] | None:
-    """The steps of one selector; None for one that holds in no still picture. Raises Unreadable."""
+    """Return the steps of a selector, or None if it never matches. Raises Unreadable."""
     selector = selector.strip()
     if not _SELECTOR.fullmatch(selector):
         raise Unreadable(_SELECTORS)

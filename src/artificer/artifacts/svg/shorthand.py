@@ -1,6 +1,6 @@
-"""CSS that has no attribute of its own, written as attributes that mean the same.
+"""CSS properties without an attribute, written as attributes with the same meaning.
 
-Each function returns None for what it does not understand; then the drawing is refused.
+Each function returns None for a value it does not understand; the drawing is then refused.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 import re
 
 from artificer.artifacts.svg import grammar as g
-from artificer.artifacts.svg.view import Box
+from artificer.artifacts.svg.view import ViewBox
 
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]{1,60})\s*(?:,\s*([^()]*(?:\([^()]*\)[^()]*)*))?\)")
 _FUNCTION = re.compile(r"\s*([A-Za-z]+)\(([^()]*)\)\s*,?")
@@ -25,11 +25,11 @@ _FONT_WORDS = {
 }
 _DEGREES = {"deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
 _MAX_VALUE = 400
-"""Longest value once its variables are put in, so that they cannot multiply."""
+"""Longest value after its variables are substituted, so that they cannot multiply."""
 
 
 def substitute(value: str, variables: dict[str, str]) -> str | None:
-    """The value with every ``var()`` replaced by the variable, or by its fallback."""
+    """Return the value with every ``var()`` replaced by the variable or its fallback."""
     if "var(" in value and len(value) > _MAX_VALUE:
         return None
     for _ in range(4):
@@ -44,7 +44,7 @@ def substitute(value: str, variables: dict[str, str]) -> str | None:
 
 
 def font(value: str) -> dict[str, str] | None:
-    """The parts of the ``font`` shorthand. The height of a line means nothing in a drawing."""
+    """Return the parts of the ``font`` shorthand. The line height is ignored."""
     names = ("font-style", "font-variant", "font-weight", "font-stretch")
     parts = dict.fromkeys(names, "normal")
     rest = re.sub(r"\s*/\s*", "/", value.strip())
@@ -62,7 +62,7 @@ def font(value: str) -> dict[str, str] | None:
 
 
 def transform(value: str) -> str | None:
-    """The property ``transform`` in the syntax of the attribute: pixels and degrees, unitless."""
+    """Return the ``transform`` property as an attribute: pixels and degrees, without units."""
     if value.strip() == "none":
         return "none"
     parts: list[str] = []
@@ -95,8 +95,8 @@ def _function(name: str, arguments: str) -> str | None:
     return f"{name}({' '.join(numbers)})"
 
 
-def around(transformed: str, origin: str, box: Box | None) -> str | None:
-    """A transform about an origin other than the coordinates' own."""
+def around(transformed: str, origin: str, box: ViewBox | None) -> str | None:
+    """Return a transform about an origin other than the coordinates' own."""
     words = origin.split()
     if len(words) == 1:
         words.append("center")
@@ -110,7 +110,7 @@ def around(transformed: str, origin: str, box: Box | None) -> str | None:
     return f"translate({x:.6g} {y:.6g}) {transformed} translate({-x:.6g} {-y:.6g})"
 
 
-def _place(word: str, axis: int, box: Box | None) -> float | None:
+def _place(word: str, axis: int, box: ViewBox | None) -> float | None:
     number = word.removesuffix("px")
     if g.number(number):
         return float(number)
@@ -119,11 +119,11 @@ def _place(word: str, axis: int, box: Box | None) -> float | None:
         share = float(word[:-1])
     if share is None or box is None:
         return None
-    return box[axis + 2] * share / 100  # from the coordinates' origin, wherever the box begins
+    return box[axis + 2] * share / 100  # relative to the coordinates' origin, not to the box
 
 
 def drop_shadow(value: str) -> dict[str, str] | None:
-    """The attributes of a ``feDropShadow`` that looks like ``drop-shadow()``."""
+    """Return the attributes of a ``feDropShadow`` that looks like ``drop-shadow()``."""
     match = _SHADOW.fullmatch(value.strip())
     if not match:
         return None

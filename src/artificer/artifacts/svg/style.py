@@ -1,7 +1,7 @@
-"""Declarations of CSS, as ``style`` holds them, read by tinycss2.
+"""CSS declarations, parsed by tinycss2.
 
-What comes back is spelled with escapes decoded and comments gone, so that the grammars for
-attributes see what a browser would see.
+The result has escapes decoded and comments removed, so that the grammars of attributes see the
+same text as a browser.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ MAX_STYLE = 4_000
 """Longest list of declarations, in characters."""
 
 _DEEPEST = 3
-"""Functions in functions, such as ``drop-shadow(… rgb(…))``. tinycss2 serialises recursively: a
-thousand open parentheses would exhaust the stack."""
+"""Deepest nesting of functions, such as ``drop-shadow(… rgb(…))``. tinycss2 serialises
+recursively: a thousand open parentheses would exhaust the stack."""
 
 _BLOCKS = frozenset({"() block", "[] block", "{} block"})
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A property with its value. ``important`` ones override the others."""
+    """A property with its value. ``important`` declarations override the others."""
 
     name: str
     value: str
@@ -30,8 +30,8 @@ class Declaration:
 
 
 def declarations(style: str) -> Iterator[Declaration | None]:
-    """Each declaration of a ``style``; None for whatever is not a plain declaration."""
-    import tinycss2  # type: ignore[import-untyped]  # it ships no types
+    """Yield each declaration of a ``style``, or None for one that is not plain."""
+    import tinycss2  # type: ignore[import-untyped]  # it has no type stubs
 
     if len(style) > MAX_STYLE:
         yield None
@@ -41,18 +41,18 @@ def declarations(style: str) -> Iterator[Declaration | None]:
 
 
 def declaration(node: Any) -> Declaration | None:
-    """A node of tinycss2's as a declaration, or None if it is not a plain one."""
+    """Return a tinycss2 node as a declaration, or None if it is not a plain one."""
     import tinycss2
 
     if node.type != "declaration" or not _is_shallow(node.value):
         return None
-    # The name of a custom property keeps its case.
+    # The name of a custom property is case-sensitive.
     name = node.name if node.name.startswith("--") else node.lower_name
     return Declaration(name, tinycss2.serialize(node.value).strip(), node.important)
 
 
 def _is_shallow(tokens: list[Any]) -> bool:
-    """Whether functions are the only nesting, and not too deep."""
+    """Return whether functions are the only nesting, and not too deep."""
     for _ in range(_DEEPEST + 1):
         if any(token.type in _BLOCKS for token in tokens):
             return False

@@ -1,6 +1,6 @@
-"""From elements as written to accepted shapes: style sheets, shorthands and white space included.
+"""Translation of parsed elements into accepted shapes, with style sheets and white space.
 
-Every problem is collected on the way, so that the model hears of all of them at once.
+Every problem is collected, so that the model gets all of them at once.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from artificer.artifacts.svg.properties import IN_SHEET, Properties, Styled
 from artificer.artifacts.svg.references import Shape
 from artificer.artifacts.svg.sheet import Sheet, Unreadable, sheet_text, style_elements
 from artificer.artifacts.svg.style import Declaration
-from artificer.artifacts.svg.view import Box, behind, view
+from artificer.artifacts.svg.view import ViewBox, behind, view
 from artificer.values.base import Problem
 
 _WEB = re.compile(r"(?:https?://|mailto:|#)[^\s\x00-\x20]*", re.IGNORECASE)
 _OF_LINKS = frozenset({"href", "target", "rel", "download", "hreflang", "type", "referrerpolicy"})
 _AS_PROPERTIES = frozenset({"filter", "transform-box", "transform-origin", "white-space"})
-"""Attributes that take what the property of that name takes."""
+"""Attributes that accept the values of the property with the same name."""
 
 _SPACES = str.maketrans(dict.fromkeys(" \t\r\n", "\u00a0"))
 
@@ -29,17 +29,17 @@ _SPACES = str.maketrans(dict.fromkeys(" \t\r\n", "\u00a0"))
 class _Context:
     """The properties that an element inherits.
 
-    ``box`` is the view box to which ``transform-origin`` refers, where it is known.
+    ``box`` is the view box that ``transform-origin`` refers to, if it is known.
     """
 
     path: tuple[Element, ...] = ()
     preserve: bool = False
-    box: Box | None = None
+    box: ViewBox | None = None
     variables: dict[str, str] = field(default_factory=dict)
 
 
 class Translation:
-    """Turns a drawing's elements into shapes."""
+    """Translates the elements of a drawing into shapes."""
 
     def __init__(self, root: Element) -> None:
         self._problems: list[tuple[int, Problem]] = []
@@ -56,7 +56,7 @@ class Translation:
 
     @property
     def problems(self) -> list[Problem]:
-        """Why the drawing is refused, in the order of its lines."""
+        """Return the reasons why the drawing is refused, in the order of their lines."""
         return [found for _, found in sorted(self._problems, key=lambda pair: pair[0])]
 
     def drawing(self) -> Shape:
@@ -73,7 +73,7 @@ class Translation:
         return root
 
     def _shape(self, element: Element, name: str, around: _Context) -> Shape:
-        """Translate an element, which is accepted under ``name``, with all below it."""
+        """Translate an element, accepted under ``name``, and all its descendants."""
         path = (*around.path, element)
         styled = self._styled(element, name, path, around)
         shape = Shape(name, styled.attributes, element.line)
@@ -131,7 +131,7 @@ class Translation:
         return styled
 
     def _attributes(self, styled: Styled) -> dict[str, str]:
-        """Keep the plain attributes; return those that are read like properties."""
+        """Keep the plain attributes; return those that are treated like properties."""
         element, properties = styled.element, {}
         for (namespace, key), value in element.attributes.items():
             if namespace == allowed.XML and key == "space":
@@ -160,7 +160,7 @@ class Translation:
         styled.attributes[key] = spelled
 
     def _refuse_property(self, styled: Styled, declared: Declaration, where: str) -> None:
-        """Report a declaration; one of a style sheet once, however many elements it is for."""
+        """Report a declaration; one of a style sheet only once, for however many elements."""
         if where == IN_SHEET:
             if declared in self._reported:
                 return
@@ -169,7 +169,7 @@ class Translation:
 
 
 def _accepted(child: Element, permitted: frozenset[str]) -> str | None:
-    """The name under which a child is accepted, or None. A link is a group, as nobody clicks."""
+    """Return the name under which a child is accepted, or None. A link becomes a group."""
     if child.namespace not in ("", SVG):
         return None
     if child.name == "a":
@@ -180,14 +180,14 @@ def _accepted(child: Element, permitted: frozenset[str]) -> str | None:
 
 
 def _is_for_others(element: Element, namespace: str, key: str) -> bool:
-    """Whether an attribute is for links, for style sheets, or means nothing in a still picture."""
+    """Return whether an attribute is for links or style sheets, or has no meaning here."""
     if not namespace and (key in ("style", "class") or (element.name == "a" and key in _OF_LINKS)):
         return True
     return allowed.is_dropped_attribute(namespace, key)
 
 
 def _is_silent(child: Element) -> bool:
-    """Whether an element is not drawn: notes, and style sheets, which have been read."""
+    """Return whether an element is not drawn: notes, and style sheets, which are read already."""
     if child.namespace in ("", SVG) and child.name == "style":
         return True
     return allowed.is_dropped_element(child.namespace, child.name)

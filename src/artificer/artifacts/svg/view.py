@@ -7,23 +7,23 @@ from collections.abc import Mapping
 
 from artificer.artifacts.svg import grammar
 
-Box = tuple[float, float, float, float]
+ViewBox = tuple[float, float, float, float]
 """Left, top, width and height."""
 
 _LARGEST = 40_000
-"""The largest view box beyond which anything may be painted."""
+"""The largest view box whose surroundings may be painted."""
 
 _PIXELS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:px)?")
 
 
 def pixels(length: str) -> str | None:
-    """The number of a length in pixels."""
+    """Return the number of a length in pixels."""
     match = _PIXELS.fullmatch(length)
     return match[1] if match else None
 
 
-def view(attributes: Mapping[str, str]) -> Box | None:
-    """The box that an outermost element with these attributes shows, where that is known."""
+def view(attributes: Mapping[str, str]) -> ViewBox | None:
+    """Return the box that an outermost element with these attributes shows, or None."""
     if spelled := grammar.view_box(attributes.get("viewBox", "")):
         left, top, width, height = map(float, spelled.split())
         return left, top, width, height
@@ -32,9 +32,9 @@ def view(attributes: Mapping[str, str]) -> Box | None:
 
 
 def behind(attributes: Mapping[str, str]) -> tuple[str, str, str, str]:
-    """Left, top, width and height of a rectangle behind all that an outermost element shows.
+    """Return left, top, width and height of a rectangle behind everything that is shown.
 
-    That is more than its view box, where the element itself has another shape.
+    It is larger than the view box if the element has another aspect ratio.
     """
     box = view(attributes)
     if box is None:

@@ -1,8 +1,8 @@
-"""Charts: typed data to a Vega-Lite specification of ours, and from it to accessible SVG.
+"""Charts: typed data becomes a Vega-Lite specification, and that becomes accessible SVG.
 
-What a model wrote enters a specification only as a *value*: in inline data, in a scale's domain or
-as an axis title. Field names, expressions and formats are constants, so no label can be read as
-one of them.
+Model text enters a specification only as a *value*: in inline data, in a scale's domain or as an
+axis title. Field names, expressions and formats are constants, so no label can be read as one of
+them.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from artificer.render.charts.encoding import (
     value_axis,
     values_of,
 )
-from artificer.render.charts.style import HEIGHT, PAPER, Spec
+from artificer.render.charts.style import HEIGHT, PAPER, ChartSpec
 
 
-def bars(chart: BarChart | StackedBarChart) -> Spec:
-    """Bars beside each other, or stacked; columns when vertical."""
+def bars(chart: BarChart | StackedBarChart) -> ChartSpec:
+    """Return bars side by side or stacked; columns when vertical."""
     stacked = isinstance(chart, StackedBarChart)
     upright = chart.orientation == "vertical"
     several = len(chart.series) > 1
@@ -26,28 +26,28 @@ def bars(chart: BarChart | StackedBarChart) -> Spec:
     along, across = ("x", "y") if upright else ("y", "x")
     lanes = 1 if stacked else len(names)
     values = values_of(chart)
-    encoding: Spec = {
+    encoding: ChartSpec = {
         along: category_axis(labels, upright=upright, lanes=lanes, signed=min(values) < 0),
         across: value_axis(values, title="" if several else chart.series[0].name),
         **series_encoding(names),
     }
-    mark: Spec = {"type": "bar", "cornerRadiusEnd": 0 if stacked else 2}
+    mark: ChartSpec = {"type": "bar", "cornerRadiusEnd": 0 if stacked else 2}
     if stacked:
         mark |= {"stroke": PAPER, "strokeWidth": 1}
         encoding |= {"order": {"field": "series_order", "type": "quantitative"}}
     elif several:
         encoding[along + "Offset"] = {"field": "series", "type": "nominal", "sort": names}
     height = HEIGHT if upright else min(900, max(120, (14 + 16 * lanes) * len(labels)))
-    drawn: Spec = {"mark": mark, "encoding": encoding}
+    drawn: ChartSpec = {"mark": mark, "encoding": encoding}
     if not several and len(labels) <= 12:
         drawn = _with_values(drawn, along, across)
     return {**frame(rows_of(chart, names, labels), height), **drawn}
 
 
-def _with_values(drawn: Spec, along: str, across: str) -> Spec:
-    """Few bars: the value stands at the end of each."""
+def _with_values(drawn: ChartSpec, along: str, across: str) -> ChartSpec:
+    """Add the value at the end of each bar; used when there are few bars."""
     upright = along == "x"
-    place: Spec = {"type": "text"} | ({"dy": -8} if upright else {"dx": 6, "align": "left"})
+    place: ChartSpec = {"type": "text"} | ({"dy": -8} if upright else {"dx": 6, "align": "left"})
     encoding = {
         along: drawn["encoding"][along],
         across: drawn["encoding"][across],

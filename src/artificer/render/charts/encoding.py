@@ -1,6 +1,6 @@
 """The parts that specifications share: frames, rows of data, axes, and colour by series.
 
-What a model wrote enters only as a value here: in a row, in a scale's domain, as an axis title.
+Model text enters only as a value here: in a row, in a scale's domain, as an axis title.
 """
 
 from __future__ import annotations
@@ -11,39 +11,39 @@ from typing import Any
 from artificer.artifacts.chart import PointSeries, Series, StackedBarChart, StackedSeries
 from artificer.errors import InvariantError
 from artificer.render.charts.measure import fitted, width
-from artificer.render.charts.style import PALETTE, WIDTH, Spec
+from artificer.render.charts.style import PALETTE, WIDTH, ChartSpec
 from artificer.render.charts.words import CategoryChart
 from artificer.render.text import figure, one_line
 
 _SLANTED = 130
-"""How long a slanted label may be, in pixels."""
+"""Longest slanted label, in pixels."""
 
 _LARGEST = 1e300
-"""The largest value that is drawn. Sums and differences of such values are still finite."""
+"""The largest value that is drawn. Sums and differences of such values are finite."""
 
 _BAR = 96
-"""How wide a bar may be, in pixels."""
+"""Widest bar, in pixels."""
 
 
-def frame(rows: list[Spec], height: int) -> Spec:
-    """Data and size: the whole drawing, axes included, is WIDTH wide."""
+def frame(rows: list[ChartSpec], height: int) -> ChartSpec:
+    """Return data and size. The whole drawing, axes included, is WIDTH wide."""
     fit = {"type": "fit-x", "contains": "padding"}
     return {"data": {"values": rows}, "width": WIDTH, "height": height, "autosize": fit}
 
 
 def series_names(series: Sequence[Series | StackedSeries | PointSeries]) -> list[str]:
-    """The names of the series, as they stand in the legend; no two are the same."""
+    """Return the names of the series for the legend, made unique."""
     return _unique([fitted(one_line(s.name), 200) for s in series])
 
 
 def category_labels(labels: Sequence[str], *, upright: bool) -> list[str]:
-    """The labels, as they stand at the axis; no two are the same."""
+    """Return the labels for the axis, made unique."""
     room = max(_SLANTED, _column(len(labels))) if upright else 240
     return _unique([fitted(one_line(label), room) for label in labels])
 
 
-def rows_of(chart: CategoryChart, names: list[str], labels: list[str]) -> list[Spec]:
-    """A row of data for each value."""
+def rows_of(chart: CategoryChart, names: list[str], labels: list[str]) -> list[ChartSpec]:
+    """Return a row of data for each value."""
     columns = [s.values for s in chart.series]
     return [
         {
@@ -59,14 +59,14 @@ def rows_of(chart: CategoryChart, names: list[str], labels: list[str]) -> list[S
 
 
 def values_of(chart: CategoryChart) -> list[float]:
-    """What the axis of values must reach: of stacks, their sums."""
+    """Return the values that the axis must cover: for stacks, their sums."""
     if isinstance(chart, StackedBarChart):
         return [sum(column) for column in zip(*(s.values for s in chart.series), strict=True)]
     return [value for s in chart.series for value in s.values]
 
 
-def series_encoding(names: list[str]) -> Spec:
-    """Colour by series, with a legend where there is more than one."""
+def series_encoding(names: list[str]) -> ChartSpec:
+    """Return colour by series, with a legend if there is more than one series."""
     if len(names) == 1:
         return {"color": {"value": PALETTE[0]}}
     columns = int((WIDTH - 60) // (max(map(width, names)) + 34))
@@ -74,21 +74,21 @@ def series_encoding(names: list[str]) -> Spec:
     return {"color": {**scale("series", names, PALETTE), "legend": legend}}
 
 
-def scale(field: str, domain: list[str], ranged: tuple[Any, ...]) -> Spec:
-    """A channel that gives each name of ``domain`` its own of ``ranged``."""
+def scale(field: str, domain: list[str], ranged: tuple[Any, ...]) -> ChartSpec:
+    """Return a channel that maps each name of ``domain`` to its own entry of ``ranged``."""
     mapping = {"domain": domain, "range": list(ranged[: len(domain)])}
     return {"field": field, "type": "nominal", "scale": mapping}
 
 
 def category_axis(
     labels: list[str], *, upright: bool, lanes: int = 0, signed: bool = False
-) -> Spec:
-    """The axis of labels, in the order given; labels that would collide are slanted.
+) -> ChartSpec:
+    """Return the axis of labels, in the order of the data; colliding labels are slanted.
 
-    Each label has a band for ``lanes`` bars, or, without lanes, a point. Where the values are
-    ``signed``, the axis has no line, which would be taken for zero.
+    Each label has a band for ``lanes`` bars, or a point without lanes. With ``signed`` values
+    the axis has no line, because a reader would take it for zero.
     """
-    axis: Spec = {"title": None, "labelOverlap": False, "grid": False, "domain": not signed}
+    axis: ChartSpec = {"title": None, "labelOverlap": False, "grid": False, "domain": not signed}
     if upright and max(map(width, labels)) > _column(len(labels)):
         axis |= {"labelAngle": -40, "labelAlign": "right", "labelBaseline": "top"}
     elif upright:
@@ -103,8 +103,8 @@ def category_axis(
     }
 
 
-def _bands(count: int, lanes: int, *, upright: bool) -> Spec:
-    """Bars fill two thirds of the axis, unless they would be wider than _BAR."""
+def _bands(count: int, lanes: int, *, upright: bool) -> ChartSpec:
+    """Return bands in which bars fill two thirds of the axis, up to the widest bar."""
     column = _column(count)
     gap = max(0.36, 1 - lanes * _BAR / column) if upright else 0.36
     return {"paddingInner": gap, "paddingOuter": gap / 2}
@@ -112,31 +112,31 @@ def _bands(count: int, lanes: int, *, upright: bool) -> Spec:
 
 def value_axis(
     values: list[float], *, field: str = "value", title: str = "", from_zero: bool = True
-) -> Spec:
-    """A linear axis, titled where there is a title.
+) -> ChartSpec:
+    """Return a linear axis, with a title if one is passed.
 
     Raises:
-        InvariantError: a value is so large that the arithmetic of drawing would overflow.
+        InvariantError: a value is so large that drawing it would overflow.
     """
     largest = max(abs(v) for v in values)
     if largest > _LARGEST:
         raise InvariantError(f"A value of {largest:.0e} is too large to draw.")
-    axis: Spec = {"title": fitted(one_line(title), 260) or None}
+    axis: ChartSpec = {"title": fitted(one_line(title), 260) or None}
     if largest >= 1e15:
         axis["format"] = ".2~e"
     elif largest >= 1e5:
         axis["format"] = "~s"
-    mapping: Spec = {"nice": True, "zero": from_zero}
+    mapping: ChartSpec = {"nice": True, "zero": from_zero}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": mapping}
 
 
 def _column(count: int) -> float:
-    """The width that each of ``count`` columns has."""
+    """Return the width of each of ``count`` columns."""
     return (WIDTH - 60) / count
 
 
 def _unique(names: list[str]) -> list[str]:
-    """The names as keys of a scale: a repeated one gets invisible characters at its end."""
+    """Return the names as unique scale keys: a repeated one gets invisible characters appended."""
     taken: dict[str, None] = {}
     for name in names:
         key = name

@@ -14,13 +14,13 @@ from artificer.render.charts.encoding import (
     value_axis,
     values_of,
 )
-from artificer.render.charts.style import DASHES, HEIGHT, SHAPES, Spec
+from artificer.render.charts.style import DASHES, HEIGHT, SHAPES, ChartSpec
 
 
-def lines(chart: LineChart | AreaChart) -> Spec:
-    """A line for each series, with points; in an area chart the area below it is tinted.
+def lines(chart: LineChart | AreaChart) -> ChartSpec:
+    """Return a line with points for each series; an area chart tints the area below it.
 
-    A line may leave zero out where it would press the data flat; an area may not.
+    A line chart may omit zero when it would flatten the data; an area chart may not.
     """
     names = series_names(chart.series)
     labels = category_labels(chart.labels, upright=True)
@@ -28,15 +28,15 @@ def lines(chart: LineChart | AreaChart) -> Spec:
     title = "" if len(names) > 1 else chart.series[0].name
     values = values_of(chart)
     y = value_axis(values, title=title, from_zero=filled or min(values) < max(values) / 2)
-    position: Spec = {"x": category_axis(labels, upright=True, signed=min(values) < 0), "y": y}
+    position: ChartSpec = {"x": category_axis(labels, upright=True, signed=min(values) < 0), "y": y}
     colour = series_encoding(names)
     shape = scale("series", names, SHAPES) | {"legend": colour["color"].get("legend")}
     dash = scale("series", names, DASHES) | {"legend": None}
-    line: Spec = {
+    line: ChartSpec = {
         "mark": {"type": "line", "strokeWidth": 2.25, "strokeJoin": "round"},
         "encoding": {**position, **colour, "strokeDash": dash},
     }
-    points: Spec = {
+    points: ChartSpec = {
         "mark": {"type": "point", "filled": True, "size": 44, "opacity": 1},
         "encoding": {**position, **colour, "shape": shape},
     }

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 from artificer.artifacts.chart import PieChart
 from artificer.render.charts.measure import fitted, width
-from artificer.render.charts.style import PALETTE, PAPER, Spec
+from artificer.render.charts.style import PALETTE, PAPER, ChartSpec
 from artificer.render.text import one_line, percent
 
 _SHADES = (1.0, 0.62, 0.34)
-"""A pie may have more segments than there are colours: each further round of them is paler."""
+"""A pie may have more segments than there are colours; each further round is paler."""
 
 _SIZE = 216
-"""Pixels across the disc."""
+"""Diameter of the disc, in pixels."""
 
 _KEY_FONT = 13
-"""Pixels of the key's text."""
+"""Font size of the key, in pixels."""
 
 _LABEL_AT = 69
-"""Where the labels of the key begin, in pixels."""
+"""Left edge of the key's labels, in pixels."""
 
 
-def pie(chart: PieChart) -> Spec:
-    """The pie, and beside it each segment's colour, share and label in the pie's order."""
+def pie(chart: PieChart) -> ChartSpec:
+    """Return the pie and a key with each segment's colour, share and label, in the pie's order."""
     whole = sum(s.value for s in chart.segments)
     rows = [
         {
@@ -44,13 +44,13 @@ def pie(chart: PieChart) -> Spec:
     return {"data": {"values": rows}, **both}
 
 
-_PAINT: Spec = {
+_PAINT: ChartSpec = {
     "color": {"field": "colour", "type": "nominal", "scale": None},
     "fillOpacity": {"field": "shade", "type": "quantitative", "scale": None},
 }
 
 
-def _disc() -> Spec:
+def _disc() -> ChartSpec:
     return {
         "width": _SIZE,
         "height": _SIZE,
@@ -63,8 +63,8 @@ def _disc() -> Spec:
     }
 
 
-def _key(labels: Sequence[str]) -> Spec:
-    """One line for each segment, centred beside the disc: swatch, share, label.
+def _key(labels: Sequence[str]) -> ChartSpec:
+    """Return one line for each segment, centred next to the disc: swatch, share, label.
 
     It is as wide as its longest label, so that a small pie fits a phone without scrolling.
     """
@@ -75,7 +75,7 @@ def _key(labels: Sequence[str]) -> Spec:
     lines = {"domain": ends, "nice": False, "zero": False, "reverse": True}
     y = {"field": "order", "type": "quantitative", "scale": lines, "axis": None}
 
-    def text(x: int, field: str, mark: Spec) -> Spec:
+    def text(x: int, field: str, mark: ChartSpec) -> ChartSpec:
         encoding = {"y": y, "x": {"value": x}, "text": {"field": field, "type": "nominal"}}
         return {"mark": {"type": "text", "fontSize": _KEY_FONT, **mark}, "encoding": encoding}
 

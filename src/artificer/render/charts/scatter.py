@@ -6,18 +6,18 @@ from artificer.artifacts.chart import ScatterChart
 from artificer.render.charts.encoding import frame, scale, series_encoding, series_names, value_axis
 from artificer.render.charts.labels import CORNERS, Spot, corners
 from artificer.render.charts.measure import fitted
-from artificer.render.charts.style import SHAPES, SOFT, WIDTH, Spec
+from artificer.render.charts.style import SHAPES, SOFT, WIDTH, ChartSpec
 from artificer.render.text import one_line
 
 _HEIGHT = 340
 _MARGIN = 0.06
-"""What an axis has beyond the outermost points, as a share of the distance between them."""
+"""Margin beyond the outermost points, as a share of the distance between them."""
 
 
-def scatter(chart: ScatterChart) -> Spec:
-    """Points by two measures, with labels as far as there is room for them."""
+def scatter(chart: ScatterChart) -> ChartSpec:
+    """Return points by two measures, with as many labels as fit."""
     names = series_names(chart.series)
-    rows: list[Spec] = [
+    rows: list[ChartSpec] = [
         {"series": name, "x": p.x, "y": p.y, "label": fitted(one_line(p.label), 155)}
         for name, s in zip(names, chart.series, strict=True)
         for p in s.points
@@ -27,7 +27,7 @@ def scatter(chart: ScatterChart) -> Spec:
         axes[axis]["scale"] = {"domain": _domain(rows, axis), "nice": False, "zero": False}
     colour = series_encoding(names)
     shape = scale("series", names, SHAPES) | {"legend": colour["color"].get("legend")}
-    layers: list[Spec] = [
+    layers: list[ChartSpec] = [
         {
             "mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.85},
             "encoding": {**axes, **colour, "shape": shape},
@@ -44,16 +44,16 @@ def scatter(chart: ScatterChart) -> Spec:
     return {**frame(rows, _HEIGHT), "layer": layers}
 
 
-def _domain(rows: list[Spec], axis: str) -> list[float]:
-    """The ends of an axis: all values, and a margin."""
+def _domain(rows: list[ChartSpec], axis: str) -> list[float]:
+    """Return the ends of an axis: the range of the values plus a margin."""
     values = [float(row[axis]) for row in rows]
     low, high = min(values), max(values)
     margin = (high - low) * _MARGIN or abs(low) / 2 or 1.0
     return [low - margin, high + margin]
 
 
-def _spots(rows: list[Spec]) -> list[Spot]:
-    """Where the points will be, as nearly as can be said before they are drawn."""
+def _spots(rows: list[ChartSpec]) -> list[Spot]:
+    """Return the estimated positions of the points, before they are drawn."""
 
     def along(axis: str, length: float) -> list[float]:
         low, high = _domain(rows, axis)

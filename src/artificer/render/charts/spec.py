@@ -1,4 +1,4 @@
-"""A chart's whole specification, and the drawing made from it."""
+"""A chart's complete specification, and the drawing made from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from artificer.render.charts.bars import bars
 from artificer.render.charts.lines import lines
 from artificer.render.charts.pie import pie
 from artificer.render.charts.scatter import scatter
-from artificer.render.charts.style import CONFIG, Spec
+from artificer.render.charts.style import CONFIG, ChartSpec
 from artificer.render.charts.svg import accessible
 from artificer.render.charts.words import kind_name, summary
 from artificer.render.text import anchor, one_line
@@ -45,8 +45,8 @@ def to_svg(chart: Chart) -> str:
     return accessible(drawn, anchor("chart", chart.id), title, summary(chart))
 
 
-def vega_lite(chart: Chart) -> Spec:
-    """Return the chart's Vega-Lite 6 specification, complete with its data.
+def vega_lite(chart: Chart) -> ChartSpec:
+    """Return the chart's Vega-Lite 6 specification, including its data.
 
     Raises:
         InvariantError: a value is too large to draw.

@@ -1,13 +1,13 @@
-"""How charts look: colours that differ for every eye, shapes, dashes, sizes.
+"""The look of charts: colour-blind safe colours, shapes, dashes, sizes.
 
-The colours stand in the SVG as attributes; report.css recolours by those attributes in the dark.
+The colours are attributes in the SVG; report.css overrides them by those attributes in dark mode.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-Spec = dict[str, Any]
+ChartSpec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
 
 PALETTE = (
@@ -20,8 +20,8 @@ PALETTE = (
     "#4b4f58",
     "#7a5195",
 )
-"""Okabe and Ito's hues, darkened until each has a contrast of 3:1 on white; report.css has a
-lighter twin of each for the dark. Series differ in shape and dashes too, never in hue alone."""
+"""Okabe and Ito's hues, darkened to a contrast of at least 3:1 on white. report.css has a lighter
+twin of each for dark mode. Series differ in shape and dashes too, never in hue alone."""
 
 INK, SOFT, PAPER, LINE, STRONG_LINE = "#1b2026", "#5a6470", "#ffffff", "#dfe3e8", "#aeb6c0"
 SHAPES = (
@@ -38,7 +38,7 @@ DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 4), (1, 3), (6, 2, 
 
 WIDTH = 720
 HEIGHT = 300
-"""Pixels. A page scales the drawing to its own width."""
+"""Size in pixels. A page scales the drawing to its own width."""
 
 _AXIS = {
     "domainColor": STRONG_LINE,
@@ -56,7 +56,7 @@ _AXIS = {
     "titleLimit": 0,
     "titlePadding": 10,
 }
-CONFIG: Spec = {
+CONFIG: ChartSpec = {
     "font": "Liberation Sans",
     "view": {"stroke": None},
     "axis": _AXIS,

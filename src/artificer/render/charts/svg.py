@@ -1,4 +1,4 @@
-"""From the renderer's SVG to ours: named for assistive technology, without what nobody needs."""
+"""Clean-up of the renderer's SVG: accessible names added, unneeded attributes removed."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _ATTRIBUTES = frozenset(
     )
 )
 _FONTS = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', system-ui, sans-serif"
-"""The renderer measured the text in Liberation Sans: these are as wide, up to the generic ones."""
+"""The renderer measured the text in Liberation Sans; these fonts have the same widths."""
 
 
 def accessible(drawn: str, anchor: str, title: str, description: str) -> str:
     """Return ``drawn`` as one image with a title and a description.
 
-    The ids of the two begin with ``anchor``, so that many charts fit in one page. Only known
-    elements and attributes are kept; colours stay attributes, which a page's style may override.
+    The ids of both begin with ``anchor``, so that many charts fit in one page. Only known
+    elements and attributes are kept. Colours stay attributes, which a page's style may override.
     """
     root = _kept(ElementTree.fromstring(drawn))
     root.attrib |= {
@@ -54,7 +54,7 @@ def accessible(drawn: str, anchor: str, title: str, description: str) -> str:
 
 
 def _kept(element: ElementTree.Element) -> ElementTree.Element:
-    """A copy of what is drawn: no roles, labels and classes, and no shapes that nobody sees."""
+    """Return a copy of the visible shapes, without roles, labels and classes."""
     attributes = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
     copy = ElementTree.Element(element.tag.removeprefix(_SVG), attributes)
     copy.text = element.text

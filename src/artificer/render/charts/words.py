@@ -1,4 +1,4 @@
-"""A chart in words and in rows, for those who do not see the drawing and for those who check it."""
+"""A chart in words and as a table, for readers who do not see the drawing or want to check it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CHARTS = (PieChart, BarChart, LineChart, AreaChart, ScatterChart, StackedBarChar
 """The classes of :data:`Chart`, for isinstance."""
 
 CategoryChart = BarChart | LineChart | AreaChart | StackedBarChart
-"""The charts that hold a value for every label and series."""
+"""The charts that hold a value for each label and series."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table before it is HTML, Markdown or CSV: as many cells in each row as headings."""
+    """A table before it becomes HTML, Markdown or CSV. Each row has as many cells as headings."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -33,7 +33,7 @@ class Grid:
 
 
 def kind_name(chart: Chart) -> str:
-    """What the chart is called."""
+    """Return the kind of the chart, such as "Pie chart"."""
     match chart:
         case PieChart():
             return "Pie chart"
@@ -50,7 +50,7 @@ def kind_name(chart: Chart) -> str:
 
 
 def grid(chart: Chart) -> Grid:
-    """The chart's data, complete and in the order given."""
+    """Return all of the chart's data, in the order of the payload."""
     match chart:
         case PieChart():
             whole = sum(s.value for s in chart.segments)
@@ -69,7 +69,7 @@ def grid(chart: Chart) -> Grid:
 
 
 def summary(chart: Chart) -> str:
-    """One or two sentences that say what the drawing shows."""
+    """Return one or two sentences that describe the drawing."""
     match chart:
         case PieChart():
             return _pie_summary(chart)
@@ -106,7 +106,7 @@ def _scatter_summary(chart: ScatterChart) -> str:
 
 
 def _extent(chart: CategoryChart) -> str:
-    """How much there is, and where the highest and the lowest value are."""
+    """Return the number of categories and series, and the highest and lowest value."""
     several = len(chart.series) > 1 and not isinstance(chart, StackedBarChart)
     cells = [
         (value, s.name, label)
@@ -133,7 +133,7 @@ def _extent(chart: CategoryChart) -> str:
 
 
 def _trend(chart: LineChart | AreaChart) -> str:
-    """From where to where each series goes."""
+    """Return the first and last value of each series, and the direction."""
     parts = []
     for series in chart.series:
         first, last = series.values[0], series.values[-1]
