@@ -120,8 +120,8 @@ class CrashingJournal:
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         return await self.inner.read(run, after, limit)
 
-    async def runs(self) -> list[RunHead]:
-        return await self.inner.runs()
+    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
+        return await self.inner.runs(before, limit)
 
 
 class Careless:

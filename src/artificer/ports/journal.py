@@ -125,8 +125,11 @@ class Journal(Leases, Protocol):
         ``limit`` is the most that are returned, from the first on.
         """
 
-    async def runs(self) -> list[RunHead]:
-        """Return every run, oldest first."""
+    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
+        """Return runs, oldest first: every one, or a page of them, without reading their records.
+
+        A page is the newest ``limit`` runs of those that are older than the run ``before``.
+        """
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from artificer.ports import NO_SPENDING, UNCLAIMED, Claim, Head, Lease, Record, RunHead, Spending
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
@@ -164,9 +165,14 @@ class MemoryJournal:
         worlds.update((row.position, row.world) for row in self._notes)
         return worlds.get(position)
 
-    async def runs(self) -> list[RunHead]:
-        """Return every run, oldest first."""
-        return [_run_head(row) for row in self._runs.values()]
+    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
+        """Return runs, oldest first; of those older than ``before``, the newest ``limit``."""
+        last = len(self._runs) if before is None else self._number_of(before) - 1
+        first = 0 if limit is None else max(0, last - limit)
+        return [_run_head(row) for row in islice(self._runs.values(), first, last)]
+
+    def _number_of(self, run: str) -> int:
+        return self._runs[run].number if run in self._runs else 1
 
     async def audit(self) -> list[str]:
         """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""

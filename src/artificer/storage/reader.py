@@ -122,14 +122,17 @@ def _tampered(what: str) -> TamperedError:
     return TamperedError(f"{what}.", hint="Run `artificer verify` to see what else is affected.")
 
 
-def read_runs(db: sqlite3.Connection) -> list[RunHead]:
-    """Return every run, oldest first."""
-    return [
-        RunHead(run, epoch, Head(seq=seq, hash=hash_))
-        for run, epoch, seq, hash_ in db.execute(
-            "SELECT run, epoch, seq, hash FROM runs ORDER BY number"
-        )
-    ]
+def read_runs(
+    db: sqlite3.Connection, before: str | None = None, limit: int | None = None
+) -> list[RunHead]:
+    """Return runs, oldest first; of those older than ``before``, the newest ``limit``."""
+    rows = db.execute(
+        "SELECT run, epoch, seq, hash FROM runs "
+        "WHERE number < coalesce((SELECT number FROM runs WHERE run = ?), ?) "
+        "ORDER BY number DESC LIMIT ?",
+        (before, 2**62 if before is None else 0, -1 if limit is None else limit),
+    ).fetchall()
+    return [RunHead(run, epoch, Head(seq=seq, hash=hash_)) for run, epoch, seq, hash_ in rows[::-1]]
 
 
 def unsigned(db: sqlite3.Connection, run: str) -> int:

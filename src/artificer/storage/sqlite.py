@@ -239,9 +239,9 @@ class SqliteJournal:
         """The world's hash at a position; None when it does not reach it."""
         return await self._opened(self._reader).ask(lambda db: world_at(db, position))
 
-    async def runs(self) -> list[RunHead]:
-        """Return every run, oldest first."""
-        return await self._opened(self._reader).ask(read_runs)
+    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
+        """Return runs, oldest first; of those older than ``before``, the newest ``limit``."""
+        return await self._opened(self._reader).ask(lambda db: read_runs(db, before, limit))
 
     async def audit(self) -> list[str]:
         """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""

@@ -85,6 +85,20 @@ class JournalSuite:
         assert [row.run for row in rows] == ["m", "z", "a"]
         assert rows[0].head == head
 
+    async def test_runs_are_listed_page_by_page(self, journal: Journal) -> None:
+        """A page is the newest of those before a run; the pages together are all of them."""
+        names = [f"run-{n}" for n in (3, 1, 5, 2, 4)]
+        for run in names:
+            await journal.acquire(run)
+        pages, before = [], None
+        while page := [row.run for row in await journal.runs(before, 2)]:
+            pages.append(page)
+            before = page[0]
+        assert pages == [["run-2", "run-4"], ["run-1", "run-5"], ["run-3"]]
+        assert [row.run for row in await journal.runs(limit=9)] == names
+        assert [row.run for row in await journal.runs("run-5")] == ["run-3", "run-1"]
+        assert await journal.runs("nobody", 2) == []
+
     async def test_runs_are_apart(self, journal: Journal) -> None:
         """One run's records and fence have nothing to do with another's."""
         first, second = await journal.acquire("a"), await journal.acquire("b")
