@@ -26,6 +26,7 @@ import json
 import os
 import pkgutil
 import platform
+import re
 import runpy
 import signal
 import socket
@@ -38,13 +39,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+import artificer
+
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 CLONE_PARENT = 0x8000
-SDKS = ("anthropic", "httpcore2", "mcp", "mcp.server.lowlevel", "openai", "rich.console", "sqlite3")
+LIBRARIES = ("httpcore2", "httpx2", "mcp_types", "openai", "rich.console", "starlette", "uvicorn")
+"""What else takes long, and does not load OpenTelemetry: that would turn telemetry on."""
+
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
-"""Beginnings of the variables that an interpreter reads when it starts."""
+"""Beginnings of the variables that an interpreter reads when it starts. PYTHONPATH is read here."""
 
 LENGTH = struct.Struct("!Q")
+
+
+USUAL = subprocess.Popen
 
 
 class Popen(subprocess.Popen[Any]):
@@ -74,14 +82,20 @@ class Popen(subprocess.Popen[Any]):
         self._close_pipe_fds(*(options[name] for name in pipes))  # type: ignore[attr-defined]
 
 
+@contextlib.contextmanager
+def started_here() -> Iterator[None]:
+    """While this holds, an interpreter that a library starts is a fork of the server, too."""
+    subprocess.Popen = Popen  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        subprocess.Popen = USUAL  # type: ignore[misc]
+
+
 async def start(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
     """Start an interpreter with these arguments, as ``asyncio.create_subprocess_exec`` does."""
-    usual, subprocess.Popen = subprocess.Popen, Popen  # type: ignore[misc]
-    try:
-        starting = asyncio.create_subprocess_exec(sys.executable, *arguments, **options)
-        return await starting
-    finally:
-        subprocess.Popen = usual  # type: ignore[misc]
+    with started_here():
+        return await asyncio.create_subprocess_exec(sys.executable, *arguments, **options)
 
 
 def run(arguments: list[str], **options: Any) -> subprocess.CompletedProcess[Any]:
@@ -89,6 +103,8 @@ def run(arguments: list[str], **options: Any) -> subprocess.CompletedProcess[Any
     if options.pop("capture_output", False):
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     text, check = options.pop("input", None), options.pop("check", False)
+    if text is not None:
+        options["stdin"] = subprocess.PIPE
     with Popen([sys.executable, *arguments], **options) as process:
         try:
             out, err = process.communicate(text)
@@ -106,7 +122,11 @@ def _can_fork(argv: list[str], environment: dict[str, str], options: dict[str, A
     form = argv[1:2] and (argv[1] in ("-m", "-c") or not argv[1].startswith("-"))
     ours = CLONE is not None and argv[0] == sys.executable and bool(form)
     changed = dict(environment.items() - os.environ.items())
-    return ours and not special and not any(name.startswith(STARTUP) for name in changed)
+    return (
+        ours
+        and not special
+        and not any(name.startswith(STARTUP) for name in changed.keys() - {"PYTHONPATH"})
+    )
 
 
 # ── the server ────────────────────────────────────────────────────────────────────────────────────
@@ -171,15 +191,12 @@ def _fork() -> int:
 
 
 def _preload() -> None:
-    import artificer
-
-    for module in pkgutil.walk_packages(artificer.__path__, "artificer."):
-        if not module.name.startswith("artificer.testing") and not module.name.endswith("__main__"):
+    ours = (module.name for module in pkgutil.walk_packages(artificer.__path__, "artificer."))
+    for name in (*ours, *LIBRARIES):
+        if not re.search(r"\.(testing|telemetry)\b|__main__$", name):
             with contextlib.suppress(ImportError):
-                importlib.import_module(module.name)
-    for name in SDKS:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+                importlib.import_module(name)
+    assert "opentelemetry" not in sys.modules
     gc.collect()
     gc.freeze()
 
@@ -223,6 +240,10 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
 
 def _interpret(argv: list[str]) -> None:
     """Do as an interpreter with these arguments does."""
+    if more := os.environ.get("PYTHONPATH"):
+        sys.path[1:1] = more.split(os.pathsep)
+        with contextlib.suppress(ImportError):
+            importlib.import_module("sitecustomize")
     if argv[0] == "-m":
         sys.argv = argv[1:]
         sys.path[0] = str(Path.cwd())

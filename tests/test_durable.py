@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import charging
+import preloaded
 from artificer import World
 from artificer.archive import Archive
 from artificer.errors import OperatorError, TamperedError
@@ -24,9 +25,7 @@ HERE = Path(__file__).parent
 def killed(folder: Path, kill: str) -> tuple[Path, Path]:
     """A home and a ledger as a process leaves them that is killed with SIGKILL."""
     home, ledger = folder / "home", folder / "ledger"
-    done = subprocess.run(
-        [sys.executable, str(HERE / "charging.py"), str(home), str(ledger), kill], check=False
-    )
+    done = preloaded.run([str(HERE / "charging.py"), str(home), str(ledger), kill])
     assert done.returncode == -9
     assert (home / "p" / "journal.db-wal").stat().st_size > 50_000
     return home, ledger

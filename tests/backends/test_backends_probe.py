@@ -15,6 +15,7 @@ import pytest
 from http_support import Seen, answer, serving
 from tools_support import appears
 
+import preloaded
 from artificer.backends.command.executor import CommandExecutor, CommandTool
 from artificer.backends.sandbox.sandbox import Grants, findings
 from artificer.config import Config
@@ -68,8 +69,8 @@ async def killed(folder: Path, mode: str, effect: str = "once") -> None:
     (folder / "tools").mkdir()
     (folder / "tools" / "book.clad.toml").write_text(MANIFEST.replace("EFFECT", effect))
     (folder / "ledger.py").write_text(LEDGER.replace("MODE", repr(mode)))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(HERE / "probe_crasher.py"), cwd=folder, start_new_session=True
+    process = await preloaded.start(
+        str(HERE / "probe_crasher.py"), cwd=folder, start_new_session=True
     )
     await appears(folder / "begun")
     process.send_signal(signal.SIGKILL)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import preloaded
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.folder import (
     MARK,
@@ -187,8 +187,8 @@ class TestACommitThatIsKilled:
         home: Path, folder: Path, kill: int, expected: str
     ) -> subprocess.CompletedProcess[str]:
         home.mkdir(exist_ok=True)
-        argv = [sys.executable, "-c", KILLED, str(home), str(folder), str(kill), expected]
-        return subprocess.run(argv, capture_output=True, text=True, check=False)
+        argv = ["-c", KILLED, str(home), str(folder), str(kill), expected]
+        return preloaded.run(argv, capture_output=True, text=True)
 
     def test_what_was_changed_after_the_kill_is_the_next_version(
         self, tmp_path: Path, workspaces: Workspaces

@@ -18,6 +18,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult
 
+import preloaded
 from artificer.backends.mcp.connection import McpLink, McpServer
 from artificer.backends.mcp.executor import discover
 from artificer.config import Config
@@ -70,8 +71,9 @@ async def client(folder: Path, *more: str) -> AsyncIterator[Client]:
     server = StdioServerParameters(
         command=sys.executable, args=arguments(folder, *more), env=env, cwd=folder
     )
-    async with Client(server, cache=None) as connected:
-        yield connected
+    with preloaded.started_here():
+        async with Client(server, cache=None) as connected:
+            yield connected
 
 
 async def history(folder: Path, result: CallToolResult) -> History:
@@ -181,8 +183,8 @@ async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments(tmp_path, "--http", str(port)), stderr=asyncio.subprocess.PIPE
+    process = await preloaded.start(
+        *arguments(tmp_path, "--http", str(port)), stderr=asyncio.subprocess.PIPE
     )
     assert process.stderr
     try:

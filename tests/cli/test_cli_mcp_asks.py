@@ -19,6 +19,7 @@ from mcp.types import (
     InputRequiredResult,
 )
 
+import preloaded
 from artificer.config import Config
 from artificer.core.events import ApprovalAnswered
 from artificer.core.record import EventLine
@@ -53,8 +54,9 @@ async def client(folder: Path, **options: Any) -> AsyncIterator[Client]:
         env={"PATH": os.environ["PATH"]},
         cwd=folder,
     )
-    async with Client(server, cache=None, **options) as connected:
-        yield connected
+    with preloaded.started_here():
+        async with Client(server, cache=None, **options) as connected:
+            yield connected
 
 
 def person(asked: list[str], action: str = "accept", approve: bool = True) -> Callable[..., Any]:

@@ -19,6 +19,7 @@ from reader import COMMANDS
 from write_world import PROJECT
 
 import charging
+import preloaded
 from artificer import World
 from artificer.backends.workspace.folder import commit_folder
 from artificer.storage.blobs.disk import DiskStore
@@ -61,10 +62,12 @@ async def commit_notes(home: Path, folder: Path) -> None:
 
 def read(*arguments: object, before: str = "") -> tuple[bytes, bytes]:
     """What all commands print to stdout and stderr."""
-    words = [sys.executable, READER, *map(str, arguments)]
+    words = [str(READER), *map(str, arguments)]
     if before:
-        words = ["unshare", "-m", "sh", "-c", f'{before} && exec "$@"', "sh", *words]
-    done = subprocess.run(words, capture_output=True, check=False)
+        mounted = ["unshare", "-m", "sh", "-c", f'{before} && exec "$@"', "sh", sys.executable]
+        done = subprocess.run([*mounted, *words], capture_output=True, check=False)
+    else:
+        done = preloaded.run(words, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout, done.stderr
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import preloaded
+
 DRIVER = Path(__file__).with_name("driver.py")
 PATIENCE_S = 60
 
@@ -23,7 +25,7 @@ class Driver:
     def __init__(self, folder: Path, **asked: Any) -> None:
         command = [sys.executable, str(DRIVER), json.dumps({"effect": "once", **asked})]
         self._log = (folder / "log").open("ab")
-        self._process = subprocess.Popen(
+        self._process = preloaded.Popen(
             command,
             cwd=folder,
             stdin=subprocess.PIPE,

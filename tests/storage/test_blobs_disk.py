@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import preloaded
 from artificer.errors import ConfigError, NotFoundError, OperatorError, TamperedError
 from artificer.storage.blobs import DiskStore
 from artificer.storage.blobs.disk import STALE_SECONDS
@@ -161,7 +162,7 @@ class TestCrashes:
     @pytest.mark.parametrize("durability", ["power", "process"])
     def test_killed_writer_leaves_whole_blobs_only(self, root: Path, durability: str) -> None:
         command = [sys.executable, str(Path(__file__).parent / "putter.py"), str(root), durability]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        child = preloaded.Popen(command, stdout=subprocess.PIPE, text=True)
         assert child.stdout
         told = [child.stdout.readline().strip() for _ in range(50)]
         child.kill()

@@ -6,8 +6,6 @@ import asyncio
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import preloaded
 from artificer.errors import OperatorError, TamperedError
 from artificer.storage import SqliteJournal
 from artificer.storage.anchor import SLOT_BYTES, Anchor, Mark, anchor_path, newest_mark
@@ -133,10 +132,7 @@ class TestSlots:
         path = tmp_path / "journal.db"
         words = [str(HERE / "fighter.py"), str(path), "0.5"]
         quiet = asyncio.subprocess.DEVNULL
-        fighters = [
-            await asyncio.create_subprocess_exec(sys.executable, *words, stdout=quiet)
-            for _ in range(3)
-        ]
+        fighters = [await preloaded.start(*words, stdout=quiet) for _ in range(3)]
         assert [await fighter.wait() for fighter in fighters] == [0, 0, 0]
         async with SqliteJournal(path, read_only=True) as journal:
             mark = newest_mark(path)
@@ -147,8 +143,7 @@ class TestSlots:
 def crashed(folder: Path, rows: int, again: str) -> Path:
     path = folder / "t.db"
     script = CRASHING.format(page=PAGE)
-    command = [sys.executable, "-c", script, str(path), str(rows), again]
-    assert subprocess.run(command, check=False).returncode == -9
+    assert preloaded.run(["-c", script, str(path), str(rows), again]).returncode == -9
     return path
 
 

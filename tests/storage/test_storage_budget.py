@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import preloaded
 from artificer.ports import Amount, Budget, SpendingLimit
 from artificer.storage import MemoryJournal, SqliteJournal
 from artificer.storage.budget import MemoryBudget, SqliteBudget
@@ -43,8 +43,8 @@ async def test_several_processes_never_spend_more_than_there_is(tmp_path: Path) 
     path = tmp_path / "journal.db"
     async with SqliteJournal(path, "process"):
         pass
-    command = [sys.executable, str(SPENDER), str(path), "25", "400"]
-    spenders = [await asyncio.create_subprocess_exec(*command, stdout=PIPE) for _ in range(3)]
+    command = [str(SPENDER), str(path), "25", "400"]
+    spenders = [await preloaded.start(*command, stdout=PIPE) for _ in range(3)]
     granted = [int((await spender.communicate())[0]) for spender in spenders]
     assert sum(granted) == 40
     async with SqliteJournal(path, "process") as journal:
@@ -54,8 +54,8 @@ async def test_several_processes_never_spend_more_than_there_is(tmp_path: Path) 
 
 async def test_what_was_spent_is_there_after_the_process(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    command = [sys.executable, str(SPENDER), str(path), "4", "100"]
-    spender = await asyncio.create_subprocess_exec(*command, stdout=PIPE)
+    command = [str(SPENDER), str(path), "4", "100"]
+    spender = await preloaded.start(*command, stdout=PIPE)
     assert (await spender.communicate())[0] == b"4\n"
     async with SqliteJournal(path, "process") as journal:
         spent = await journal.budget.spent("day", 0)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import preloaded
 from artificer.errors import (
     ArtificerError,
     AuthorError,
@@ -48,7 +49,7 @@ async def fill(journal: SqliteJournal, run: str, appends: int) -> Head:
 
 def start(script: str, *arguments: str) -> "subprocess.Popen[str]":
     command = [sys.executable, str(HERE / script), *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return preloaded.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 async def refusal(path: Path, **options: float) -> ArtificerError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+import preloaded
 from artificer.ports import Head, Versions
 from artificer.storage import MemoryJournal, SqliteJournal
 from artificer.testing.journal_suite import records_after
@@ -52,10 +52,7 @@ class TestSqliteVersions(VersionsSuite):
 @pytest.mark.req("versions-port")
 async def test_of_many_processes_one_wins_each_number(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    climbers = [
-        await asyncio.create_subprocess_exec(sys.executable, "-c", CLIMBER, str(path), name)
-        for name in "ab"
-    ]
+    climbers = [await preloaded.start("-c", CLIMBER, str(path), name) for name in "ab"]
     assert await asyncio.gather(*(climber.wait() for climber in climbers)) == [0, 0]
     async with SqliteJournal(path) as journal:
         head = journal.versions.head("w")
