@@ -29,7 +29,7 @@ async def counted(turns: int, window: int) -> None:
 
 
 async def clocked(turns: int, window: int) -> list[list[float]]:
-    """What an early turn takes and what a late one takes, by both clocks."""
+    """Measure an early turn and a late one, by both clocks."""
     borders = (EARLY, EARLY + window, turns - window, turns)
     marks: list[Spent] = []
 

@@ -130,7 +130,7 @@ def timed(work: Callable[[], object], times: int = 1) -> Contestant:
 
 
 async def spent_by(work: Awaitable[object]) -> Spent:
-    """What awaiting it takes."""
+    """Return the seconds that awaiting it takes."""
     start = Spent.now()
     await work
     return Spent.now().since(start)

@@ -85,7 +85,7 @@ def _functions(path: Path) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def _meaning(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """What it does, whatever it says: a text of more than one word is any text."""
+    """Its effect without its wording: a text of more than one word is any text."""
     for node in ast.walk(function):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             node.value = " "

@@ -24,7 +24,7 @@ RECORDS_A_TURN = 6
 
 
 async def measured(home: str, work: str) -> Spent:
-    """What one of the works takes, in a world that is open."""
+    """Return the seconds that one of the works takes in an open world."""
     async with opened(home) as world:
         (run_id,) = await world.runs()
         return await spent_by(WORKS[work](world, run_id))

@@ -1,4 +1,4 @@
-"""What became of a trial, by the ledgers outside the runtime alone."""
+"""The outcome of a trial, by the ledgers outside the runtime alone."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Plan:
-    """What befalls one process.
+    """The failure that one process meets.
 
     ``at`` is a point it passes, such as ``("charge", "A", "after")``; there it is killed, or with
     ``freeze`` stopped. ``disk`` makes its n-th change to the runtime's files fail. ``clock`` moves
@@ -125,7 +125,7 @@ class Outside:
             await asyncio.sleep(0.01)
 
     def let_go(self) -> None:
-        """What is held may go on."""
+        """Let what is held go on."""
         (self.folder / "go").touch()
 
     def set_clock(self, when: str) -> None:

@@ -42,7 +42,7 @@ class Adapter(Protocol):
     """Scenarios that cannot be tried, each with the reason."""
 
     def version(self) -> str:
-        """What was tried."""
+        """Return the version that is tried."""
 
     async def drive(self, outside: Outside) -> None:
         """Begin the run, or resume it, and bring it to its end.
@@ -63,7 +63,7 @@ class Stage:
         if adapter.WARM:
             self._warm_up()
         self.errors: list[str] = []
-        """What the last processes of unrecoverable trials said."""
+        """The last output of the processes of unrecoverable trials."""
 
     def _warm_up(self) -> None:
         """Run once in this process, so that no process of a trial pays for imports."""

@@ -155,7 +155,7 @@ def called(messages: Any) -> list[tuple[str, str]]:
 
 
 def edited(messages: Any) -> list[tuple[str, str]]:
-    """What the conversation says of the one order."""
+    """Return what the conversation says about the one order."""
     edits = [status for name, status in called(messages) if name == "host.edit"]
     return [("A", "charged A" if status == "ok" else status) for status in edits]
 
