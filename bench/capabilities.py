@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.config import Config
-from artificer.contracts.facilities import Facilities, Host
-from artificer.contracts.workspace.grant import Grant
+from artificer.contracts.capabilities import Facilities, Grant, Host
 from artificer.ports import Call
 from artificer.wiring.storage import open_storage
 from artificer.wiring.toolbox import ToolBox, build_tools

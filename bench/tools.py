@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.backends.command.executor import CommandExecutor
+from artificer.backends.command.spec.section import argv_of
 from artificer.backends.loader import load_file, load_folder
 from artificer.contracts.definition import Toolset
 from artificer.core.gate import judge
@@ -137,12 +138,12 @@ def gate(file: str, rounds: int) -> Figures:
             stop="tool_use",
             occasion=occasion,
         )
-        return tool.manifest.argv(json.loads(verdict.arguments or ""))
+        return argv_of(tool.manifest, json.loads(verdict.arguments or ""))
 
     values = [json.loads(text) for text in texts]
     contestants = {
         "ours": timed(lambda: [judged(text) for text in texts]),
-        "ours, argv": timed(lambda: [tool.manifest.argv(given) for given in values]),
+        "ours, argv": timed(lambda: [argv_of(tool.manifest, given) for given in values]),
     }
     if installed("toolclad"):
         from toolclad import load_manifest

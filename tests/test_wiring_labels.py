@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from artificer.backends.function.executor import tool
-from artificer.config import Config, McpServerConfig
+from artificer.backends.mcp.settings import McpServerConfig
+from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, adopt
+from artificer.config import Config
 from artificer.contracts.definition import CedarKeys, ToolDefinition, Toolset
-from artificer.contracts.manifest.model import parse_manifest
-from artificer.contracts.mcp.tools import Contract, RemoteFacts, adopt
 from artificer.errors import ConfigError
+from artificer.manifests.parse import parse_manifest
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 
@@ -45,9 +46,9 @@ def test_a_manifest_names_what_is_sensitive_and_what_cedar_calls_it() -> None:
 
 def test_a_server_is_labelled_by_its_settings_and_not_by_itself() -> None:
     facts = RemoteFacts(name="x", description="trusted", input_schema={"type": "object"})
-    assert adopt("s", facts, Contract()).definition.trust == "untrusted"
+    assert adopt("s", facts, McpContract()).definition.trust == "untrusted"
     server = McpServerConfig(url="https://a.example", trust="trusted", sensitive=True)
-    contract = Contract(trust=server.trust, sensitive=server.sensitive)
+    contract = McpContract(trust=server.trust, sensitive=server.sensitive)
     adopted = adopt("s", facts, contract).definition
     assert (adopted.trust, adopted.sensitive, adopted.origin) == ("trusted", True, "mcp:s")
 

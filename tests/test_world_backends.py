@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from artificer.config import Config, McpConfig, McpServerConfig, load_config
+from artificer.backends.mcp.settings import McpConfig, McpServerConfig
+from artificer.config import Config, load_config
 from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError, ConfigError
@@ -17,7 +18,7 @@ from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runs import History, Run
 from artificer.world import World
 
-STUB = str(Path(__file__).parent / "tools" / "mcp_stub.py")
+STUB = str(Path(__file__).parent / "backends" / "mcp_stub.py")
 
 
 def config(**server: Any) -> Config:

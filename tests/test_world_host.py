@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from artificer.config import Config
-from artificer.contracts.facilities import Facilities, Host
+from artificer.contracts.capabilities import Facilities, Host
 from artificer.core.events import ToolReturned
 from artificer.errors import ConfigError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say

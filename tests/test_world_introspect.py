@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from artificer.backends.function.executor import tool
-from artificer.config import Config, McpConfig, McpServerConfig
-from artificer.contracts.facilities import Facilities
+from artificer.backends.mcp.settings import McpConfig, McpServerConfig
+from artificer.config import Config
+from artificer.contracts.capabilities import Facilities
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine
 from artificer.providers.scripted import ScriptedProvider, call, reply, say

@@ -11,8 +11,7 @@ import pytest
 
 from artificer.backends.workspace.folder import commit_folder
 from artificer.config import Config, load_config
-from artificer.contracts.facilities import Facilities
-from artificer.contracts.workspace.grant import Grant
+from artificer.contracts.capabilities import Facilities, Grant
 from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
 from artificer.errors import ConfigError, TamperedError

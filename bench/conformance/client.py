@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from artificer.backends.mcp.connection import McpLink, McpServer
 from artificer.backends.mcp.executor import McpExecutor, discover
 from artificer.backends.mcp.oauth import OAuthClient
-from artificer.contracts.mcp.tools import Contract
+from artificer.backends.mcp.spec.tools import McpContract
 from artificer.ports import Call
 
 
@@ -39,7 +39,7 @@ async def main(url: str) -> None:
     """List the server's tools and call each, as a run would."""
     link = McpLink(McpServer("conformance", url=url, oauth=credentials(url)))
     try:
-        executor = McpExecutor(link, await discover(link, Contract(timeout_ms=20_000), None))
+        executor = McpExecutor(link, await discover(link, McpContract(timeout_ms=20_000), None))
         for tool in executor.tools:
             names = tool.input_schema.get("properties", {})
             arguments = {name: number for number, name in enumerate(names, 2)}

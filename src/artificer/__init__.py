@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from artificer.blocking import resume, run
     from artificer.builds.facts import BuildOptions
     from artificer.config import Config, load_config
+    from artificer.contracts.capabilities import Facilities, Grant, Host
     from artificer.contracts.definition import ToolDefinition
-    from artificer.contracts.facilities import Facilities, Host
     from artificer.contracts.response_format import ResponseFormat
-    from artificer.contracts.workspace.grant import Grant
     from artificer.core.conditions import Condition
     from artificer.core.letters import (
         AnswerCall,
@@ -89,12 +88,12 @@ _HOMES = {
     "Decider": "runtime.builds.builder",
     "Deliverable": "artifacts.deliverable",
     "Executor": "ports",
-    "Facilities": "contracts.facilities",
+    "Facilities": "contracts.capabilities",
     "Finding": "artifacts.ref",
-    "Grant": "contracts.workspace.grant",
+    "Grant": "contracts.capabilities",
     "FollowUp": "core.letters",
     "Interrupt": "core.letters",
-    "Host": "contracts.facilities",
+    "Host": "contracts.capabilities",
     "Journal": "ports",
     "Limits": "core.spec",
     "ModelError": "errors",

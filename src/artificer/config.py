@@ -13,13 +13,14 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar, get_args
+from typing import Annotated, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError
 
-from artificer.contracts.definition import EffectClass, Risk, Trust
-from artificer.contracts.facilities import Facilities, Host
-from artificer.contracts.workspace.grant import Grant
+from artificer.backends.browser.settings import BrowserConfig
+from artificer.backends.mcp.settings import McpConfig
+from artificer.backends.sandbox.settings import SandboxConfig
+from artificer.contracts.capabilities import Facilities, Grant, Host
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
@@ -44,73 +45,6 @@ class ProviderConfig(Section):
     returns_reasoning: bool = True
 
 
-ServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
-
-
-class McpOAuthConfig(Section):
-    """``[mcp.servers.NAME.oauth]``: a client of yours (RFC 6749 section 4.4, client credentials).
-
-    ``client_secret`` may hold ``{_secret:name}``. It is sent to the authorization server that calls
-    itself ``issuer``, and to no other one that the MCP server may name.
-    """
-
-    issuer: str = Field(pattern=r"^https?://.+$")
-    client_id: str = Field(min_length=1)
-    client_secret: str = Field(min_length=1)
-    scope: str | None = None
-    auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
-
-
-class McpServerConfig(Section):
-    """Another MCP server: ``[mcp.servers.NAME]``, started by ``command`` or found at ``url``.
-
-    Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``allow`` names the tools that
-    are taken; with none, only manifests use the server. ``effect``, ``risk``, ``human_approval``,
-    ``trust`` and ``sensitive`` are those of all its tools: what it says of them itself is not
-    believed.
-    """
-
-    command: tuple[str, ...] = ()
-    url: str = Field(default="", pattern=r"^(https?://.+)?$")
-    env: Mapping[str, str] = Field(default_factory=dict)
-    headers: Mapping[str, str] = Field(default_factory=dict)
-    oauth: McpOAuthConfig | None = None
-    allow: tuple[str, ...] | None = None
-    effect: EffectClass = "once"
-    risk: Risk = "low"
-    human_approval: bool = False
-    trust: Trust = "untrusted"
-    sensitive: bool = False
-    timeout_seconds: int = Field(default=60, gt=0, le=86_400)
-    start_seconds: int = Field(default=30, gt=0, le=600)
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if bool(self.command) == bool(self.url):
-            raise ValueError("needs either 'command' or 'url'")
-        if self.oauth is not None and not self.url:
-            raise ValueError("'oauth' is for servers with a 'url'")
-        return self
-
-
-class McpConfig(Section):
-    """``[mcp]``"""
-
-    servers: Mapping[ServerName, McpServerConfig] = Field(default_factory=dict)
-
-
-class SandboxConfig(Section):
-    """``[sandbox]``: what holds the programs of manifests, and what it grants them.
-
-    ``off`` is none, ``auto`` one that works here, if any does, ``required`` one or no run at all.
-    """
-
-    mode: Literal["off", "auto", "required"] = "off"
-    writable: tuple[Path, ...] = ()
-    readable: tuple[Path, ...] = ()
-    network: bool = False
-
-
 class TelemetryConfig(Section):
     """``[telemetry]``: spans and metrics for OpenTelemetry.
 
@@ -120,16 +54,6 @@ class TelemetryConfig(Section):
 
     enabled: bool | None = None
     content: bool | None = None
-
-
-class BrowserConfig(Section):
-    """``[browser]``: ``live`` is where a browser of yours listens (``--remote-debugging-port``).
-
-    With it, manifests may ask for a page in that browser, logged in as you are at the hosts of
-    their scope.
-    """
-
-    live: str = Field(default="", pattern=r"^(http://(127\.0\.0\.1|localhost|\[::1\]):\d{1,5}/?)?$")
 
 
 class _Policies(Section):
@@ -149,6 +73,7 @@ class Config(Section):
     """All settings. Paths are absolute or relative to the working directory.
 
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
+    ``backends`` are the settings of backends that installed packages add, by their names.
     """
 
     home: Path = Path("~/.artificer")
@@ -170,6 +95,7 @@ class Config(Section):
     browser: BrowserConfig = BrowserConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     sandbox: SandboxConfig = SandboxConfig()
+    backends: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
     host: Host | None = None
     workspaces: tuple[Grant, ...] = ()
     introspect: bool = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from artificer.archive import Archive
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
-from artificer.contracts.facilities import Facilities
+from artificer.contracts.capabilities import Facilities
 from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core.events import RunForked
 from artificer.core.kinds import RunKind

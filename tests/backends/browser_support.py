@@ -11,8 +11,8 @@ import pytest
 
 from artificer.backends.browser.executor import BrowserExecutor
 from artificer.backends.browser.window import PROGRAMS
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
 

@@ -17,13 +17,15 @@ from typing import Any
 import pytest
 from tools_support import WRITER, names_in, standard_input, stays
 
-from artificer.backends.command.executor import CommandExecutor, CommandTool
+from artificer.backends.command.executor import CommandExecutor
+from artificer.backends.command.spec.section import argv_of, bind_command
 from artificer.contracts.definition import toolset
-from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.core.gate import judge
 from artificer.core.policy import Policy
 from artificer.errors import ManifestError
+from artificer.manifests.model import Manifest, ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.values.blocks import ToolUseBlock
 
@@ -43,11 +45,11 @@ def one(kind: str, command: str, more: str = "") -> Manifest:
 def refused(manifest: Manifest, **given: Any) -> bool:
     """Whether the gate or the binding of values refuses a call."""
     schema = compile_schema(manifest.input_schema)
-    return bool(schema.problems(given)) or bool(manifest.argv(given).problems)
+    return bool(schema.problems(given)) or bool(argv_of(manifest, given).problems)
 
 
 async def run(manifest: Manifest, folder: Path, seconds: float = 20, **given: Any) -> Receipt:
-    executor = CommandExecutor([CommandTool(manifest, "t.clad.toml")], cwd=folder)
+    executor = CommandExecutor([ManifestFile(manifest, "t.clad.toml")], cwd=folder)
     definition = executor.tools[0].model_copy(update={"timeout_ms": round(seconds * 1000)})
     return await executor.execute(Call("run-1", "call-1", definition, given, "key"))
 
@@ -73,7 +75,7 @@ def test_row_02_a_url_smuggles_no_options() -> None:
     manifest = one("url", "template = \"curl -s -w '%{{http_code}}' {x}\"")
     assert refused(manifest, x="http://h/ -o PWNED")
     assert refused(manifest, x="http://h/ --data-binary @/etc/hostname")
-    assert manifest.argv({"x": "http://h/?a=1&b=[2]"}).argv == (
+    assert argv_of(manifest, {"x": "http://h/?a=1&b=[2]"}).argv == (
         "curl", "-s", "-w", "%{http_code}", "http://h/?a=1&b=[2]",
     )  # fmt: skip
 
@@ -87,7 +89,7 @@ def test_row_03_a_zone_id_smuggles_nothing(kind: str) -> None:
 
 @pytest.mark.parametrize("value", ["a' --evil 'b", "it's", "a\\b", "x   y", '"', "$(id)"])
 def test_row_04_quotes_are_nothing_to_a_value(value: str) -> None:
-    assert one("string", "template = \"echo '{x}'\"").argv({"x": value}).argv == ("echo", value)
+    assert argv_of(one("string", "template = \"echo '{x}'\""), {"x": value}).argv == ("echo", value)
 
 
 def test_row_21_what_no_program_can_be_given_is_refused() -> None:
@@ -170,7 +172,7 @@ def test_row_24_limits_are_in_order_and_clamping_is_told() -> None:
     with pytest.raises(ManifestError, match="10 is more than max, 1"):
         one("integer", 'exec = ["p", "{x}"]', "min = 10\nmax = 1\nclamp = true")
     manifest = one("integer", 'exec = ["p", "{x}"]', "min = 1\nmax = 10\nclamp = true")
-    assert manifest.bind({"x": 999_999}).notes
+    assert bind_command(manifest, {"x": 999_999}).notes
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", '"3"', "1.5", "true"])
@@ -272,7 +274,7 @@ async def test_row_21_a_missing_program_is_an_error(tmp_path: Path) -> None:
 
 async def test_row_29_every_call_has_a_folder_and_an_id_of_its_own(tmp_path: Path) -> None:
     manifest = manifest_of('[command]\nexec = ["echo", "{_output_file}", "{_scan_id}"]')
-    executor = CommandExecutor([CommandTool(manifest, "t")], cwd=tmp_path, evidence=tmp_path / "e")
+    executor = CommandExecutor([ManifestFile(manifest, "t")], cwd=tmp_path, evidence=tmp_path / "e")
     definition = executor.tools[0]
     printed = set()
     for call in ("one", "two"):

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from artificer.backends.command.executor import CommandExecutor, CommandTool
-from artificer.contracts.manifest.model import parse_manifest
+from artificer.backends.command.executor import CommandExecutor
+from artificer.manifests.model import ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call
 
 pytestmark = pytest.mark.req("manifest-attacks")
@@ -26,7 +27,7 @@ async def outcome(tmp_path: Path, line: str, *, parser: bool) -> dict[str, Any]:
         '[output]\nformat = "json"\n' + ('parser = "./parse.sh"\n' if parser else ""),
         "t.clad.toml",
     )
-    tool = CommandTool(manifest, str(tmp_path / "t.clad.toml"))
+    tool = ManifestFile(manifest, str(tmp_path / "t.clad.toml"))
     executor = CommandExecutor([tool], cwd=tmp_path, evidence=tmp_path / "evidence")
     receipt = await executor.execute(Call("r", "c", executor.tools[0], {}, "k"))
     read: dict[str, Any] = json.loads(receipt.content)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from artificer.backends.command.executor import CommandExecutor, CommandTool
+from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.process.beneath import LookUp, by_kernel, by_links
-from artificer.contracts.manifest.model import parse_manifest
+from artificer.manifests.model import ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call
 
 pytestmark = pytest.mark.req("paths-beneath")
@@ -121,7 +122,7 @@ async def test_a_link_that_is_swapped_in_after_the_tool_was_made_is_seen(root: P
         'required = true\n[command]\nexec = ["cat", "{x}"]',
         "t.clad.toml",
     )
-    executor = CommandExecutor([CommandTool(manifest, "t")], cwd=root)
+    executor = CommandExecutor([ManifestFile(manifest, "t")], cwd=root)
     call = Call("r", "c", executor.tools[0], {"x": "sub/file"}, "k")
     assert "inside" in (await executor.execute(call)).content
     (root / "sub").rename(root / "was")

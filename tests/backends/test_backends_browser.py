@@ -10,9 +10,9 @@ import pytest
 from browser_support import HEAD, SCOPE, Web, needs_browser
 from http_support import Seen, answer, serving
 
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
+from artificer.manifests.parse import parse_manifest
 
 PAGE = """<!doctype html><title>Shop</title><h1>Hello</h1>
 <a id=on href="/next">On</a>

@@ -10,11 +10,11 @@ import pytest
 from browser_support import COMMANDS, HEAD, SCOPE, Web, needs_browser
 from http_support import Seen, answer, serving
 
+from artificer.backends.browser.spec.flows import secret_name
 from artificer.backends.browser.totp import totp
-from artificer.contracts.browser.flows import secret_name
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
+from artificer.manifests.parse import parse_manifest
 
 HTML = {"Content-Type": "text/html"}
 SEED = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"

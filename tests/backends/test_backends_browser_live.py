@@ -18,10 +18,10 @@ from browser_support import HEAD, Web, needs_browser
 from http_support import Seen, answer, serving
 from pydantic import ValidationError
 
+from artificer.backends.browser.settings import BrowserConfig
+from artificer.backends.browser.spec.keys import BrowserScopeKeys
+from artificer.backends.browser.spec.scope import takes_cookie
 from artificer.backends.browser.window import PROGRAMS
-from artificer.config import BrowserConfig
-from artificer.contracts.browser.scope import takes_cookie
-from artificer.contracts.keys.browser import BrowserScopeKeys
 from artificer.errors import ConfigError
 
 LIVE = 'connect = "live"'

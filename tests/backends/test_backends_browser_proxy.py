@@ -10,7 +10,7 @@ import pytest
 from http_support import answer, serving
 
 from artificer.backends.browser.proxy import ScopeProxy
-from artificer.contracts.keys.browser import BrowserScopeKeys
+from artificer.backends.browser.spec.keys import BrowserScopeKeys
 
 pytestmark = pytest.mark.req("browser-proxy")
 

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from tools_support import WRITER, appears, names_in, standard_input, stays
 
-from artificer.backends.command.executor import CommandExecutor, CommandTool
+from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.process.environment import child_environment
 from artificer.backends.process.run import run_process
-from artificer.contracts.manifest.model import parse_manifest
+from artificer.manifests.model import ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 
 
@@ -28,7 +29,7 @@ def executor_of(
         '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
         f"{arguments}\n[command]\nexec = {json.dumps(command)}\n{extra}"
     )
-    tool = CommandTool(parse_manifest(text, "t.clad.toml"), "t.clad.toml")
+    tool = ManifestFile(parse_manifest(text, "t.clad.toml"), "t.clad.toml")
     return CommandExecutor([tool], cwd=cwd, **options)
 
 

@@ -16,12 +16,13 @@ from tools_support import names_in
 
 from artificer.backends.command.evidence import call_folder, prune
 from artificer.backends.command.executor import CommandExecutor
+from artificer.backends.command.spec.section import bind_command
 from artificer.backends.loader import load_folder
 from artificer.backends.process.capture import HEAD_BYTES, MAX_SPILL, Capture
 from artificer.backends.process.environment import child_environment
 from artificer.backends.process.run import run_process
-from artificer.contracts.keys.manifest import LimitKeys
 from artificer.errors import ManifestError
+from artificer.manifests.keys import LimitKeys
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
 
@@ -105,8 +106,8 @@ class TestExecutor:
         executor = executor_of(tmp_path, text)
         assert executor.tools == ()
         manifest = load_folder(tmp_path)[0].manifest
-        assert manifest.bind({"x": 80}).values == {"x": 80}
-        assert manifest.bind({}).problems
+        assert bind_command(manifest, {"x": 80}).values == {"x": 80}
+        assert bind_command(manifest, {}).problems
 
 
 @pytest.mark.req("command-parser")

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from tools_support import commit_all
 
-from artificer.backends.command.executor import CommandExecutor, CommandTool
+from artificer.backends.command.executor import CommandExecutor
+from artificer.backends.command.spec.section import bind_command, command_line
 from artificer.backends.loader import load_folder
 from artificer.contracts.schema import compile_schema
+from artificer.manifests.model import ManifestFile
 from artificer.ports import Call, Receipt
 
 pytestmark = pytest.mark.req("manifest-examples")
@@ -75,7 +77,7 @@ async def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def perform(tool: CommandTool, folder: Path, given: dict[str, Any]) -> Receipt:
+async def perform(tool: ManifestFile, folder: Path, given: dict[str, Any]) -> Receipt:
     executor = CommandExecutor([tool], cwd=folder, evidence=folder / ".evidence")
     assert compile_schema(tool.definition.input_schema).problems(given) == ()
     return await executor.execute(Call("run-1", "c", tool.definition, given, "k"))
@@ -86,7 +88,7 @@ async def test_they_do_what_they_say(
     name: str, given: dict[str, Any], words: str, folder: Path
 ) -> None:
     tool = TOOLS[name]
-    if not shutil.which(tool.manifest.tool.binary) and not tool.manifest.executor:
+    if not shutil.which(tool.manifest.tool.binary) and not tool.manifest.part.executor:
         pytest.skip(f"{tool.manifest.tool.binary} is not installed")
     receipt = await perform(tool, folder, given)
     assert receipt.status == ("error" if "error" in words else "ok"), receipt.content
@@ -97,7 +99,7 @@ def argv_of(tool_name: str, /, **given: Any) -> tuple[str, ...]:
     tool = TOOLS[tool_name]
     assert compile_schema(tool.definition.input_schema).problems(given) == ()
     places = {"_scan_id": "ID", "_evidence_dir": "DIR", "_output_file": "FILE"}
-    built = tool.manifest.argv(given, places)
+    built = command_line(tool.manifest, bind_command(tool.manifest, given), places)
     return built.argv or tuple(p.message for p in built.problems)
 
 

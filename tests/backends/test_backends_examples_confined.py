@@ -13,18 +13,19 @@ from typing import Any
 import pytest
 from tools_support import commit_all
 
-from artificer.backends.command.executor import CommandExecutor, CommandTool
+from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.loader import load_folder
 from artificer.backends.session.executor import SessionExecutor
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
+from artificer.manifests.model import ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 
 pytestmark = pytest.mark.req("examples-confined")
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 TOOLS = {tool.definition.name: tool for tool in load_folder(EXAMPLES)}
-OURS = [tool for tool in TOOLS.values() if isinstance(tool, CommandTool)]
+OURS = [tool for tool in TOOLS.values() if isinstance(tool, ManifestFile)]
 
 SECRET = "outside-canary-41"
 
@@ -67,13 +68,13 @@ async def folder(tmp_path: Path) -> Path:
     return inside
 
 
-def needed(tool: CommandTool) -> None:
+def needed(tool: ManifestFile) -> None:
     program = tool.manifest.tool.binary
-    if not tool.manifest.executor and not shutil.which(program):
+    if not tool.manifest.part.executor and not shutil.which(program):
         pytest.skip(f"{program} is not installed: apt install {PACKAGES.get(program, program)}")
 
 
-async def attempt(tool: CommandTool, folder: Path, given: dict[str, Any]) -> str:
+async def attempt(tool: ManifestFile, folder: Path, given: dict[str, Any]) -> str:
     """All that a call brings, or nothing where it is refused before anything is run."""
     if compile_schema(tool.definition.input_schema).problems(given):
         return ""
@@ -225,7 +226,7 @@ async def test_folders_are_compared_without_following_their_links(folder: Path) 
 async def test_no_playlist_is_followed(name: str, file: str, folder: Path) -> None:
     tool = TOOLS[name]
     needed(tool)
-    maker = CommandTool(
+    maker = ManifestFile(
         parse_manifest(
             '[tool]\nname = "make"\nversion = "1"\ndescription = "Make a sound."\n'
             '[command]\nexec = ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i",'

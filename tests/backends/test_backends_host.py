@@ -16,9 +16,9 @@ import pytest
 from artificer.backends.host import searching
 from artificer.backends.host.executor import HostExecutor
 from artificer.backends.host.folder import MAX_FILE_BYTES
+from artificer.backends.host.spec.tools import MAX_LINES, READ_BYTES
 from artificer.backends.process.lane import Lane
-from artificer.contracts.facilities import Host
-from artificer.contracts.host.tools import MAX_LINES, READ_BYTES
+from artificer.contracts.capabilities import Host
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ConfigError
 from artificer.ports import Call, Receipt

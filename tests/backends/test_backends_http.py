@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from artificer.backends.http.client import MAX_BODY, Resolve, resolve_by_system
 from artificer.backends.http.executor import HttpExecutor
 from artificer.contracts.definition import EffectClass
-from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
-from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.schema import compile_schema
+from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
+from artificer.manifests.model import Manifest
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
 

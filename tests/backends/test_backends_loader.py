@@ -12,6 +12,7 @@ import pytest
 from tools_support import commit_all
 
 from artificer.backends.command.executor import CommandExecutor
+from artificer.backends.command.spec.section import argv_of
 from artificer.backends.loader import load_folder
 from artificer.errors import ManifestError
 from artificer.ports import Call
@@ -150,8 +151,8 @@ def test_the_types_and_the_scope_of_the_project_hold_for_its_folder_of_tools(
     shared = '[types.hostname]\nbase = "scope_target"\n[scope]\nallow = ["a.example"]\n'
     (tmp_path / "toolclad.toml").write_text(shared)
     (tool,) = load_folder(tools)
-    assert tool.manifest.argv({"x": "a.example"}).argv == ("true", "a.example")
-    assert tool.manifest.argv({"x": "b.example"}).problems
+    assert argv_of(tool.manifest, {"x": "a.example"}).argv == ("true", "a.example")
+    assert argv_of(tool.manifest, {"x": "b.example"}).problems
     (tools / "toolclad.toml").write_text('[types.hostname]\nbase = "string"\n')
     (tool,) = load_folder(tools)
     assert tool.manifest.scope is None

@@ -8,8 +8,7 @@ from typing import get_args
 
 import pytest
 
-from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
-from artificer.contracts.keys.browser import (
+from artificer.backends.browser.spec.keys import (
     STATE_FIELDS,
     Action,
     AuthFlowKeys,
@@ -19,21 +18,22 @@ from artificer.contracts.keys.browser import (
     BrowserScopeKeys,
     BrowserStateKeys,
 )
-from artificer.contracts.keys.manifest import (
-    PLACES,
-    CommandKeys,
-    ExampleKeys,
-    LimitKeys,
-    OutputKeys,
-    ToolKeys,
-)
-from artificer.contracts.keys.session import (
+from artificer.backends.command.spec.keys import CommandKeys
+from artificer.backends.session.spec.keys import (
     EVENT_TYPES,
     ChildKeys,
     EventKeys,
     InteractionKeys,
     SessionCommandKeys,
     SessionKeys,
+)
+from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
+from artificer.manifests.keys import (
+    PLACES,
+    ExampleKeys,
+    LimitKeys,
+    OutputKeys,
+    ToolKeys,
 )
 
 pytestmark = pytest.mark.req("manifest-docs")

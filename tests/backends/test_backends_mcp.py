@@ -19,15 +19,15 @@ from tools_support import appears
 
 from artificer.backends.mcp.connection import McpLink, McpServer
 from artificer.backends.mcp.executor import McpExecutor, McpTool, discover
+from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, RemoteTool, adopt
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.mcp.tools import Contract, RemoteFacts, RemoteTool, adopt
 from artificer.errors import ConfigError, ToolDefinitionError
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
 
 STUB = (sys.executable, str(Path(__file__).with_name("mcp_stub.py")))
-CONTRACT = Contract(timeout_ms=10_000)
+CONTRACT = McpContract(timeout_ms=10_000)
 
 
 @asynccontextmanager
@@ -68,7 +68,7 @@ def lives(pid: int) -> bool:
 @pytest.mark.req("mcp-client-tools")
 async def test_a_servers_tools_become_tools_under_the_operators_contract() -> None:
     async with linked() as link:
-        tools = await discover(link, Contract(effect="pure", risk="high"), None)
+        tools = await discover(link, McpContract(effect="pure", risk="high"), None)
     definitions = [tool.tool.definition for tool in tools]
     add = definitions[0]
     assert (add.name, add.effect, add.risk, add.backend) == ("stub.add", "pure", "high", "mcp")

@@ -16,13 +16,13 @@ from http_support import Answer, Seen, answer, serving
 from artificer.backends.mcp.connection import McpLink, McpServer
 from artificer.backends.mcp.executor import McpExecutor, discover
 from artificer.backends.mcp.oauth import OAuthClient
-from artificer.config import McpServerConfig
-from artificer.contracts.mcp.tools import Contract
+from artificer.backends.mcp.settings import McpServerConfig
+from artificer.backends.mcp.spec.tools import McpContract
 from artificer.errors import ConfigError
 from artificer.ports import Call, Receipt
 
 HERE = Path(__file__).parent
-CONTRACT = Contract(timeout_ms=20_000)
+CONTRACT = McpContract(timeout_ms=20_000)
 
 
 async def call(link: McpLink, name: str, **arguments: Any) -> Receipt:

@@ -16,12 +16,13 @@ from http_support import Seen, answer, serving
 from tools_support import appears
 
 import preloaded
-from artificer.backends.command.executor import CommandExecutor, CommandTool
+from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.sandbox.sandbox import Grants, findings
 from artificer.config import Config
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.core import events as ev
 from artificer.errors import ManifestError
+from artificer.manifests.model import ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.values.blocks import ToolResultBlock
@@ -159,7 +160,7 @@ async def test_a_probe_is_bounded_and_may_write_nowhere_in_a_sandbox(tmp_path: P
         f'{HEAD}[tool.probe]\nexec = ["touch", "{{x}}"]\n'
         '[args.x]\nrequired = true\n[command]\nexec = ["touch", "{x}"]\n'
     )
-    tool = CommandTool(parse_manifest(text, "t.clad.toml"), str(tmp_path / "t.clad.toml"))
+    tool = ManifestFile(parse_manifest(text, "t.clad.toml"), str(tmp_path / "t.clad.toml"))
     mode = "required" if sandboxes else "off"
     executor = CommandExecutor([tool], cwd=tmp_path, grants=Grants(mode=mode, writable=(tmp_path,)))
     assert (await executor.execute(a_call(executor, x="made"))).status == "ok"
@@ -168,7 +169,7 @@ async def test_a_probe_is_bounded_and_may_write_nowhere_in_a_sandbox(tmp_path: P
         assert (probed.found, (tmp_path / "probed").exists()) == ("absent", False)
     slow = text.replace('"touch", "{x}"]\n[args', '"sleep", "60"]\ntimeout_seconds = 1\n[args')
     executor = CommandExecutor(
-        [CommandTool(parse_manifest(slow, "t.clad.toml"), tool.file)], cwd=tmp_path
+        [ManifestFile(parse_manifest(slow, "t.clad.toml"), tool.file)], cwd=tmp_path
     )
     late = await executor.probe(a_call(executor, x="a"))
     assert late.found == "unknown" and "did not end within 1 s" in late.reason
@@ -215,7 +216,7 @@ def test_a_request_asks_by_the_method_that_its_section_names() -> None:
         '[http]\nmethod = "POST"\nurl = "http://h/pay/{order}"\n'
     )
     probe = parse_manifest(text, "t.clad.toml").probe
-    assert probe and probe.http and probe.http.method == "HEAD"
+    assert probe and probe.form.method == "HEAD"
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,15 @@ from typing import Any
 
 import pytest
 
-from artificer.backends.command.executor import CommandExecutor, CommandTool
+from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.sandbox.bubblewrap import find_bubblewrap
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.landlock import find_landlock, finding_of
 from artificer.backends.sandbox.sandbox import Grants, Sandbox, choose
 from artificer.backends.session.executor import SessionExecutor
-from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.errors import ConfigError, ManifestError
+from artificer.manifests.model import Manifest, ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 
 FOUND = {finding.name: finding for finding in (find_bubblewrap(), find_landlock())}
@@ -59,7 +60,7 @@ async def run(
 ) -> tuple[Receipt, dict[str, Any]]:
     """Make a call in this sandbox, and return its evidence too."""
     granted = Grants(mode="required", **grants)
-    tool = CommandTool(manifest, file or str(folder.parent / "tools" / "t.clad.toml"))
+    tool = ManifestFile(manifest, file or str(folder.parent / "tools" / "t.clad.toml"))
     executor = CommandExecutor([tool], cwd=folder, grants=granted, sandboxes=(sandbox,))
     call = Call("run-1", "call-1", executor.tools[0], {}, "key")
     receipt = await executor.execute(call)
@@ -278,7 +279,7 @@ def test_what_is_required_and_not_there_is_told_before_anything_runs(tmp_path: P
     for manifest, mode in ((manifest_of("true"), "required"), (asking, "off"), (asking, "auto")):
         with pytest.raises(ConfigError, match=r"none works here .*not installed") as caught:
             CommandExecutor(
-                [CommandTool(manifest, "t")],
+                [ManifestFile(manifest, "t")],
                 cwd=tmp_path,
                 grants=Grants(mode=mode),  # type: ignore[arg-type]
                 sandboxes=(NONE,),
@@ -288,7 +289,7 @@ def test_what_is_required_and_not_there_is_told_before_anything_runs(tmp_path: P
 
 @pytest.mark.req("sandbox-mode")
 async def test_off_confines_nothing(tmp_path: Path) -> None:
-    executor = CommandExecutor([CommandTool(manifest_of("echo a > made"), "t")], cwd=tmp_path)
+    executor = CommandExecutor([ManifestFile(manifest_of("echo a > made"), "t")], cwd=tmp_path)
     receipt = await executor.execute(Call("r", "c", executor.tools[0], {}, "k"))
     assert (tmp_path / "made").exists()
     assert json.loads(receipt.evidence or "")["sandbox"] is None
@@ -318,7 +319,7 @@ async def test_a_link_put_in_the_place_of_a_folder_grants_nothing(
 ) -> None:
     manifest = manifest_of("echo a > out/made", '[tool.sandbox]\nwritable = ["out"]')
     grants = Grants(mode="required", writable=(Path(),))
-    tool = CommandTool(manifest, "t")
+    tool = ManifestFile(manifest, "t")
     executor = CommandExecutor([tool], cwd=folder, grants=grants, sandboxes=(sandbox,))
     (folder / "out").rmdir()
     (folder / "out").symlink_to(folder.parent / "secret")

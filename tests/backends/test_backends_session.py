@@ -18,8 +18,8 @@ from tools_support import WRITER, appears, stays
 from artificer.backends.loader import load_folder
 from artificer.backends.refusal import refuse
 from artificer.backends.session.executor import SessionExecutor
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
+from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
 

@@ -12,11 +12,11 @@ import pytest
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.executor import WorkspaceExecutor
 from artificer.backends.workspace.service import Workspaces
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.edits import Put, apply
+from artificer.backends.workspace.spec.tools import READ_BYTES
+from artificer.contracts.capabilities import Grant
 from artificer.contracts.schema import compile_schema
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.edits import Put, apply
-from artificer.contracts.workspace.grant import Grant
-from artificer.contracts.workspace.tools import READ_BYTES
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs import MemoryStore
 from artificer.storage.versions import MemoryVersions

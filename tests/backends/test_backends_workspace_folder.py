@@ -19,8 +19,8 @@ from artificer.backends.workspace.folder import (
     commit_folder,
 )
 from artificer.backends.workspace.service import Workspaces
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.edits import Put, apply
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.edits import Put, apply
 from artificer.errors import NotFoundError, OperatorError
 from artificer.storage.blobs import MemoryStore
 from artificer.storage.versions import MemoryVersions

@@ -21,8 +21,8 @@ from mcp.types import CallToolResult
 import preloaded
 from artificer.backends.mcp.connection import McpLink, McpServer
 from artificer.backends.mcp.executor import discover
+from artificer.backends.mcp.spec.tools import McpContract
 from artificer.config import Config
-from artificer.contracts.mcp.tools import Contract
 from artificer.contracts.schema import compile_schema
 from artificer.runs import History
 from artificer.world import World
@@ -192,7 +192,7 @@ async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
         url = f"http://127.0.0.1:{port}/mcp"
         await _answers(port)
         link = McpLink(McpServer("ours", url=url))
-        tools = await discover(link, Contract(), ["shout"])
+        tools = await discover(link, McpContract(), ["shout"])
         assert tools[0].tool.definition.name == "ours.shout"
         result = await link.call("shout", {"text": "hi"}, 10)
         assert result.structured_content["results"] == {"said": "HI"}

@@ -10,9 +10,10 @@ import pytest
 from cli_kit import Shell, text_of
 from strict_server import Says, StrictServer
 
+from artificer.backends.command.spec.section import argv_of
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.tools.new import draft, read_help
-from artificer.contracts.manifest.model import parse_manifest
+from artificer.manifests.parse import parse_manifest
 
 pytestmark = pytest.mark.req("cli-tools")
 
@@ -171,7 +172,7 @@ async def test_new_drafts_a_manifest_that_loads(shell: Shell) -> None:
     result = await shell.run("tools", "new", "sort")
     manifest = parse_manifest(result.out, "sort.clad.toml")
     assert result.code == Exit.OK
-    built = manifest.argv({"sort": "version", "reverse": True})
+    built = argv_of(manifest, {"sort": "version", "reverse": True})
     assert built.argv == ("sort", "--reverse", "--sort=version")
     missing = await shell.run("tools", "new", "no-such-program")
     assert missing.code == Exit.OPERATOR
@@ -190,7 +191,11 @@ def test_help_texts_are_read_and_their_quotes_are_harmless() -> None:
     ]
     written = draft("./bin/x y", ("sub",), options)
     assert tomllib.loads(written)["args"]["output"]["description"] == 'where "it" goes'
-    assert parse_manifest(written, "x").argv({"all": True}).argv == ("./bin/x y", "sub", "--all")
+    assert argv_of(parse_manifest(written, "x"), {"all": True}).argv == (
+        "./bin/x y",
+        "sub",
+        "--all",
+    )
 
 
 async def test_prune_says_what_it_removed(shell: Shell) -> None:

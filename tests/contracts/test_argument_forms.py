@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.manifest.custom_types import parse_folder_keys
-from artificer.contracts.manifest.model import Manifest, parse_manifest
+from artificer.backends.command.spec.section import argv_of, bind_command
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
+from artificer.manifests.custom_types import parse_folder_keys
+from artificer.manifests.model import Manifest
+from artificer.manifests.parse import parse_manifest
 
 TOOL = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
 
@@ -23,7 +25,7 @@ def manifest_of(arguments: str, command: str, folder: str = "") -> Manifest:
 
 def refused(manifest: Manifest, **values: Any) -> bool:
     problems = compile_schema(manifest.input_schema).problems(values)
-    return bool(problems) or bool(manifest.argv(values).problems)
+    return bool(problems) or bool(argv_of(manifest, values).problems)
 
 
 @pytest.mark.req("argument-types")
@@ -68,15 +70,15 @@ def test_a_list_becomes_an_item_for_each_value() -> None:
         '[args.files]\ntype = "path"\nlist = true\nrequired = true',
         'exec = ["grep", "-e{words}", ["--", "{files}"]]',
     )
-    assert manifest.argv({"words": ["a", "b c"], "files": ["x", "y"]}).argv == (
+    assert argv_of(manifest, {"words": ["a", "b c"], "files": ["x", "y"]}).argv == (
         "grep", "-ea", "-eb c", "--", "x", "y",
     )  # fmt: skip
-    assert manifest.argv({"words": [], "files": ["x"]}).argv == ("grep", "--", "x")
+    assert argv_of(manifest, {"words": [], "files": ["x"]}).argv == ("grep", "--", "x")
     assert refused(manifest, words=["a", "b", "c", "d"], files=["x"])
     assert refused(manifest, files=[])
     assert refused(manifest, files="x")
     assert refused(manifest, files=["x", None])
-    problems = manifest.argv({"files": ["x", "../y"]}).problems
+    problems = argv_of(manifest, {"files": ["x", "../y"]}).problems
     assert [p.pointer for p in problems] == ["/files/1"]
 
 
@@ -84,7 +86,7 @@ def test_a_list_becomes_an_item_for_each_value() -> None:
 @given(st.lists(st.text(max_size=20), max_size=5))
 def test_no_value_of_a_list_makes_more_than_its_item(words: list[str]) -> None:
     manifest = manifest_of("[args.w]\nlist = true", 'exec = ["p", "{w}", "end"]')
-    built = manifest.argv({"w": words})
+    built = argv_of(manifest, {"w": words})
     if built.problems:
         return
     assert built.argv == ("p", *words, "end")
@@ -97,8 +99,8 @@ def test_lists_in_mappings_and_their_defaults() -> None:
         '[args.what]\ntype = "enum"\nallowed = ["a", "b"]\nlist = true\ndefault = ["b"]',
         'exec = ["p", "{_what_flags}"]\n[command.mappings.what]\na = "-a -A"\nb = "-b"',
     )
-    assert manifest.argv({}).argv == ("p", "-b")
-    assert manifest.argv({"what": ["a", "b"]}).argv == ("p", "-a", "-A", "-b")
+    assert argv_of(manifest, {}).argv == ("p", "-b")
+    assert argv_of(manifest, {"what": ["a", "b"]}).argv == ("p", "-a", "-A", "-b")
     with pytest.raises(ManifestError, match="joins two lists"):
         manifest_of("[args.a]\nlist = true\n[args.b]\nlist = true", 'exec = ["p", "{a}{b}"]')
 
@@ -110,11 +112,11 @@ def test_a_number_beyond_its_limits_is_brought_to_them_and_that_is_told() -> Non
         'exec = ["p", ["{n}"]]',
     )
     assert not refused(manifest, n=999_999)
-    assert manifest.argv({"n": 999_999}).argv == ("p", "10")
-    assert manifest.argv({"n": -5}).argv == ("p", "1")
-    assert manifest.argv({"n": 5}).argv == ("p", "5")
-    assert manifest.bind({"n": 999_999}).notes == ("n: 999999 was brought to 10",)
-    assert manifest.bind({"n": 5}).notes == ()
+    assert argv_of(manifest, {"n": 999_999}).argv == ("p", "10")
+    assert argv_of(manifest, {"n": -5}).argv == ("p", "1")
+    assert argv_of(manifest, {"n": 5}).argv == ("p", "5")
+    assert bind_command(manifest, {"n": 999_999}).notes == ("n: 999999 was brought to 10",)
+    assert bind_command(manifest, {"n": 5}).notes == ()
     properties: Any = manifest.input_schema["properties"]
     assert properties["n"]["description"].startswith("How many. A value beyond 1 to 10")
     assert refused(manifest, n="5")
@@ -124,8 +126,8 @@ def test_a_number_beyond_its_limits_is_brought_to_them_and_that_is_told() -> Non
 def test_sanitize_refuses_what_the_reference_refuses_always() -> None:
     manifest = manifest_of('[args.x]\nsanitize = ["injection"]', 'exec = ["p", ["{x}"]]')
     for character in ";|&$`(){}[]<>!":
-        assert manifest.argv({"x": f"a{character}"}).problems
-    assert manifest.argv({"x": "it's fine # ~*?"}).argv
+        assert argv_of(manifest, {"x": f"a{character}"}).problems
+    assert argv_of(manifest, {"x": "it's fine # ~*?"}).argv
 
 
 @pytest.mark.req("custom-types")
@@ -147,7 +149,7 @@ def test_a_folders_own_types_have_limits_that_win() -> None:
         'exec = ["p", "{s}", ["--n={n}"], ["--t={t}"]]',
         folder,
     )
-    assert manifest.argv({"s": "ssh", "n": 1.5, "t": "v2"}).argv == (
+    assert argv_of(manifest, {"s": "ssh", "n": 1.5, "t": "v2"}).argv == (
         "p",
         "ssh",
         "--n=1.5",

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.manifest.model import Manifest, parse_manifest
+from artificer.backends.command.spec.section import argv_of
+from artificer.manifests.model import Manifest
+from artificer.manifests.parse import parse_manifest
 
 
 def manifest_of(arguments: str, command: str) -> Manifest:
@@ -32,7 +34,7 @@ texts = st.one_of(
 @pytest.mark.parametrize("form", FORMS)
 @given(a=texts, b=texts)
 def test_no_text_changes_the_number_of_items_or_begins_an_option(form: str, a: str, b: str) -> None:
-    built = FORMS[form].argv({"a": a, "b": b})
+    built = argv_of(FORMS[form], {"a": a, "b": b})
     if built.problems:
         assert built.argv == ()
         return
@@ -44,7 +46,7 @@ def test_no_text_changes_the_number_of_items_or_begins_an_option(form: str, a: s
 @pytest.mark.req("argv-injection")
 @given(a=st.text(st.characters(exclude_categories=["Cc", "Cs"])))
 def test_ordinary_text_arrives_as_it_is(a: str) -> None:
-    built = FORMS["template"].argv({"a": "x" + a, "b": a})
+    built = argv_of(FORMS["template"], {"a": "x" + a, "b": a})
     assert built.argv == ("prog", "-v", "x" + a, f"--b={a}", "x" + a + a, "--", a)
 
 
@@ -52,11 +54,11 @@ def test_ordinary_text_arrives_as_it_is(a: str) -> None:
 @pytest.mark.parametrize("value", ["--version", "-rf", "-", "-1"])
 def test_a_leading_dash_needs_the_manifests_leave(value: str) -> None:
     plain = manifest_of("[args.x]", 'exec = ["ls", ["{x}"]]')
-    assert [p.pointer for p in plain.argv({"x": value}).problems] == ["/x"]
+    assert [p.pointer for p in argv_of(plain, {"x": value}).problems] == ["/x"]
     opted = manifest_of("[args.x]\nallow_dash = true", 'exec = ["ls", ["{x}"]]')
-    assert opted.argv({"x": value}).argv == ("ls", value)
+    assert argv_of(opted, {"x": value}).argv == ("ls", value)
     ended = manifest_of("[args.x]", 'exec = ["ls", "--", ["{x}"]]')
-    assert ended.argv({"x": value}).argv == ("ls", "--", value)
+    assert argv_of(ended, {"x": value}).argv == ("ls", "--", value)
 
 
 @pytest.mark.req("argv-injection")
@@ -64,15 +66,15 @@ def test_options_that_the_manifest_lists_are_its_own() -> None:
     manifest = manifest_of(
         '[args.how]\ntype = "enum"\nallowed = ["-s", "-l"]', 'exec = ["ls", ["{how}"]]'
     )
-    assert manifest.argv({"how": "-l"}).argv == ("ls", "-l")
-    assert manifest.argv({"how": "-x"}).problems
+    assert argv_of(manifest, {"how": "-l"}).argv == ("ls", "-l")
+    assert argv_of(manifest, {"how": "-x"}).problems
 
 
 @pytest.mark.req("argv-injection")
 def test_numbers_are_held_to_the_same_rule() -> None:
     manifest = manifest_of('[args.n]\ntype = "integer"', 'exec = ["head", ["{n}"]]')
-    assert manifest.argv({"n": -5}).problems
-    assert manifest.argv({"n": 5}).argv == ("head", "5")
+    assert argv_of(manifest, {"n": -5}).problems
+    assert argv_of(manifest, {"n": 5}).argv == ("head", "5")
 
 
 @pytest.mark.req("argv-optional")
@@ -81,16 +83,16 @@ def test_what_is_not_given_takes_its_group_with_it() -> None:
         '[args.n]\ntype = "integer"\n[args.path]\ntype = "path"\n[args.word]\ndefault = "w"',
         'exec = ["git", "log", ["-n", "{n}"], "{word}", ["--", "{path}"]]',
     )
-    assert manifest.argv({}).argv == ("git", "log", "w")
-    assert manifest.argv({"n": 3}).argv == ("git", "log", "-n", "3", "w")
-    assert manifest.argv({"path": "a b"}).argv == ("git", "log", "w", "--", "a b")
+    assert argv_of(manifest, {}).argv == ("git", "log", "w")
+    assert argv_of(manifest, {"n": 3}).argv == ("git", "log", "-n", "3", "w")
+    assert argv_of(manifest, {"path": "a b"}).argv == ("git", "log", "w", "--", "a b")
 
 
 @pytest.mark.req("argv-optional")
 def test_a_templates_item_is_left_out_with_its_argument() -> None:
     manifest = manifest_of("[args.x]\n[args.y]", 'template = "prog --x={x} {y}"')
-    assert manifest.argv({}).argv == ("prog",)
-    assert manifest.argv({"x": "", "y": "2"}).argv == ("prog", "--x=", "2")
+    assert argv_of(manifest, {}).argv == ("prog",)
+    assert argv_of(manifest, {"x": "", "y": "2"}).argv == ("prog", "--x=", "2")
 
 
 @pytest.mark.req("argv-optional")
@@ -102,9 +104,9 @@ def test_a_mapping_turns_a_value_into_items() -> None:
         '[command.mappings.long]\n"true" = "-l -h"\n'
         "[command.mappings.by]\nname = \"--format '%{{x}}'\"\nsize = '-S'",
     )
-    assert manifest.argv({}).argv == ("ls", "--format", "%{x}", "--")
-    assert manifest.argv({"long": True, "by": "size"}).argv == ("ls", "-l", "-h", "-S", "--")
-    assert manifest.argv({"long": False}).argv == ("ls", "--format", "%{x}", "--")
+    assert argv_of(manifest, {}).argv == ("ls", "--format", "%{x}", "--")
+    assert argv_of(manifest, {"long": True, "by": "size"}).argv == ("ls", "-l", "-h", "-S", "--")
+    assert argv_of(manifest, {"long": False}).argv == ("ls", "--format", "%{x}", "--")
 
 
 @pytest.mark.req("argv-optional")
@@ -114,7 +116,7 @@ def test_a_mapping_turns_a_value_into_items() -> None:
 def test_values_are_written_as_json_writes_them(value: Any, text: str) -> None:
     kind = "boolean" if value is True else "number"
     manifest = manifest_of(f'[args.x]\ntype = "{kind}"', 'exec = ["p", ["--x={x}"]]')
-    assert manifest.argv({"x": value}).argv == ("p", f"--x={text}")
+    assert argv_of(manifest, {"x": value}).argv == ("p", f"--x={text}")
 
 
 @pytest.mark.req("argv-optional")
@@ -124,7 +126,7 @@ def test_doubled_braces_and_constants() -> None:
         "template = \"curl -w '%{{http_code}}' --retry {n} 'awk {print $1}'\"\n"
         "[command.defaults]\nn = 3",
     )
-    assert manifest.argv({}).argv == (
+    assert argv_of(manifest, {}).argv == (
         "curl",
         "-w",
         "%{http_code}",
@@ -156,7 +158,7 @@ def test_every_form_at_once_keeps_every_value_in_its_place(
     a: str, b: str | None, many: list[str] | None, mode: str | None
 ) -> None:
     named = {"a": a, "b": b, "many": many, "mode": mode}
-    built = EVERYTHING.argv({name: value for name, value in named.items() if value is not None})
+    built = argv_of(EVERYTHING, {name: value for name, value in named.items() if value is not None})
     if built.problems:
         assert built.argv == ()
         return
@@ -190,7 +192,7 @@ PATHS = manifest_of(
     ],
 )  # fmt: skip
 def test_a_path_that_reads_as_something_else_is_written_as_a_file(value: str) -> None:
-    assert PATHS.argv({"x": value, "many": [value, "-a", "-"]}).argv == (
+    assert argv_of(PATHS, {"x": value, "many": [value, "-a", "-"]}).argv == (
         *("prog", f"./{value}", f"--file=./{value}", f"file:{value}", f"./{value}"),
         *("--", f"./{value}", "./-a", "./-"),
     )
@@ -199,25 +201,25 @@ def test_a_path_that_reads_as_something_else_is_written_as_a_file(value: str) ->
 @pytest.mark.req("path-operand")
 @pytest.mark.parametrize("value", ["a", "a b", ".hidden", "./a", "a/b:c", "dir/x=1", "é.txt", "_x"])
 def test_a_plain_path_is_written_as_it_is(value: str) -> None:
-    built = PATHS.argv({"x": value})
+    built = argv_of(PATHS, {"x": value})
     assert built.argv[:3] == ("prog", value, f"--file={value}")
 
 
 @pytest.mark.req("path-operand")
 def test_a_path_that_begins_with_a_dash_needs_the_manifests_leave() -> None:
-    assert PATHS.argv({"x": "-a"}).problems
+    assert argv_of(PATHS, {"x": "-a"}).problems
     opted = manifest_of('[args.x]\ntype = "path"\nallow_dash = true', 'exec = ["cat", ["{x}"]]')
-    assert opted.argv({"x": "-"}).argv == ("cat", "-")
+    assert argv_of(opted, {"x": "-"}).argv == ("cat", "-")
     listed = manifest_of(
         '[args.x]\ntype = "path"\nallowed = [":memory:"]', 'exec = ["sqlite3", ["{x}"]]'
     )
-    assert listed.argv({"x": ":memory:"}).argv == ("sqlite3", ":memory:")
+    assert argv_of(listed, {"x": ":memory:"}).argv == ("sqlite3", ":memory:")
 
 
 @pytest.mark.req("path-operand")
 @given(value=texts)
 def test_no_path_begins_with_a_scheme_an_option_or_an_assignment(value: str) -> None:
-    built = PATHS.argv({"x": value, "many": [value]})
+    built = argv_of(PATHS, {"x": value, "many": [value]})
     if built.problems:
         return
     for operand in (built.argv[1], built.argv[-1], built.argv[2].partition("=")[2]):

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from artificer.backends.command.spec.section import argv_of
 from artificer.contracts.arguments.condition import parse_condition
-from artificer.contracts.manifest.model import Manifest, parse_manifest
+from artificer.manifests.model import Manifest
+from artificer.manifests.parse import parse_manifest
 
 pytestmark = pytest.mark.req("conditions")
 
@@ -95,14 +97,14 @@ def test_a_fragment_appears_when_its_condition_holds(prefix: str) -> None:
         "template = '-p {port} -u {user}'\n"
         "[command.conditionals.loud]\nwhen = \"verbose\"\ntemplate = '-v -v'",
     )
-    assert manifest.argv({"port": 2000, "user": "a b"}).argv == (
+    assert argv_of(manifest, {"port": 2000, "user": "a b"}).argv == (
         "prog", "-p", "2000", "-u", "a b", "end",
     )  # fmt: skip
-    assert manifest.argv({"port": 22, "user": "a", "verbose": True}).argv == (
+    assert argv_of(manifest, {"port": 22, "user": "a", "verbose": True}).argv == (
         "prog", "-v", "-v", "end",
     )  # fmt: skip
-    assert manifest.argv({}).argv == ("prog", "end")
-    assert manifest.argv({"port": 2000, "user": "-x"}).problems
+    assert argv_of(manifest, {}).argv == ("prog", "end")
+    assert argv_of(manifest, {"port": 2000, "user": "-x"}).problems
 
 
 def test_a_fragment_without_one_of_its_values_is_left_out() -> None:
@@ -111,9 +113,9 @@ def test_a_fragment_without_one_of_its_values_is_left_out() -> None:
         'exec = ["prog", ["{_x}", "{verbose}"], "{_x}"]\n'
         "[command.conditionals.x]\nwhen = \"port != 0\"\ntemplate = '-p {port} --u={user}'",
     )
-    assert manifest.argv({"port": 80}).argv == ("prog",)
-    assert manifest.argv({"user": "u"}).argv == ("prog",)
-    assert manifest.argv({"port": 80, "user": "u"}).argv == ("prog", "-p", "80", "--u=u")
+    assert argv_of(manifest, {"port": 80}).argv == ("prog",)
+    assert argv_of(manifest, {"user": "u"}).argv == ("prog",)
+    assert argv_of(manifest, {"port": 80, "user": "u"}).argv == ("prog", "-p", "80", "--u=u")
 
 
 def test_a_mapping_may_stand_within_a_fragment() -> None:
@@ -124,4 +126,4 @@ def test_a_mapping_may_stand_within_a_fragment() -> None:
         "template = '{_verbose_flags} {port} {_scan_flags} --user={user}'",
     )
     given = {"port": 80, "verbose": True, "user": "u"}
-    assert manifest.argv(given).argv == ("prog", "-v", "80", "-v", "--user=u")
+    assert argv_of(manifest, given).argv == ("prog", "-v", "80", "-v", "--user=u")

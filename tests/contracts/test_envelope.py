@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.command.envelope import Envelope, content_of
-from artificer.contracts.command.output import parse_output
+from artificer.backends.command.spec.envelope import Envelope, content_of
 from artificer.contracts.evidence import Stream
-from artificer.contracts.keys.manifest import OutputKeys
+from artificer.manifests.keys import OutputKeys
+from artificer.manifests.output import parse_output
 
 outputs = st.one_of(
     st.binary(),

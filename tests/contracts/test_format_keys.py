@@ -6,21 +6,28 @@ from typing import Any, get_args
 
 import pytest
 
+from artificer.backends.browser.spec import keys as browser
+from artificer.backends.command.spec import keys as command
+from artificer.backends.http.spec import keys as http
+from artificer.backends.mcp.spec import keys as mcp
+from artificer.backends.session.spec import keys as session
 from artificer.contracts.arguments.types import Argument
-from artificer.contracts.keys import browser, http, manifest, session
+from artificer.contracts.definition import CedarKeys
+from artificer.manifests import keys as manifest
+from artificer.manifests.registry import BACKENDS
 
 FORMAT: dict[type[Any], str] = {
-    manifest.ManifestKeys: "tool args command http mcp session browser output",
+    manifest.ManifestKeys: "tool args output",
     manifest.ToolKeys: "name version binary description timeout_seconds risk_tier human_approval"
     " dispatch mode cedar evidence",
-    manifest.CedarKeys: "resource action",
+    CedarKeys: "resource action",
     manifest.EvidenceKeys: "output_dir capture hash screenshots",
     Argument: "position required type description default allowed pattern min max clamp schemes"
     " sanitize scope_check",
-    manifest.CommandKeys: "template exec executor defaults mappings conditionals",
-    manifest.ConditionalKeys: "when template",
+    command.CommandKeys: "template exec executor defaults mappings conditionals",
+    command.ConditionalKeys: "when template",
     http.HttpKeys: "method url headers body_template success_status error_status",
-    http.McpKeys: "server tool field_map",
+    mcp.McpKeys: "server tool field_map",
     session.SessionKeys: "startup_command ready_pattern startup_timeout_seconds"
     " idle_timeout_seconds session_timeout_seconds max_interactions interaction commands"
     " child_detection events",
@@ -56,3 +63,8 @@ def test_every_key_of_the_format_is_known(model: type[Any]) -> None:
 @pytest.mark.req("manifest-complete")
 def test_every_action_of_the_format_is_known() -> None:
     assert set(ACTIONS.split()) <= set(get_args(browser.Action))
+
+
+@pytest.mark.req("manifest-complete")
+def test_every_backend_of_the_format_is_known() -> None:
+    assert {"command", "http", "mcp", "session", "browser"} <= set(BACKENDS.names)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.host.edit import Edited, edit
+from artificer.backends.host.spec.edit import Edited, edit
 
 TEXT = """def one():
     return 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.host.patch import PatchError, apply, parse
+from artificer.backends.host.spec.patch import PatchError, apply, parse
 
 LINES = st.lists(st.sampled_from(["a", "b", "", " x", "-y", "+z", "@@", "--- a"]), max_size=12)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from artificer.backends.http.spec.keys import HttpKeys
+from artificer.backends.http.spec.request import MAX_URL, build_request, described
+from artificer.backends.http.spec.template import read_template
 from artificer.contracts.arguments.types import Argument
-from artificer.contracts.http.request import MAX_URL, build_request, described
-from artificer.contracts.http.template import read_template
-from artificer.contracts.keys.http import HttpKeys
 from artificer.contracts.public_address import is_public
 
 ARGUMENTS = {

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from artificer.contracts.manifest.model import Manifest, parse_manifest
+from artificer.backends.command.spec.section import argv_of
 from artificer.contracts.schema import compile_schema
 from artificer.core.policy import Policy, Rule, decide
 from artificer.errors import ManifestError
+from artificer.manifests.model import Manifest
+from artificer.manifests.parse import parse_manifest
 
 CASES = Path(__file__).parents[1] / "cases" / "manifests"
 
@@ -174,7 +176,7 @@ def test_each_type_takes_what_it_is_for_and_nothing_else(
 
     def refused(value: Any) -> bool:
         given = {"x": value}
-        return bool(schema.problems(given)) or bool(manifest.argv(given).problems)
+        return bool(schema.problems(given)) or bool(argv_of(manifest, given).problems)
 
     assert [value for value in good if refused(value)] == []
     assert [value for value in bad if not refused(value)] == []
@@ -186,10 +188,10 @@ def test_opting_in_to_newlines_and_schemes() -> None:
         '[args.x]\nmultiline = true\n[args.u]\ntype = "url"\nschemes = ["ftp"]',
         'exec = ["p", ["--x={x}"], ["--u={u}"]]',
     )
-    assert manifest.argv({"x": "a\n\tb"}).argv == ("p", "--x=a\n\tb")
-    assert manifest.argv({"x": "a\rb"}).problems
-    assert manifest.argv({"u": "ftp://h/"}).argv == ("p", "--u=ftp://h/")
-    assert manifest.argv({"u": "http://h/"}).problems
+    assert argv_of(manifest, {"x": "a\n\tb"}).argv == ("p", "--x=a\n\tb")
+    assert argv_of(manifest, {"x": "a\rb"}).problems
+    assert argv_of(manifest, {"u": "ftp://h/"}).argv == ("p", "--u=ftp://h/")
+    assert argv_of(manifest, {"u": "http://h/"}).problems
 
 
 @pytest.mark.req("manifest-resources")

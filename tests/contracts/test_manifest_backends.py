@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.errors import ManifestError
+from artificer.manifests.parse import parse_manifest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -27,7 +27,6 @@ required = true
 def test_a_manifest_may_be_a_request() -> None:
     text = TOOL + '[http]\nmethod = "POST"\nurl = "https://h/{x}"\nbody = { x = "{x}" }\n'
     manifest = parse_manifest(text, "t.clad.toml")
-    assert manifest.http
     assert (manifest.definition.backend, manifest.definition.effect) == ("http", "keyed")
     assert manifest.definition.input_schema["required"] == ["x"]
 
@@ -36,8 +35,7 @@ def test_a_manifest_may_be_a_request() -> None:
 def test_a_manifest_may_be_another_servers_tool() -> None:
     text = TOOL + '[mcp]\nserver = "s"\ntool = "search"\nfield_map = { x = "query" }\n'
     manifest = parse_manifest(text, "t.clad.toml")
-    assert manifest.mcp
-    assert manifest.mcp.field_map == {"x": "query"}
+    assert manifest.part.field_map == {"x": "query"}
     assert manifest.definition.backend == "mcp"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from artificer.contracts.browser.model import browser_commands
-from artificer.contracts.manifest.model import Manifest, parse_manifest
+from artificer.backends.browser.spec.commands import browser_commands
+from artificer.backends.command.spec.section import argv_of
 from artificer.errors import ManifestError
+from artificer.manifests.model import Manifest
+from artificer.manifests.parse import parse_manifest
 
 pytestmark = pytest.mark.req("manifest-compat")
 
@@ -56,12 +58,12 @@ HEAD = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
 def test_what_the_reference_lets_pass_is_a_warning(text: str, words: str) -> None:
     manifest = lenient(text)
     assert any(words in warning for warning in manifest.warnings), manifest.warnings
-    assert manifest.argv({}).argv[0] == "true"
+    assert argv_of(manifest, {}).argv[0] == "true"
 
 
 def test_a_default_that_breaks_its_type_is_left_out() -> None:
     text = f'{HEAD}[args.x]\ntype = "port"\ndefault = 0\n[command]\nexec = ["true", ["{{x}}"]]'
-    assert lenient(text).argv({}).argv == ("true",)
+    assert argv_of(lenient(text), {}).argv == ("true",)
 
 
 def test_unknown_placeholders_and_words_are_read_as_the_reference_reads_them() -> None:
@@ -69,14 +71,14 @@ def test_unknown_placeholders_and_words_are_read_as_the_reference_reads_them() -
         f'{HEAD}[args.mode]\n[command]\ntemplate = "echo {{nowhere}} {{_x}}"\n'
         '[command.conditionals.x]\nwhen = "mode == fast"\ntemplate = "--fast"'
     )
-    assert manifest.argv({"mode": "fast"}).argv == ("echo", "{nowhere}", "--fast")
-    assert manifest.argv({"mode": "slow"}).argv == ("echo", "{nowhere}")
+    assert argv_of(manifest, {"mode": "fast"}).argv == ("echo", "{nowhere}", "--fast")
+    assert argv_of(manifest, {"mode": "slow"}).argv == ("echo", "{nowhere}")
 
 
 def test_shell_characters_are_refused_as_the_reference_refuses_them() -> None:
     text = f'{HEAD}[args.x]\n[command]\nexec = ["echo", ["{{x}}"]]'
-    assert parse_manifest(text, "t").argv({"x": "a;b"}).argv == ("echo", "a;b")
-    assert parse_manifest(text, "t", compat=True).argv({"x": "a;b"}).problems
+    assert argv_of(parse_manifest(text, "t"), {"x": "a;b"}).argv == ("echo", "a;b")
+    assert argv_of(parse_manifest(text, "t", compat=True), {"x": "a;b"}).problems
 
 
 @pytest.mark.parametrize(
@@ -214,8 +216,8 @@ type = "object"
 
 def test_a_session_of_the_reference_is_read() -> None:
     manifest = lenient(SESSION)
-    assert manifest.session and manifest.session.ready_pattern == ""
-    assert manifest.session.commands["read"].args == {}
+    assert manifest.part.keys.ready_pattern == ""
+    assert manifest.part.keys.commands["read"].args == {}
     told = " ".join(manifest.warnings)
     for words in ("output: means nothing", "without a template", "taken to be 'read'"):
         assert words in told
@@ -223,8 +225,8 @@ def test_a_session_of_the_reference_is_read() -> None:
 
 def test_a_browser_of_the_reference_is_read() -> None:
     manifest = lenient(BROWSER)
-    assert manifest.browser and manifest.browser.mode == "text"
-    commands = browser_commands(manifest.tool, manifest.browser)
+    assert manifest.part.mode == "text"
+    commands = browser_commands(manifest.tool, manifest.part)
     names = [[a.name for a in command.arguments] for command in commands]
     assert names == [["url"], ["selector"]]
     assert "args.button: is no argument of this action" in " ".join(manifest.warnings)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.command.output import parse_output
-from artificer.contracts.command.output_formats import READERS
 from artificer.contracts.evidence import Parsed
-from artificer.contracts.keys.manifest import OutputKeys
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
+from artificer.manifests.keys import OutputKeys
+from artificer.manifests.output import parse_output
+from artificer.manifests.output_formats import READERS
+from artificer.manifests.parse import parse_manifest
 
 pytestmark = pytest.mark.req("output-formats")
 

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from artificer.backends.browser.spec.keys import BrowserScopeKeys
+from artificer.backends.browser.spec.scope import domain_fault, host_refusal
+from artificer.backends.command.spec.section import argv_of
 from artificer.contracts.addresses import climbs
-from artificer.contracts.browser.scope import domain_fault, host_refusal
-from artificer.contracts.keys.browser import BrowserScopeKeys
-from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
-from artificer.contracts.manifest.model import Manifest, parse_manifest
 from artificer.contracts.scope import Scope, host_matches, in_network
 from artificer.errors import ManifestError
+from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
+from artificer.manifests.model import Manifest
+from artificer.manifests.parse import parse_manifest
 
 pytestmark = pytest.mark.req("scope-engine")
 
@@ -140,27 +142,29 @@ def test_every_scope_checked_argument_is_held_to_the_folders_scope() -> None:
     ):
         arguments = f'[args.x]\ntype = "{kind}"\nscope_check = true\nrequired = true'
         manifest = manifest_of(arguments, 'exec = ["p", "{x}"]', scope)
-        assert manifest.argv({"x": good}).argv == ("p", good)
-        assert "scope" in manifest.argv({"x": bad}).problems[0].message or kind == "string"
-        assert manifest.argv({"x": bad}).problems
+        assert argv_of(manifest, {"x": good}).argv == ("p", good)
+        assert "scope" in argv_of(manifest, {"x": bad}).problems[0].message or kind == "string"
+        assert argv_of(manifest, {"x": bad}).problems
     listed = manifest_of(
         '[args.x]\ntype = "scope_target"\nlist = true\nrequired = true',
         'exec = ["p", "{x}"]',
         scope,
     )
-    assert [p.pointer for p in listed.argv({"x": ["10.0.0.1", "10.0.0.9"]}).problems] == ["/x/1"]
+    assert [p.pointer for p in argv_of(listed, {"x": ["10.0.0.1", "10.0.0.9"]}).problems] == [
+        "/x/1"
+    ]
 
 
 def test_defaults_are_held_to_the_scope_too() -> None:
     arguments = '[args.x]\ntype = "scope_target"\ndefault = "example.net"'
     manifest = manifest_of(arguments, 'exec = ["p", "{x}"]', '[scope]\nallow = ["example.org"]')
-    assert manifest.argv({}).problems
+    assert argv_of(manifest, {}).problems
 
 
 def test_what_must_be_in_scope_is_refused_where_there_is_none() -> None:
     arguments = '[args.x]\ntype = "scope_target"\nrequired = true\nscope_check = true'
     manifest = manifest_of(arguments, 'exec = ["p", "{x}"]', "")
-    assert "no [scope]" in manifest.argv({"x": "example.org"}).problems[0].message
+    assert "no [scope]" in argv_of(manifest, {"x": "example.org"}).problems[0].message
 
 
 def test_a_scope_that_cannot_be_read_is_told_with_its_line() -> None:

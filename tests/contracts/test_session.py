@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.manifest.model import parse_manifest
-from artificer.contracts.session.model import session_commands
-from artificer.contracts.session.terminal_text import plain, without_echo
+from artificer.backends.session.spec.commands import session_commands
+from artificer.backends.session.spec.terminal_text import plain, without_echo
 from artificer.errors import ManifestError
+from artificer.manifests.parse import parse_manifest
 
 HEAD = """[tool]
 name = "t"
@@ -47,8 +47,8 @@ type = "integer"
 required = true
 """
     manifest = parse_manifest(HEAD + SESSION + COMMAND + strict, "t.clad.toml")
-    assert manifest.session is not None and manifest.backend == "session"
-    commands = session_commands(manifest.tool, manifest.session, None)
+    assert manifest.backend == "session"
+    commands = session_commands(manifest.tool, manifest.part.keys, None)
     run, drop = (command.definition for command in commands)
     assert (run.name, run.risk, run.human_approval, run.effect) == (
         *("t.run", "medium", False, "once"),
@@ -121,7 +121,7 @@ def test_a_session_that_could_not_be_performed_is_refused(text: str, fault: str)
 @pytest.mark.req("session-manifest")
 def test_a_mode_must_agree_with_the_section_that_is_there() -> None:
     head = HEAD + 'mode = "session"\n'
-    assert parse_manifest(head + SESSION + COMMAND, "t.clad.toml").session
+    assert parse_manifest(head + SESSION + COMMAND, "t.clad.toml").backend == "session"
     with pytest.raises(ManifestError, match=r"there is no \[session\]"):
         parse_manifest(head + '[command]\ntemplate = "ls"\n', "t.clad.toml")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.keys.session import EventKeys
-from artificer.contracts.session.events import MAX_EVENT, EventQueue
+from artificer.backends.session.spec.events import MAX_EVENT, EventQueue
+from artificer.backends.session.spec.keys import EventKeys
 
 pytestmark = pytest.mark.req("session-events")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.workspace.names import (
+from artificer.contracts.workspace_names import (
     file_name_of,
     name_fault,
     path_fault,

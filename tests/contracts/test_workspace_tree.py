@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.edits import (
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.edits import (
     ABSENT,
     Applied,
     Drop,
@@ -20,7 +20,7 @@ from artificer.contracts.workspace.edits import (
     apply,
     rebase,
 )
-from artificer.contracts.workspace.tree import Directory, File
+from artificer.backends.workspace.spec.tree import Directory, File
 from artificer.errors import NotFoundError, TamperedError
 from artificer.storage.blobs import MemoryStore
 from artificer.values.canon import digest_of

@@ -11,23 +11,25 @@ from fuzz_kit import bounded, corpus, declared, fuzz, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
+from artificer.backends.command.spec.argv import build_argv, parse_item, parse_template
+from artificer.backends.command.spec.section import bind_command, command_line
+from artificer.backends.host.spec import edit, patch
+from artificer.backends.http.spec.request import build_request, described, resolved
+from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, adopt
+from artificer.backends.session.spec.line import targets
+from artificer.backends.session.spec.terminal_text import plain, without_echo
 from artificer.contracts.addresses import refuse_target, refuse_url
 from artificer.contracts.arguments.condition import parse_condition
-from artificer.contracts.command.argv import build_argv, parse_item, parse_template
-from artificer.contracts.command.output_formats import READERS
-from artificer.contracts.host import edit, patch
-from artificer.contracts.http.request import build_request, described, resolved
-from artificer.contracts.manifest.custom_types import parse_folder_keys
-from artificer.contracts.manifest.model import Manifest, parse_manifest
-from artificer.contracts.mcp.tools import Contract, RemoteFacts, adopt
 from artificer.contracts.names import SafeNames
 from artificer.contracts.response_format import format_of
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
-from artificer.contracts.session.line import targets
-from artificer.contracts.session.terminal_text import plain, without_echo
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.contracts.strict_schema import strict
+from artificer.manifests.custom_types import parse_folder_keys
+from artificer.manifests.model import Manifest
+from artificer.manifests.output_formats import READERS
+from artificer.manifests.parse import parse_manifest
 from artificer.values.canon import canonical
 from artificer.values.strict_json import parse_object
 
@@ -70,16 +72,15 @@ def test_a_manifest_is_read_or_refused_and_its_calls_are_bound(
     manifest = declared(lambda: parse_manifest(text, "a.clad.toml", compat=compat))
     if not isinstance(manifest, Manifest):
         return
-    assert manifest.definitions or manifest.session or manifest.browser
+    given = values if isinstance(values, dict) else {}
+    assert manifest.definitions or manifest.backend in ("session", "browser")
     with bounded():
-        bound = manifest.bind(values if isinstance(values, dict) else {})
-        if manifest.groups:
-            built = manifest.build(
-                bound, {"_scan_id": "s", "_evidence_dir": "/e", "_output_file": "f"}
-            )
+        if manifest.backend == "command":
+            places = {"_scan_id": "s", "_evidence_dir": "/e", "_output_file": "f"}
+            built = command_line(manifest, bind_command(manifest, given), places)
             assert built.problems or all(isinstance(word, str) for word in built.argv)
-        if manifest.http and not bound.problems:
-            made = build_request(manifest.http, bound.values)
+        elif manifest.backend == "http" and not (bound := manifest.bind(given)).problems:
+            made = build_request(manifest.part, bound.values)
             if made.request:
                 described(made.request.url)
 
@@ -225,7 +226,7 @@ def test_a_schema_is_used_or_refused(schema: Any, value: Any) -> None:
 def test_a_servers_tool_is_adopted_or_refused(listed: Any) -> None:
     facts = declared(lambda: RemoteFacts.model_validate(listed), also=(ValueError,))
     if facts is not None:
-        declared(lambda: adopt("s", facts, Contract()), also=(ValueError,))
+        declared(lambda: adopt("s", facts, McpContract()), also=(ValueError,))
 
 
 @pytest.mark.req("fuzz-models")
@@ -264,15 +265,15 @@ def test_no_value_leaves_its_place_in_a_request(url: str, body: str, value: str)
         'headers = { Content-Type = "application/json", X-A = "{x}" }\n'
     )
     manifest = declared(parse_manifest, text, "t.clad.toml")
-    if manifest is None or manifest.http is None:
+    if manifest is None:
         return
     bound = manifest.bind({"x": value, "y": value})
     if bound.problems:
         return
-    request = build_request(manifest.http, bound.values).request
+    request = build_request(manifest.part, bound.values).request
     if request is None:
         return
-    calm = build_request(manifest.http, manifest.bind({"x": "v", "y": "v"}).values).request
+    calm = build_request(manifest.part, manifest.bind({"x": "v", "y": "v"}).values).request
     assert calm is not None
     secrets = {"k": "s"}
     assert resolved(request.url, secrets).isascii() or not value.isascii() or not url.isascii()

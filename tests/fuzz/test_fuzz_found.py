@@ -14,13 +14,13 @@ from strict_rules import check_request
 from strict_schema import Refused
 
 from artificer.backends.host.searching import matches
+from artificer.backends.host.spec import patch
 from artificer.config import Config, load_config
 from artificer.contracts.arguments.condition import parse_condition
-from artificer.contracts.command.output_formats import read_json
-from artificer.contracts.host import patch
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ConfigError, ManifestError, TamperedError
+from artificer.manifests.output_formats import read_json
+from artificer.manifests.parse import parse_manifest
 from artificer.recordings.recording import Recording, read_recording
 from artificer.runtime.builds.scope import present
 from artificer.runtime.load import load

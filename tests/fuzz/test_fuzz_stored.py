@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artificer.artifacts import build_catalog
+from artificer.backends.workspace.spec.tree import diff, load, walk
+from artificer.backends.workspace.spec.version import read_version
 from artificer.config import Config
-from artificer.contracts.workspace.tree import diff, load, walk
-from artificer.contracts.workspace.version import read_version
 from artificer.core import letters
 from artificer.core.record import decode, encode
 from artificer.errors import TamperedError

@@ -279,7 +279,7 @@ def test_whatever_an_mcp_server_answers_is_an_outcome(lines: list[str]) -> None:
 
     from artificer.backends.mcp.connection import McpLink, McpServer
     from artificer.backends.mcp.executor import McpExecutor, McpTool, RemoteFacts, adopt
-    from artificer.contracts.mcp.tools import Contract
+    from artificer.backends.mcp.spec.tools import McpContract
     from artificer.errors import ConfigError
     from artificer.ports import Call
     from artificer.storage.blobs.memory import MemoryStore
@@ -304,7 +304,7 @@ def test_whatever_an_mcp_server_answers_is_an_outcome(lines: list[str]) -> None:
     async def ask(url: str) -> None:
         link = McpLink(McpServer("s", url=f"{url}/mcp", start_seconds=20), {})
         facts = RemoteFacts(name="t", input_schema={"type": "object"})
-        tool = McpTool(adopt("s", facts, Contract(timeout_ms=300)))
+        tool = McpTool(adopt("s", facts, McpContract(timeout_ms=300)))
         executor = McpExecutor(link, [tool], blobs=MemoryStore())
         definition = executor.tools[0]
         try:

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from artificer.backends.function.executor import tool
 from artificer.config import BudgetConfig, Config
-from artificer.contracts.facilities import Facilities
-from artificer.contracts.workspace.grant import Grant
+from artificer.contracts.capabilities import Facilities, Grant
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.providers.scripted import ScriptedProvider, call, reply, say

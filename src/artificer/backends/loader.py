@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from artificer.backends.command.executor import CommandTool
 from artificer.backends.command.signing import Signers
 from artificer.backends.process.regular_file import read_regular
-from artificer.backends.session.children import with_children
-from artificer.contracts.manifest.custom_types import FolderKeys, parse_folder_keys
-from artificer.contracts.manifest.model import SUFFIX, Manifest, parse_manifest
 from artificer.errors import ManifestError
+from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
+from artificer.manifests.model import SUFFIX, Manifest, ManifestFile
+from artificer.manifests.parse import parse_manifest
 
 FOLDER_FILE = "toolclad.toml"
 """What the manifests of a folder share: argument types and scope."""
@@ -24,7 +24,7 @@ MAX_BYTES = 256 * 1024
 
 def load_folder(
     folder: Path, *, compat: bool = False, trusted_keys: Sequence[Path] = ()
-) -> tuple[CommandTool, ...]:
+) -> tuple[ManifestFile[Any], ...]:
     """Load every manifest directly in a folder, in the order of file names.
 
     With ``compat``, what the format's reference lets pass is a warning of the manifest. With
@@ -41,7 +41,7 @@ def load_folder(
             f"{folder} is not a folder.", hint=f"Name a folder that holds *{SUFFIX} files."
         )
     signers = Signers.of(trusted_keys)
-    tools: list[CommandTool] = []
+    tools: list[ManifestFile[Any]] = []
     faults: list[str] = []
     try:
         keys = load_folder_keys(folder, signers)
@@ -54,8 +54,9 @@ def load_folder(
         except ManifestError as error:
             faults.append(error.message)
     faults += _clashes(tools)
-    tools, unlinked = with_children(tools)
-    faults += unlinked
+    for section in {tool.manifest.backend: tool.manifest.section for tool in tools}.values():
+        tools, unlinked = section.link(tools)
+        faults += unlinked
     if faults:
         raise ManifestError("\n".join(faults), hint="Correct these manifests; none was loaded.")
     return tuple(tools)
@@ -80,21 +81,23 @@ def load_file(
     *,
     compat: bool = False,
     signers: Signers | None = None,
-) -> CommandTool:
+) -> ManifestFile[Any]:
     """Load one manifest; ``keys`` are its folder's. Raises ManifestError with all its faults."""
     manifest = parse_manifest(_read(file, signers), str(file), folder=keys, compat=compat)
-    for key, program in (("command.executor", manifest.executor), _parser_of(manifest)):
-        if program is None or "/" not in program:
+    for key, program in _programs(manifest):
+        if "/" not in program:
             continue
         if not _is_program(file.parent / program):
             raise ManifestError(f"{file}: {key}: {program!r} is no executable file beside it")
         if signers is not None:
             signers.check(file.parent / program, (file.parent / program).read_bytes())
-    return CommandTool(manifest, str(file))
+    return ManifestFile(manifest, str(file))
 
 
-def _parser_of(manifest: Manifest) -> tuple[str, str | None]:
-    return "output.parser", manifest.output.script
+def _programs(manifest: Manifest[Any]) -> Iterator[tuple[str, str]]:
+    yield from manifest.section.programs(manifest.part)
+    if manifest.output.script is not None:
+        yield "output.parser", manifest.output.script
 
 
 def _is_program(path: Path) -> bool:
@@ -121,7 +124,7 @@ def _read(file: Path, signers: Signers | None) -> str:
         raise ManifestError(f"{file}: is not UTF-8: {error.reason}") from error
 
 
-def _clashes(tools: list[CommandTool]) -> list[str]:
+def _clashes(tools: list[ManifestFile[Any]]) -> list[str]:
     files = defaultdict(list)
     for tool in tools:
         files[tool.manifest.tool.name].append(tool.file)

@@ -11,15 +11,15 @@ import click
 from artificer.archive import Archive
 from artificer.backends.workspace.folder import check_out, commit_folder
 from artificer.backends.workspace.service import Conflict, Workspaces
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.text import unified
+from artificer.backends.workspace.spec.version import MAX_MESSAGE
 from artificer.cli.common.drive import in_archive, in_world
 from artificer.cli.common.settings import Settings, pass_settings
 from artificer.cli.inspect.runs import print_table
 from artificer.cli.terminal.console import note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count, moment
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.text import unified
-from artificer.contracts.workspace.version import MAX_MESSAGE
 from artificer.errors import NotFoundError
 from artificer.world import World
 

@@ -27,7 +27,9 @@ RISKS: tuple[Risk, ...] = get_args(Risk)
 Trust = Literal["trusted", "untrusted"]
 """Whether what a tool returns may be taken for what its author meant it to return."""
 
-Backend = Literal[
+BackendName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+
+BACKENDS: tuple[BackendName, ...] = (
     "artifact",
     "browser",
     "command",
@@ -38,9 +40,8 @@ Backend = Literal[
     "mcp",
     "session",
     "workspace",
-]
-
-_FROM_OUTSIDE: frozenset[Backend] = frozenset({"browser", "http", "mcp"})
+)
+"""The backends that are built in. Installed packages may add others."""
 
 DEFAULT_TIMEOUT_MS = 120_000
 """Wall time of one call, spawn, validation and output parsing included (seed 003)."""
@@ -79,7 +80,7 @@ class ToolDefinition(Value):
     risk: Risk = "low"
     human_approval: bool = False
     timeout_ms: Annotated[int, Field(gt=0)] = DEFAULT_TIMEOUT_MS
-    backend: Backend = "function"
+    backend: BackendName = "function"
     trust: Trust = "trusted"
     sensitive: bool = False
     origin: str = ""
@@ -154,11 +155,6 @@ class ModelRequest(Value):
     temperature: float | None = None
     cache_key: str = ""
     response_format: ResponseFormat | None = None
-
-
-def trust_of(backend: Backend, said: Trust | None = None) -> Trust:
-    """The trust of a tool whose author said this of it: what comes from outside has to earn it."""
-    return said or ("untrusted" if backend in _FROM_OUTSIDE else "trusted")
 
 
 def open_object(**properties: JsonObject) -> JsonObject:

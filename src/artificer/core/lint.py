@@ -6,14 +6,13 @@ import difflib
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-from artificer.contracts.definition import Backend, ToolDefinition, Toolset
+from artificer.contracts.definition import BACKENDS, ToolDefinition, Toolset
 from artificer.core.conditions import Condition
 from artificer.core.policy import Policy, Rule
 from artificer.values.base import JsonObject
 
-_BACKENDS: tuple[str, ...] = get_args(Backend)
 _WILD = re.compile(r"[*?\[]")
 _REGEX_IN_GLOB = re.compile(r"^\^|\$$|\\|\.\+|\]\+|\]\*|\(\?|\([^()]*\|[^()]*\)|(?:^|/)\.\*|\{\d")
 _GLOB_IN_REGEX = re.compile(r"\*\*|(?:^|/)\*")
@@ -45,8 +44,9 @@ def _faults(rule: Rule, toolset: Toolset) -> Iterator[tuple[str, bool]]:
     for condition in rule.arguments:
         yield from ((message, True) for message in _language_faults(condition))
     backend = rule.origin.partition(":")[0]
-    if not _WILD.search(backend) and backend not in _BACKENDS:
-        yield f"origin {rule.origin!r}: tools come from {', '.join(_BACKENDS)}", True
+    known = (*BACKENDS, *sorted({tool.backend for tool in toolset.tools} - {*BACKENDS}))
+    if not _WILD.search(backend) and backend not in known:
+        yield f"origin {rule.origin!r}: tools come from {', '.join(known)}", True
         return
     named = [tool for tool in toolset.tools if fnmatchcase(tool.name, rule.tool)]
     if not named:

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from artificer.builds.facts import BuildRequested
+from artificer.contracts.capabilities import Facilities
 from artificer.contracts.definition import Toolset
-from artificer.contracts.facilities import Facilities
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import RunKind
 from artificer.core.policy import Policy

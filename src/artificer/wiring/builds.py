@@ -29,7 +29,7 @@ from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
 from artificer.runtime.engine import Engine
 from artificer.values.base import JsonValue
-from artificer.wiring.folders import grants_of_build
+from artificer.wiring.sandbox import grants_of_build
 from artificer.wiring.secrets import clean_blobs, redactor_of
 from artificer.wiring.storage import Storage
 

@@ -23,7 +23,7 @@ from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.fork import ForkPlan, Wish
 from artificer.runtime.load import load
 from artificer.wiring.builds import build_folder
-from artificer.wiring.folders import grants_of_build
+from artificer.wiring.sandbox import grants_of_build
 from artificer.wiring.secrets import clean_blobs
 from artificer.wiring.storage import Storage
 

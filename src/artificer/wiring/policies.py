@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from artificer.artifacts import catalog
+from artificer.backends.host.spec.tools import definitions
+from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import Toolset, toolset
-from artificer.contracts.facilities import Host
-from artificer.contracts.host.tools import definitions
 from artificer.core.lint import RuleFault, rule_faults
 from artificer.core.policy import Policy
 from artificer.errors import ConfigError

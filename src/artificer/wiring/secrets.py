@@ -20,6 +20,11 @@ def _secrets(config: Config) -> dict[str, str]:
     return well_known(os.environ) | all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
 
 
+def redactor_of_everything(config: Config) -> Redactor:
+    """Return what takes every secret of our environment out of what a run reads of itself."""
+    return Redactor(_secrets(config))
+
+
 def clean_blobs(storage: Storage, config: Config) -> BlobStore:
     """The store for what tools bring: without the secrets of our environment."""
     return CleanBlobs(storage.blobs, redactor_of(config))

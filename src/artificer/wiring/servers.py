@@ -1,59 +1,66 @@
-"""The MCP servers that are configured."""
+"""The MCP servers of a configuration."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Self
 
-from artificer.config import Config, McpServerConfig
+from artificer.config import Config
 from artificer.errors import OperatorError
+from artificer.manifests.model import Manifest
+from artificer.plugins import load
+from artificer.ports import Executor
 from artificer.wiring.secrets import clean_blobs
 from artificer.wiring.storage import Storage
 
-if TYPE_CHECKING:
-    from artificer.backends.mcp.servers import McpServers, Offer
+
+class ConfiguredServers:
+    """The servers of a configuration. Nothing is imported, started or connected to before it is
+    used: most runs use none.
+    """
+
+    def __init__(self, config: Config, storage: Storage) -> None:
+        self._config = config
+        self._storage = storage
+        self._servers: Any = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._servers is not None:
+            await self._servers.aclose()
+
+    async def offered(self, only: Collection[str] | None = None) -> Sequence[Executor]:
+        """Return an executor for the tools of each server, or of those named in ``only``.
+
+        Raises ConfigError when a server cannot be used.
+        """
+        if not self._config.mcp.servers or only == set():
+            return []
+        found: Sequence[Executor] = await self._opened().offered(only)
+        return found
+
+    def wanted(self, manifests: Sequence[Manifest[Any]]) -> Sequence[Executor]:
+        """Return an executor for each server that manifests with ``[mcp]`` name.
+
+        Raises ConfigError for a server that is not configured.
+        """
+        found: Sequence[Executor] = self._opened().wanted(manifests)
+        return found
+
+    def _opened(self) -> Any:
+        if self._servers is None:
+            servers, lock = self._config.mcp.servers, None
+            if self._storage.locks is not None and any(s.command for s in servers.values()):
+                with suppress(OperatorError):  # a run, which must own something, will say why not
+                    lock = self._storage.locks.owner.servers
+            configured = load("artificer.backends.mcp.configured:configured")
+            self._servers = configured(servers, lock, clean_blobs(self._storage, self._config))
+        return self._servers
 
 
-def build_servers(config: Config, storage: Storage) -> McpServers:
-    """The MCP servers that are configured. None is started, or connected to, before it is used."""
-    from artificer.backends.mcp.servers import McpServers
-
-    commands = any(server.command for server in config.mcp.servers.values())
-    lock = None
-    if commands and storage.locks is not None:
-        with suppress(OperatorError):  # a run, which must own something, will say why not
-            lock = storage.locks.owner.servers
-    return McpServers(
-        (_offer(name, server, lock) for name, server in config.mcp.servers.items()),
-        clean_blobs(storage, config),
-    )
-
-
-def _offer(name: str, server: McpServerConfig, lock: Path | None) -> Offer:
-    from artificer.backends.mcp.connection import McpServer
-    from artificer.backends.mcp.oauth import OAuthClient
-    from artificer.backends.mcp.servers import Offer
-    from artificer.contracts.mcp.tools import Contract
-
-    return Offer(
-        McpServer(
-            name=name,
-            command=server.command,
-            url=server.url,
-            env=server.env,
-            headers=server.headers,
-            oauth=None if server.oauth is None else OAuthClient(**dict(server.oauth)),
-            start_seconds=server.start_seconds,
-            lock=lock,
-        ),
-        Contract(
-            effect=server.effect,
-            risk=server.risk,
-            human_approval=server.human_approval,
-            trust=server.trust,
-            sensitive=server.sensitive,
-            timeout_ms=server.timeout_seconds * 1000,
-        ),
-        server.allow,
-    )
+def build_servers(config: Config, storage: Storage) -> ConfiguredServers:
+    """Return the MCP servers that are configured."""
+    return ConfiguredServers(config, storage)

@@ -1,4 +1,4 @@
-"""The tools of a run, from wherever they come, with the executors that perform them."""
+"""The tools of a run with the executors that perform their calls, from every source."""
 
 from __future__ import annotations
 
@@ -9,25 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.artifacts import catalog
 from artificer.backends.artifact import ArtifactExecutor
+from artificer.backends.backend import ExecutorContext, ToolServers
 from artificer.backends.function.executor import FunctionExecutor, FunctionTool
-from artificer.backends.secrets.redaction import Redactor
 from artificer.config import Config
+from artificer.contracts.capabilities import Facilities
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
-from artificer.contracts.facilities import Facilities
 from artificer.core.kinds import KINDS, RunKind
 from artificer.errors import ConfigError
-from artificer.ports import (
-    Executor,
-)
+from artificer.plugins import load
+from artificer.ports import Executor
+from artificer.runtime.view import JournalReader
 from artificer.system import SystemClock, keep_memory_private
 from artificer.values.model import ToolChoice
 from artificer.wiring.folders import manifests
-from artificer.wiring.secrets import _secrets
+from artificer.wiring.sandbox import grants_of
+from artificer.wiring.secrets import clean_blobs, redactor_of_everything
+from artificer.wiring.servers import build_servers
 from artificer.wiring.storage import Storage
 
 if TYPE_CHECKING:
-    from artificer.backends.mcp.servers import McpServers
     from artificer.backends.workspace.service import Workspaces
+
+_CAPABILITIES = {
+    "host": "artificer.backends.host.backend:CAPABILITY",
+    "introspect": "artificer.backends.introspect.backend:CAPABILITY",
+    "workspaces": "artificer.backends.workspace.backend:CAPABILITY",
+}
+"""The members of Facilities that come with tools, each with what makes their executors."""
 
 Tool = FunctionTool[..., Any] | Executor | str | Path
 """A decorated function, an executor of your own, or a folder of manifests."""
@@ -80,7 +88,7 @@ def build_tools(
     kind: RunKind,
     storage: Storage,
     config: Config,
-    servers: McpServers | None = None,
+    servers: ToolServers | None = None,
     facilities: Facilities | None = None,
 ) -> ToolBox:
     """Collect the tools of a run. ``servers`` are those whose tools manifests may name.
@@ -93,6 +101,7 @@ def build_tools(
     """
     keep_memory_private()
     facilities = facilities or Facilities()
+    context = _context(storage, config, servers or build_servers(config, storage), facilities)
     functions: list[FunctionTool[..., Any]] = []
     executors: list[Executor] = []
     folders: list[str] = []
@@ -104,14 +113,16 @@ def build_tools(
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))
-                made = manifests(folder, storage, config, servers, facilities.host)
+                made = manifests(folder, config, context)
                 origins.update(dict.fromkeys(map(id, made), str(folder)))
                 executors += made
         else:
             executors.append(item)
     if functions:
         executors.append(FunctionExecutor(functions))
-    executors += _facilities(facilities, storage, config)
+    for capability, registered in _CAPABILITIES.items():
+        if granted := getattr(facilities, capability):
+            executors += load(registered).executors(granted, context)
     if KINDS[kind].makes_artifacts:
         executors.append(ArtifactExecutor(storage.blobs, catalog.REPORT_TOOLS))
     found = [_from(tool, origins.get(id(e))) for e in executors for tool in e.tools]
@@ -119,6 +130,25 @@ def build_tools(
     definitions = toolset(tuple(sorted(found, key=lambda tool: tool.name)))
     by_name = {tool.name: executor for executor in executors for tool in executor.tools}
     return ToolBox(definitions, by_name, tuple(folders))
+
+
+def _context(
+    storage: Storage, config: Config, servers: ToolServers, facilities: Facilities
+) -> ExecutorContext:
+    """The parts of the world that a run's executors are made with."""
+    return ExecutorContext(
+        blobs=storage.blobs,
+        clean_blobs=clean_blobs(storage, config),
+        redactor=redactor_of_everything(config),
+        versions=storage.versions,
+        reader=JournalReader(storage.journal, storage.blobs),
+        now=SystemClock().now,
+        servers=servers,
+        config_digest=config.digest,
+        evidence=storage.evidence,
+        folder=Path(facilities.host.folder) if facilities.host else None,
+        grants=grants_of(config),
+    )
 
 
 def _from(tool: ToolDefinition, folder: str | None) -> ToolDefinition:
@@ -134,32 +164,6 @@ def located(facilities: Facilities) -> Facilities:
         return facilities
     folder = str(Path(host.folder).expanduser().absolute())
     return facilities.model_copy(update={"host": host.model_copy(update={"folder": folder})})
-
-
-def _facilities(facilities: Facilities, storage: Storage, config: Config) -> Iterable[Executor]:
-    """The executors of what a run is given beside manifests and functions."""
-    if facilities.host is not None:
-        from artificer.backends.host.executor import HostExecutor
-
-        yield HostExecutor(facilities.host, blobs=storage.blobs, evidence=storage.evidence)
-    if facilities.introspect:
-        yield _introspection(storage, config)
-    if facilities.workspaces:
-        from artificer.backends.workspace.executor import WorkspaceExecutor
-
-        yield WorkspaceExecutor(build_workspaces(storage), facilities.workspaces)
-
-
-def _introspection(storage: Storage, config: Config) -> Executor:
-    from artificer.backends.introspect.executor import IntrospectExecutor
-    from artificer.backends.introspect.module import Module
-    from artificer.runtime.view import JournalReader
-
-    return IntrospectExecutor(
-        JournalReader(storage.journal, storage.blobs),
-        Module(config.digest),
-        Redactor(_secrets(config)),
-    )
 
 
 def build_workspaces(storage: Storage) -> Workspaces:

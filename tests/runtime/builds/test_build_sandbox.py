@@ -14,14 +14,15 @@ from site_of_builds import site
 from test_build_attacks import built
 
 from artificer.backends.sandbox.sandbox import Grants, findings
+from artificer.backends.sandbox.settings import SandboxConfig
 from artificer.builds.facts import BuildOptions
-from artificer.config import Config, SandboxConfig
+from artificer.config import Config
 from artificer.errors import ConfigError
 from artificer.runtime.builds.detect import detect
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.toolchains import hidden, toolchains
 from artificer.runtime.builds.validate import Validator
-from artificer.wiring.folders import grants_of_build, held_by
+from artificer.wiring.sandbox import grants_of_build, held_by
 
 pytestmark = pytest.mark.req("build-sandbox")
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from artificer.backends.browser.page import ELEMENT_MS, ActionError
-from artificer.contracts.browser.actions import FOCUSED
-from artificer.contracts.keys.browser import Action
+from artificer.backends.browser.spec.actions import FOCUSED
+from artificer.backends.browser.spec.keys import Action
 from artificer.values.base import JsonValue
 
 if TYPE_CHECKING:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from artificer.backends.backend import ExecutorContext
+from artificer.backends.browser.spec.commands import BrowserCommand, browser_commands
+from artificer.backends.browser.spec.keys import BrowserKeys
+from artificer.backends.browser.spec.scope import host_refusal, place_in
 from artificer.backends.browser.visit import Site, Visit
 from artificer.backends.refusal import refuse
 from artificer.backends.session.usage_limits import Tenure
 from artificer.contracts.arguments.bind import bind
-from artificer.contracts.browser.model import BrowserCommand, browser_commands
-from artificer.contracts.browser.scope import host_refusal, place_in
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.keys.browser import BrowserKeys
-from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError, ConfigError
-from artificer.ports import BlobStore, Call, Receipt
+from artificer.manifests.model import Manifest, ManifestFile
+from artificer.ports import BlobStore, Call, Executor, Receipt
 from artificer.values.base import JsonValue, Problem
 
 
@@ -26,7 +27,9 @@ class BrowserExecutor:
     Pictures and long results are kept in ``blobs``.
     """
 
-    def __init__(self, manifests: Sequence[Manifest], *, blobs: BlobStore, live: str = "") -> None:
+    def __init__(
+        self, manifests: Sequence[Manifest[BrowserKeys]], *, blobs: BlobStore, live: str = ""
+    ) -> None:
         """``live`` is where the operator's running browser is found, if tools may have a page in
         it. Raises ConfigError when one wants that and may not, and ToolDefinitionError when two
         share a name.
@@ -77,16 +80,22 @@ class BrowserExecutor:
         return self._visits[key]
 
 
-def _site(manifest: Manifest, live: str) -> Site:
-    if manifest.browser is None:
-        raise BugError(f"The tool {manifest.tool.name!r} is no browser.")
-    if manifest.browser.connect == "live" and not live:
+def executors(
+    files: Sequence[ManifestFile[BrowserKeys]], context: ExecutorContext
+) -> Iterable[Executor]:
+    """Return one executor for the browsers of a folder."""
+    manifests = [file.manifest for file in files]
+    yield BrowserExecutor(manifests, blobs=context.clean_blobs, live=context.settings.live)
+
+
+def _site(manifest: Manifest[BrowserKeys], live: str) -> Site:
+    if manifest.part.connect == "live" and not live:
         raise ConfigError(
             f"The tool {manifest.tool.name!r} wants a page in your running browser, and may not.",
             hint="To allow it, start the browser with --remote-debugging-port=9222 and write "
             'live = "http://127.0.0.1:9222" below [browser] of artificer.toml.',
         )
-    return Site(manifest.tool, manifest.browser, manifest.scope, live)
+    return Site(manifest.tool, manifest.part, manifest.scope, live)
 
 
 def _out_of_scope(browser: BrowserKeys, values: Mapping[str, JsonValue]) -> tuple[Problem, ...]:

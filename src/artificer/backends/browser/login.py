@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from artificer.backends.browser.actions import submit
 from artificer.backends.browser.page import ActionError
+from artificer.backends.browser.spec.flows import secrets_of
+from artificer.backends.browser.spec.keys import AuthFlowKeys
 from artificer.backends.browser.totp import totp
-from artificer.contracts.browser.flows import secrets_of
-from artificer.contracts.keys.browser import AuthFlowKeys
 
 if TYPE_CHECKING:
     from playwright.async_api import Page

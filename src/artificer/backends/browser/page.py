@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from artificer.backends.browser.proxy import ScopeProxy
+from artificer.backends.browser.spec.keys import BrowserKeys, StateField
 from artificer.backends.browser.window import attach, launch
-from artificer.contracts.keys.browser import BrowserKeys, StateField
 from artificer.errors import MissingExtraError
 from artificer.values.base import JsonObject, JsonValue
 

@@ -12,14 +12,14 @@ from collections.abc import Coroutine
 from typing import Any
 from urllib.parse import urlsplit
 
-from artificer.contracts.browser.scope import (
+from artificer.backends.browser.spec.keys import BrowserScopeKeys
+from artificer.backends.browser.spec.scope import (
     DEFAULT_PORTS,
     host_refusal,
     is_loopback,
     is_named,
     names_port,
 )
-from artificer.contracts.keys.browser import BrowserScopeKeys
 from artificer.contracts.public_address import is_public
 from artificer.values.text import clip
 

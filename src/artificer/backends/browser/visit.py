@@ -11,18 +11,18 @@ from urllib.parse import urlsplit
 from artificer.backends.browser.actions import SUBMITS, act
 from artificer.backends.browser.login import log_in
 from artificer.backends.browser.page import ActionError, BrowserPage
+from artificer.backends.browser.spec.commands import BrowserCommand
+from artificer.backends.browser.spec.envelope import BrowserEnvelope
+from artificer.backends.browser.spec.flows import secrets_of
+from artificer.backends.browser.spec.keys import BrowserKeys
 from artificer.backends.process.environment import child_environment
 from artificer.backends.receipts import Began, status_of
 from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
 from artificer.backends.session.usage_limits import Tenure
-from artificer.contracts.browser.envelope import BrowserEnvelope
-from artificer.contracts.browser.flows import secrets_of
-from artificer.contracts.browser.model import BrowserCommand
 from artificer.contracts.evidence import MAX_EVIDENCE
-from artificer.contracts.keys.browser import BrowserKeys
-from artificer.contracts.keys.manifest import ToolKeys
 from artificer.contracts.scope import Scope
 from artificer.errors import OperatorError
+from artificer.manifests.keys import ToolKeys
 from artificer.ports import BlobStore, Receipt
 from artificer.values.base import JsonValue
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from artificer.contracts.browser.scope import host_refusal, place_in, takes_cookie
-from artificer.contracts.keys.browser import BrowserKeys, BrowserScopeKeys
+from artificer.backends.browser.spec.keys import BrowserKeys, BrowserScopeKeys
+from artificer.backends.browser.spec.scope import host_refusal, place_in, takes_cookie
 from artificer.errors import NotFoundError
 
 if TYPE_CHECKING:

@@ -9,12 +9,21 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
+from artificer.backends.backend import ExecutorContext
 from artificer.backends.command.evidence import call_folder, scan_id_of
 from artificer.backends.command.output import Outcome, Start, judge_output, keep_output
-from artificer.backends.command.probe import as_tool, call_of, probed_of
+from artificer.backends.command.spec.envelope import Envelope, bare_content_of, content_of
+from artificer.backends.command.spec.section import (
+    CommandPart,
+    as_probe,
+    bind_command,
+    command_line,
+    wants_folder,
+)
+from artificer.backends.probing import as_tool, call_of, probed_of
 from artificer.backends.process.capture import Capture
 from artificer.backends.process.confine import file_problems, option_problems
 from artificer.backends.process.environment import (
@@ -26,14 +35,13 @@ from artificer.backends.process.run import Finished, run_process
 from artificer.backends.refusal import refuse
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.sandbox import Grants, Sandbox
-from artificer.contracts.command.envelope import Envelope, bare_content_of, content_of
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import Parsed
-from artificer.contracts.keys.manifest import KEY_PLACE, PLACES
-from artificer.contracts.manifest.model import Manifest
 from artificer.errors import BugError
-from artificer.ports import BlobStore, Call, CallLocks, Probed, Receipt
+from artificer.manifests.keys import KEY_PLACE, PLACES
+from artificer.manifests.model import Manifest, ManifestFile
+from artificer.ports import BlobStore, Call, CallLocks, Executor, Probed, Receipt
 from artificer.values.base import Problem
 from artificer.values.blocks import CallStatus
 
@@ -41,26 +49,8 @@ _STATUS: dict[str, CallStatus] = {"success": "ok", "error": "error", "timeout": 
 _ENDINGS = {"text": "txt"}
 
 
-@dataclass(frozen=True)
-class CommandTool:
-    """A manifest, and the file it came from."""
-
-    manifest: Manifest
-    file: str
-
-    @property
-    def definition(self) -> ToolDefinition:
-        """The tool as a model and the gate see it."""
-        return self.manifest.definition
-
-    def program(self, name: str) -> str:
-        """An executor or a parser: beside the manifest when its name has a slash, else on PATH."""
-        return str((self.path.parent / name).absolute()) if "/" in name else name
-
-    @cached_property
-    def path(self) -> Path:
-        """The file's path."""
-        return Path(self.file)
+CommandFile = ManifestFile[CommandPart]
+"""A manifest with ``[command]``, and the file it came from."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +74,7 @@ class CommandExecutor:
 
     def __init__(
         self,
-        tools: Sequence[CommandTool],
+        tools: Sequence[CommandFile],
         *,
         cwd: Path | None = None,
         env_allow: Iterable[str] = (),
@@ -128,29 +118,29 @@ class CommandExecutor:
         """What a call would run. Makes the call's folder, if its program is told of it."""
         return self._plan(self._tool(call), call)
 
-    def _plan(self, tool: CommandTool, call: Call) -> Plan:
+    def _plan(self, tool: CommandFile, call: Call) -> Plan:
         manifest = tool.manifest
-        bound = manifest.bind(call.arguments)
+        bound = bind_command(manifest, call.arguments)
         problems = bound.problems or tuple(
             file_problems(manifest.arguments, bound.values, self._cwd)
         )
-        if manifest.executor is not None:
+        if manifest.part.executor is not None:
             problems += tuple(option_problems(manifest.arguments, bound.values))
         if problems:
             return Plan(problems=problems)
         scan_id = scan_id_of(call.run, call.id)
         folder, output_file, places = None, None, {KEY_PLACE: call.key}
-        if manifest.wants_folder:
+        if wants_folder(manifest):
             folder = call_folder(self._evidence_root(), call.run, call.id)
             kind = manifest.output.format
             output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"
             places |= zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True)
         env = {**self._env, KEY_VARIABLE: call.key}
-        if manifest.executor is not None:
-            argv: tuple[str, ...] = (tool.program(manifest.executor),)
+        if manifest.part.executor is not None:
+            argv: tuple[str, ...] = (_program(tool, manifest.part.executor),)
             env |= executor_environment(manifest, bound, places)
         else:
-            built = manifest.build(bound, places)
+            built = command_line(manifest, bound, places)
             if built.problems:
                 return Plan(problems=built.problems)
             argv = built.argv
@@ -166,11 +156,11 @@ class CommandExecutor:
         probe = tool.manifest.probe
         if probe is None:
             return Probed(found="unknown")
-        asking = replace(tool, manifest=as_tool(tool.manifest, probe))
+        asking = replace(tool, manifest=as_tool(tool.manifest, as_probe(tool.manifest)))
         receipt = await self._perform(asking, call_of(asking.manifest, call))
         return probed_of(probe, receipt, "exit_code", "stdout")
 
-    async def _perform(self, tool: CommandTool, call: Call) -> Receipt:
+    async def _perform(self, tool: CommandFile, call: Call) -> Receipt:
         timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         try:
             plan = self._plan(tool, call)
@@ -194,7 +184,7 @@ class CommandExecutor:
                 script = tool.manifest.output.script
                 outcome = await judge_output(
                     tool.manifest,
-                    tool.program(script) if script else None,
+                    _program(tool, script) if script else None,
                     plan.output_file,
                     start,
                     finished,
@@ -207,14 +197,14 @@ class CommandExecutor:
         return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs, sandbox)
 
     def _starter(
-        self, tool: CommandTool, plan: Plan, locks: CallLocks | None
+        self, tool: CommandFile, plan: Plan, locks: CallLocks | None
     ) -> tuple[Start, str | None]:
         """What starts a call's programs, and the name of the sandbox that it starts them in."""
         confinement = self._sandbox.confine(
             tool.manifest.tool,
             plan.argv[0],
             plan.env,
-            manifest=tool.path,
+            manifest=Path(tool.file),
             writable=[plan.folder] if plan.folder else [],
         )
         start = partial(
@@ -227,7 +217,7 @@ class CommandExecutor:
         )
         return start, confinement.name
 
-    def _tool(self, call: Call) -> CommandTool:
+    def _tool(self, call: Call) -> CommandFile:
         tool = self._tools.get(call.definition.name)
         if tool is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
@@ -238,13 +228,29 @@ class CommandExecutor:
             self._evidence = Path(tempfile.mkdtemp(prefix="artificer-evidence-"))
         return self._evidence
 
-    def _spill(self, tool: CommandTool) -> Path | None:
+    def _spill(self, tool: CommandFile) -> Path | None:
         """Where a long output goes that somebody will want all of."""
         wanted = self._blobs is not None or tool.manifest.output.script is not None
         return Path(tempfile.gettempdir()) if wanted else None
 
 
-def _is_kept(manifest: Manifest, finished: Finished) -> bool:
+def executors(files: Sequence[CommandFile], context: ExecutorContext) -> Iterable[Executor]:
+    """Return one executor for the commands of a folder."""
+    yield CommandExecutor(
+        files,
+        cwd=context.folder,
+        blobs=context.clean_blobs,
+        evidence=context.evidence,
+        grants=context.grants,
+    )
+
+
+def _program(tool: CommandFile, name: str) -> str:
+    """An executor or a parser: in the manifest's folder when its name has a slash, else on PATH."""
+    return str((Path(tool.file).parent / name).absolute()) if "/" in name else name
+
+
+def _is_kept(manifest: Manifest[CommandPart], finished: Finished) -> bool:
     return finished.stdout.is_shortened or manifest.tool.evidence.capture
 
 
@@ -263,7 +269,7 @@ def _not_started(call: Call, plan: Plan, timestamp: str, fault: str) -> Receipt:
 
 def _receipt(
     call: Call,
-    manifest: Manifest,
+    manifest: Manifest[CommandPart],
     plan: Plan,
     timestamp: str,
     finished: Finished,

@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from artificer.backends.command.spec.envelope import EnvelopeStatus
+from artificer.backends.command.spec.section import CommandPart
 from artificer.backends.process.capture import HEAD_BYTES, Capture
 from artificer.backends.process.run import Finished
-from artificer.contracts.command.envelope import EnvelopeStatus
-from artificer.contracts.command.output import checked, parse_output
-from artificer.contracts.command.output_formats import read_json
 from artificer.contracts.evidence import Parsed
-from artificer.contracts.manifest.model import Manifest
+from artificer.manifests.model import Manifest
+from artificer.manifests.output import checked, parse_output
+from artificer.manifests.output_formats import read_json
 from artificer.ports import BlobStore
 from artificer.values.text import clip
 
@@ -39,7 +40,7 @@ def keep_output(stdout: Capture, blobs: BlobStore) -> tuple[str, ...]:
 
 
 async def judge_output(
-    manifest: Manifest,
+    manifest: Manifest[CommandPart],
     parser: str | None,
     output_file: Path | None,
     start: Start,
@@ -52,7 +53,7 @@ async def judge_output(
     ``parser`` is the manifest's own, if it has one; ``start`` starts it, for ``seconds``. What the
     program wrote into ``output_file`` is read in the place of its standard output.
     """
-    if finished.exit_code not in manifest.success_exit:
+    if finished.exit_code not in manifest.part.success_exit:
         return Outcome("error")
     rule = manifest.output
     text, complete, written = finished.stdout.text, not finished.stdout.truncated, None
@@ -79,7 +80,7 @@ async def judge_output(
 
 async def _run_parser(
     argv: tuple[str, ...],
-    manifest: Manifest,
+    manifest: Manifest[CommandPart],
     start: Start,
     seconds: float,
 ) -> Parsed:

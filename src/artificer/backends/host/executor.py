@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from artificer.backends.answer import Refusal, receipt_of, refused
+from artificer.backends.backend import ExecutorContext
 from artificer.backends.function.forked import run_forked
 from artificer.backends.host import reading, searching
 from artificer.backends.host.changes import Change, Changer
 from artificer.backends.host.folder import Content, Folder, Parts
+from artificer.backends.host.spec.edit import Edited, edit
+from artificer.backends.host.spec.patch import FilePatch, PatchError, apply, parse
+from artificer.backends.host.spec.tools import GREP_SECONDS, MAX_LINES, READ_BYTES, definitions
 from artificer.backends.process.lane import Lane
+from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.facilities import Host
-from artificer.contracts.host.edit import Edited, edit
-from artificer.contracts.host.patch import FilePatch, PatchError, apply, parse
-from artificer.contracts.host.tools import GREP_SECONDS, MAX_LINES, READ_BYTES, definitions
 from artificer.errors import BugError
-from artificer.ports import BlobStore, Call, Receipt
+from artificer.ports import BlobStore, Call, Executor, Receipt
 from artificer.shielded import in_thread
 from artificer.values.base import JsonObject, Problem
 from artificer.values.canon import canonical, digest_of
@@ -298,3 +299,8 @@ def _word(change: Change) -> str:
     if change.before is None:
         return "made"
     return "removed" if change.after is None else "changed"
+
+
+def executors(host: Host, context: ExecutorContext) -> Iterable[Executor]:
+    """Return the executor of a run's folder."""
+    yield HostExecutor(host, blobs=context.blobs, evidence=context.evidence)

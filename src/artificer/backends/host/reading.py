@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from artificer.backends.answer import Refusal, page
 from artificer.backends.host.folder import MAX_DEPTH, MAX_FILE_BYTES, Folder, Parts, kind_of
-from artificer.contracts.host.tools import MAX_LINES, READ_BYTES
+from artificer.backends.host.spec.tools import MAX_LINES, READ_BYTES
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
 from artificer.values.text import clip, well_formed

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from artificer.contracts.http.request import HttpRequest, resolved
+from artificer.backends.http.spec.request import HttpRequest, resolved
 from artificer.contracts.public_address import is_public
 from artificer.values.release import RELEASE
 

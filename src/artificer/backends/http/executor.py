@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 
-from artificer.backends.command.probe import as_tool, call_of, probed_of
+from artificer.backends.backend import ExecutorContext
 from artificer.backends.http.client import (
     MAX_BODY,
     Reach,
@@ -19,25 +19,26 @@ from artificer.backends.http.client import (
     resolve_by_system,
     send,
 )
-from artificer.backends.receipts import Began, status_of
-from artificer.backends.refusal import refuse
-from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
-from artificer.contracts.command.output import parse_output
-from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.evidence import MAX_EVIDENCE, Parsed, Stream
-from artificer.contracts.http.envelope import (
+from artificer.backends.http.spec.envelope import (
     HttpEnvelope,
     HttpOutcome,
     bare_http_content,
     http_content,
 )
-from artificer.contracts.http.request import BuiltRequest, HttpRequest, build_request
-from artificer.contracts.http.template import HttpTemplate
-from artificer.contracts.keys.manifest import KEY_PLACE
-from artificer.contracts.manifest.model import Manifest
+from artificer.backends.http.spec.request import BuiltRequest, HttpRequest, build_request
+from artificer.backends.http.spec.template import HttpTemplate
+from artificer.backends.probing import as_tool, call_of, probed_of
+from artificer.backends.receipts import Began, status_of
+from artificer.backends.refusal import refuse
+from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import toolset as toolset_of
+from artificer.contracts.evidence import MAX_EVIDENCE, Parsed, Stream
 from artificer.errors import BugError, MissingExtraError
-from artificer.ports import BlobStore, Call, Probed, Receipt
+from artificer.manifests.keys import KEY_PLACE
+from artificer.manifests.model import Manifest, ManifestFile
+from artificer.manifests.output import parse_output
+from artificer.ports import BlobStore, Call, Executor, Probed, Receipt
 from artificer.values.text import clip
 
 
@@ -46,7 +47,7 @@ class HttpExecutor:
 
     def __init__(
         self,
-        tools: Sequence[Manifest],
+        tools: Sequence[Manifest[HttpTemplate]],
         *,
         blobs: BlobStore | None = None,
         environment: Mapping[str, str] | None = None,
@@ -73,40 +74,47 @@ class HttpExecutor:
 
     def plan(self, call: Call) -> BuiltRequest:
         """The request that a call would send, its secrets still names, or why it would not."""
-        return self._plan(*self._tool(call), call)
+        return self._plan(self._tool(call), call)
 
-    def _tool(self, call: Call) -> tuple[Manifest, HttpTemplate]:
+    def _tool(self, call: Call) -> Manifest[HttpTemplate]:
         tool = self._tools.get(call.definition.name)
-        if tool is None or tool.http is None:
+        if tool is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
-        return tool, tool.http
+        return tool
 
-    def _plan(self, tool: Manifest, template: HttpTemplate, call: Call) -> BuiltRequest:
+    def _plan(self, tool: Manifest[HttpTemplate], call: Call) -> BuiltRequest:
         bound = tool.bind(call.arguments)
         if bound.problems:
             return BuiltRequest(problems=bound.problems)
-        return build_request(template, {**bound.values, KEY_PLACE: call.key})
+        return build_request(tool.part, {**bound.values, KEY_PLACE: call.key})
 
     async def execute(self, call: Call) -> Receipt:
         """Send the request within the call's time; a failing server is an error receipt."""
-        return await self._send(*self._tool(call), call)
+        return await self._send(self._tool(call), call)
 
     async def probe(self, call: Call) -> Probed:
         """Ask the manifest's probe whether the call had happened (ports.Probing)."""
-        tool, _ = self._tool(call)
+        tool = self._tool(call)
         probe = tool.probe
-        if probe is None or probe.http is None:
+        if probe is None:
             return Probed(found="unknown")
-        asking = as_tool(tool, probe)
-        receipt = await self._send(asking, probe.http, call_of(asking, call))
+        asking = as_tool(tool, probe.form)
+        receipt = await self._send(asking, call_of(asking, call))
         return probed_of(probe, receipt, "http_status", "body")
 
-    async def _send(self, tool: Manifest, template: HttpTemplate, call: Call) -> Receipt:
-        built = self._plan(tool, template, call)
+    async def _send(self, tool: Manifest[HttpTemplate], call: Call) -> Receipt:
+        built = self._plan(tool, call)
         if built.request is None:
             return refuse(call.definition.name, built.problems)
-        exchange = _Exchange(tool, template, call, built.request, self._blobs)
+        exchange = _Exchange(tool, call, built.request, self._blobs)
         return await exchange.run(self._environment, self._resolve)
+
+
+def executors(
+    files: Sequence[ManifestFile[HttpTemplate]], context: ExecutorContext
+) -> Iterable[Executor]:
+    """Return one executor for the requests of a folder."""
+    yield HttpExecutor([file.manifest for file in files], blobs=context.clean_blobs)
 
 
 class _Exchange:
@@ -114,14 +122,13 @@ class _Exchange:
 
     def __init__(
         self,
-        tool: Manifest,
-        template: HttpTemplate,
+        tool: Manifest[HttpTemplate],
         call: Call,
         request: HttpRequest,
         blobs: BlobStore | None,
     ) -> None:
         self._tool = tool
-        self._template = template
+        self._template = tool.part
         self._call = call
         self._request = request
         self._blobs = blobs

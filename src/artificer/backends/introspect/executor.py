@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from artificer.backends.answer import Refusal, receipt_of, refused
+from artificer.backends.backend import ExecutorContext
 from artificer.backends.introspect import describe as tell
 from artificer.backends.introspect.module import Module
+from artificer.backends.introspect.spec import TOOLS
 from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.introspection import TOOLS
 from artificer.errors import BugError
-from artificer.ports import Call, Receipt, RunReader, RunView
+from artificer.ports import Call, Executor, Receipt, RunReader, RunView
 from artificer.shielded import in_thread
 from artificer.values.base import JsonObject
 
@@ -64,3 +65,8 @@ class IntrospectExecutor:
         if view.height < wanted:
             raise Refusal(f"The journal is at height {view.height}, and not yet at {wanted}.")
         return view
+
+
+def executors(granted: bool, context: ExecutorContext) -> Iterable[Executor]:
+    """Return the executor of a run's questions about itself."""
+    yield IntrospectExecutor(context.reader, Module(context.config_digest), context.redactor)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from artificer.contracts.manifest.model import SUFFIX
+from artificer.manifests.model import SUFFIX
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
 from artificer.values.release import RELEASE
@@ -23,7 +23,7 @@ _LIBRARIES = ("anthropic", "openai", "httpcore2", "mcp", "xllamacpp", "pydantic"
 
 
 @dataclass(frozen=True)
-class ManifestFile:
+class FileDigest:
     """A file that declares tools, or a folder's keys."""
 
     path: str
@@ -62,17 +62,17 @@ class Module:
         """The versions of the libraries that requests and checks pass through, where they are."""
         return {name: version for name in _LIBRARIES if (version := _version(name))}
 
-    def manifests(self, folders: Sequence[str]) -> list[ManifestFile]:
+    def manifests(self, folders: Sequence[str]) -> list[FileDigest]:
         """The files that declare the run's tools, as they are now."""
-        found: list[ManifestFile] = []
+        found: list[FileDigest] = []
         for folder in folders:
             try:
                 paths = sorted(Path(folder).iterdir())
             except OSError:
-                found.append(ManifestFile(folder, None))
+                found.append(FileDigest(folder, None))
                 continue
             found += [
-                ManifestFile(str(path), _digest(path))
+                FileDigest(str(path), _digest(path))
                 for path in paths
                 if path.name.endswith(SUFFIX) or path.name == "toolclad.toml"
             ]

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from artificer.backends.mcp.oauth import OAuthClient, authorization
 from artificer.backends.mcp.refusals import clean_refusals
 from artificer.backends.mcp.secrets import ServerSecrets
+from artificer.backends.mcp.spec.tools import MAX_TOOLS
 from artificer.backends.mcp.stdio import StdioServer
 from artificer.backends.process.environment import child_environment
 from artificer.backends.secrets.redaction import Redactor
-from artificer.contracts.mcp.tools import MAX_TOOLS
 from artificer.errors import ConfigError, MissingExtraError
 from artificer.values.base import JsonObject
 from artificer.values.text import clip

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue, ValidationError
 
 from artificer.backends.mcp.connection import LinkError, McpLink
+from artificer.backends.mcp.spec.envelope import McpEnvelope, McpOutcome, mcp_content
+from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, RemoteTool, adopt
 from artificer.backends.receipts import Began, status_of
 from artificer.backends.refusal import refuse
 from artificer.contracts.arguments.bind import bind
@@ -19,8 +21,6 @@ from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import Stream
-from artificer.contracts.mcp.envelope import McpEnvelope, McpOutcome, mcp_content
-from artificer.contracts.mcp.tools import Contract, RemoteFacts, RemoteTool, adopt
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
 from artificer.errors import ArtificerError, BugError, ConfigError, MissingExtraError
@@ -44,7 +44,7 @@ class McpTool:
 
 
 async def discover(
-    link: McpLink, contract: Contract, allow: Sequence[str] | None
+    link: McpLink, contract: McpContract, allow: Sequence[str] | None
 ) -> tuple[McpTool, ...]:
     """The tools that a server offers, in its order; only those of ``allow``, if it is given.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from artificer.backends.http.spec.template import parse_parts
 from artificer.backends.secrets.forms import MIN_ENCODED
 from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
-from artificer.contracts.http.template import parse_parts
 from artificer.errors import ConfigError
 
 _SECRET_NAME = re.compile("(?i)authorization|cookie|secret|token|key|passw")

@@ -9,9 +9,10 @@ from typing import Self
 
 from artificer.backends.mcp.connection import McpLink, McpServer
 from artificer.backends.mcp.executor import McpExecutor, McpTool, discover
-from artificer.contracts.manifest.model import Manifest
-from artificer.contracts.mcp.tools import Contract, RemoteTool
-from artificer.errors import BugError, ConfigError
+from artificer.backends.mcp.spec.keys import McpKeys
+from artificer.backends.mcp.spec.tools import McpContract, RemoteTool
+from artificer.errors import ConfigError
+from artificer.manifests.model import Manifest
 from artificer.ports import BlobStore
 
 
@@ -20,7 +21,7 @@ class Offer:
     """A server, the contract of its tools, and those that are taken: all of them for None."""
 
     server: McpServer
-    contract: Contract
+    contract: McpContract
     allow: tuple[str, ...] | None = None
 
 
@@ -63,22 +64,20 @@ class McpServers:
             executors.append(McpExecutor(link, tools, blobs=self._blobs))
         return executors
 
-    def wanted(self, manifests: Sequence[Manifest]) -> list[McpExecutor]:
+    def wanted(self, manifests: Sequence[Manifest[McpKeys]]) -> list[McpExecutor]:
         """An executor for each server that manifests with ``[mcp]`` name.
 
         Raises ConfigError for a server that is not configured.
         """
         by_server: dict[str, list[McpTool]] = {}
         for manifest in manifests:
-            if manifest.mcp is None:
-                raise BugError(f"The tool {manifest.tool.name!r} is no tool of an MCP server.")
             tool = McpTool(
-                RemoteTool(remote=manifest.mcp.tool, definition=manifest.definition),
+                RemoteTool(remote=manifest.part.tool, definition=manifest.definition),
                 arguments=manifest.arguments,
-                field_map=manifest.mcp.field_map,
+                field_map=manifest.part.field_map,
                 scope=manifest.scope,
             )
-            by_server.setdefault(manifest.mcp.server, []).append(tool)
+            by_server.setdefault(manifest.part.server, []).append(tool)
         return [
             McpExecutor(self._link(name), tools, blobs=self._blobs)
             for name, tools in by_server.items()

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from artificer.backends.process.beneath import opened_beneath
-from artificer.contracts.arguments.types import FILES, Argument, text_of
-from artificer.contracts.command.argv import begins_option
+from artificer.contracts.arguments.types import FILES, Argument, begins_option, text_of
 from artificer.values.base import JsonValue, Problem
 
 _OUTSIDE = "leads out of the folder of the tools"

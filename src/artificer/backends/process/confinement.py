@@ -9,7 +9,7 @@ from typing import Protocol
 from artificer.backends.process.kept import Held
 from artificer.backends.process.limits import set_limits
 from artificer.backends.process.start import Process
-from artificer.contracts.keys.manifest import LimitKeys
+from artificer.manifests.keys import LimitKeys
 
 Spawn = Callable[[Sequence[str], Held | None], Process]
 """Starts a command in a session of its own, its streams and its environment already chosen."""

@@ -10,7 +10,7 @@ import contextlib
 import errno
 import resource
 
-from artificer.contracts.keys.manifest import LimitKeys
+from artificer.manifests.keys import LimitKeys
 
 _MIB = 1024 * 1024
 

@@ -15,7 +15,7 @@ from artificer.backends.process.kept import Held
 from artificer.backends.process.pipes import PipeReader
 from artificer.backends.process.start import Process, start
 from artificer.contracts.evidence import Stream
-from artificer.contracts.keys.manifest import LimitKeys
+from artificer.manifests.keys import LimitKeys
 
 READ_AFTER = 0.005
 """Seconds before output is read: a program that is done by then costs one wake-up, not three."""

@@ -14,7 +14,7 @@ from artificer.backends.process.limits import limits_command
 from artificer.backends.process.start import Process
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.rules import Rules, system_folders
-from artificer.contracts.keys.manifest import LimitKeys
+from artificer.manifests.keys import LimitKeys
 from artificer.values.text import clip
 
 NAME = "bubblewrap"

@@ -24,7 +24,7 @@ from artificer.backends.process.limits import limits_command
 from artificer.backends.process.start import Process
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.rules import Rules
-from artificer.contracts.keys.manifest import LimitKeys
+from artificer.manifests.keys import LimitKeys
 
 if TYPE_CHECKING:
     from landlockpy import AccessFS, Ruleset

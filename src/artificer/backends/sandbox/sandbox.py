@@ -18,8 +18,8 @@ from artificer.backends.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.landlock import Landlock, find_landlock
 from artificer.backends.sandbox.rules import Rules, paths, system_folders, within
-from artificer.contracts.keys.manifest import SandboxKeys, ToolKeys
 from artificer.errors import ConfigError
+from artificer.manifests.keys import SandboxKeys, ToolKeys
 
 Mode = Literal["off", "auto", "required"]
 

@@ -12,16 +12,16 @@ from artificer.backends.process.confinement import Confinement
 from artificer.backends.receipts import Began, status_of
 from artificer.backends.session.interaction import Said, ending, spoken
 from artificer.backends.session.pause import Pause, next_pause
+from artificer.backends.session.spec.commands import SessionCommand, SessionContract
+from artificer.backends.session.spec.envelope import SessionEnvelope
+from artificer.backends.session.spec.events import EventQueue
+from artificer.backends.session.spec.keys import SessionKeys
+from artificer.backends.session.spec.prompts import Prompts, Seat
+from artificer.backends.session.spec.terminal_text import last_line, plain
 from artificer.backends.session.terminal import Terminal
 from artificer.backends.session.usage_limits import Tenure
 from artificer.contracts.evidence import MAX_EVIDENCE
-from artificer.contracts.keys.manifest import ToolKeys
-from artificer.contracts.keys.session import SessionKeys
-from artificer.contracts.session.envelope import SessionEnvelope
-from artificer.contracts.session.events import EventQueue
-from artificer.contracts.session.model import Contract, SessionCommand
-from artificer.contracts.session.prompts import Prompts, Seat
-from artificer.contracts.session.terminal_text import last_line, plain
+from artificer.manifests.keys import ToolKeys
 from artificer.ports import BlobStore, Receipt
 
 INTERRUPT = b"\x03"
@@ -42,7 +42,7 @@ class Program:
     cwd: Path
     confine: Callable[[], Confinement]
     """What holds it. Raises OSError when there is no such program."""
-    child: Contract | None = None
+    child: SessionContract | None = None
 
     def prompts(self) -> Prompts:
         """The prompts to look for."""

@@ -9,18 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from artificer.backends.backend import ExecutorContext
 from artificer.backends.process.confine import file_problems
 from artificer.backends.process.environment import child_environment
 from artificer.backends.refusal import refuse
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.sandbox import Grants, Sandbox
 from artificer.backends.session.conversation import Conversation, Program
+from artificer.backends.session.spec.children import SessionPart
+from artificer.backends.session.spec.commands import SessionCommand, session_commands
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.manifest.model import Manifest
-from artificer.contracts.session.model import Contract, SessionCommand, session_commands
 from artificer.errors import BugError
-from artificer.ports import BlobStore, Call, Receipt
+from artificer.manifests.model import Manifest, ManifestFile
+from artificer.ports import BlobStore, Call, Executor, Receipt
 
 TERMINAL = {"TERM": "dumb", "PAGER": "cat", "HISTFILE": "/dev/null"}
 """What programs are told of their terminal: it has no colours, and nobody pages through it."""
@@ -34,7 +36,7 @@ class SessionExecutor:
 
     def __init__(
         self,
-        manifests: Sequence[Manifest],
+        manifests: Sequence[Manifest[SessionPart]],
         *,
         cwd: Path | None = None,
         env_allow: Iterable[str] = (),
@@ -101,23 +103,27 @@ class SessionExecutor:
             self._conversations[key] = Conversation(program, self._blobs)
         return self._conversations[key]
 
-    def _program(self, manifest: Manifest) -> Program:
-        if manifest.session is None:
-            raise BugError(f"The tool {manifest.tool.name!r} is no session.")
+    def _program(self, manifest: Manifest[SessionPart]) -> Program:
         self._sandbox.check(manifest.tool)
-        argv = tuple(shlex.split(manifest.session.startup_command))
+        argv = tuple(shlex.split(manifest.part.keys.startup_command))
         return Program(
             tool=manifest.tool,
-            keys=manifest.session,
+            keys=manifest.part.keys,
             argv=argv,
             env=self._env,
             cwd=self._cwd,
             confine=partial(self._sandbox.confine, manifest.tool, argv[0], self._env),
-            child=_contract(manifest.child),
+            child=manifest.part.child,
         )
 
 
-def _contract(child: Manifest | None) -> Contract | None:
-    if child is None or child.session is None:
-        return None
-    return Contract(child.tool, child.session)
+def executors(
+    files: Sequence[ManifestFile[SessionPart]], context: ExecutorContext
+) -> Iterable[Executor]:
+    """Return one executor for the sessions of a folder."""
+    yield SessionExecutor(
+        [file.manifest for file in files],
+        cwd=context.folder,
+        blobs=context.clean_blobs,
+        grants=context.grants,
+    )

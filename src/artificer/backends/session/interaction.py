@@ -6,11 +6,11 @@ import signal
 from dataclasses import dataclass
 
 from artificer.backends.process.capture import Capture
+from artificer.backends.session.spec.envelope import SessionEnvelope, SessionOutcome
+from artificer.backends.session.spec.events import SessionEvent
+from artificer.backends.session.spec.prompts import Prompts
+from artificer.backends.session.spec.terminal_text import last_line, plain, without_echo
 from artificer.contracts.evidence import MAX_EVIDENCE, Stream
-from artificer.contracts.session.envelope import SessionEnvelope, SessionOutcome
-from artificer.contracts.session.events import SessionEvent
-from artificer.contracts.session.prompts import Prompts
-from artificer.contracts.session.terminal_text import last_line, plain, without_echo
 from artificer.values.text import head_and_tail
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+from artificer.backends.session.spec.prompts import Prompts
+from artificer.backends.session.spec.terminal_text import last_line, plain
 from artificer.backends.session.terminal import SETTLE, Terminal
-from artificer.contracts.session.prompts import Prompts
-from artificer.contracts.session.terminal_text import last_line, plain
 
 
 class Pause(Enum):

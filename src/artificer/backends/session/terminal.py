@@ -22,7 +22,7 @@ from artificer.backends.process.confinement import UNCONFINED, Confinement
 from artificer.backends.process.kept import Held
 from artificer.backends.process.pipes import PipeReader
 from artificer.backends.process.start import Process, start
-from artificer.contracts.keys.manifest import LimitKeys
+from artificer.manifests.keys import LimitKeys
 
 SETTLE = 0.05
 """Seconds of silence after which a prompt is believed: what is printed next may follow it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from artificer.backends.workspace.service import Workspaces
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.version import Version
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.version import Version
 from artificer.errors import NotFoundError, TamperedError
 from artificer.ports import BlobStore
 

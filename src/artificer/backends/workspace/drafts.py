@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.edits import Applied, Edit, apply, rebase
-from artificer.contracts.workspace.version import Version
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.edits import Applied, Edit, apply, rebase
+from artificer.backends.workspace.spec.version import Version
 from artificer.errors import OperatorError
 
 MAX_RIVALS = 100

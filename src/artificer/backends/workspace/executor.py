@@ -7,23 +7,24 @@ knowing a digest opens nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 from artificer.backends.answer import Refusal, page, receipt_of
+from artificer.backends.backend import ExecutorContext
 from artificer.backends.workspace import summary as told
 from artificer.backends.workspace.drafts import Committed, Drafts
 from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.edits import Drop, Put
+from artificer.backends.workspace.spec.tools import READ_BYTES, definitions
+from artificer.contracts import capabilities as grants_of
+from artificer.contracts.capabilities import Grant, Operation
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.workspace import grant as grants_of
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.edits import Drop, Put
-from artificer.contracts.workspace.grant import Grant, Operation
-from artificer.contracts.workspace.names import name_fault, within
-from artificer.contracts.workspace.tools import READ_BYTES, definitions
+from artificer.contracts.workspace_names import name_fault, within
 from artificer.errors import BugError
-from artificer.ports import Call, Receipt
+from artificer.ports import Call, Executor, Receipt
 from artificer.shielded import in_thread
 from artificer.values.base import JsonObject, Problem
 from artificer.values.canon import digest_of
@@ -276,3 +277,8 @@ class WorkspaceExecutor:
 
     def _fetch(self, digest: str) -> bytes:
         return self._workspaces.blobs.get(digest)
+
+
+def executors(grants: Sequence[Grant], context: ExecutorContext) -> Iterable[Executor]:
+    """Return the executor of the workspaces that a run is granted."""
+    yield WorkspaceExecutor(Workspaces(context.blobs, context.versions, context.now), grants)

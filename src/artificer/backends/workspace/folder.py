@@ -18,10 +18,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.edits import Edit, MakeDirectory, Put, apply
-from artificer.contracts.workspace.names import file_name_of, name_fault, path_fault, segment_of
-from artificer.contracts.workspace.version import Version
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.edits import Edit, MakeDirectory, Put, apply
+from artificer.backends.workspace.spec.version import Version
+from artificer.contracts.workspace_names import file_name_of, name_fault, path_fault, segment_of
 from artificer.errors import OperatorError
 from artificer.values.base import Value
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from artificer.contracts.workspace import tree
-from artificer.contracts.workspace.edits import Applied
-from artificer.contracts.workspace.version import Version, read_version
+from artificer.backends.workspace.spec import tree
+from artificer.backends.workspace.spec.edits import Applied
+from artificer.backends.workspace.spec.version import Version, read_version
 from artificer.errors import NotFoundError, TamperedError
 from artificer.ports import BlobStore, Versions
 

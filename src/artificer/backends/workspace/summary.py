@@ -7,8 +7,8 @@ import binascii
 
 from artificer.backends.answer import Refusal
 from artificer.backends.workspace.service import Conflict, Resolved
-from artificer.contracts.workspace.names import path_fault
-from artificer.contracts.workspace.tree import Change, Directory, File
+from artificer.backends.workspace.spec.tree import Change, Directory, File
+from artificer.contracts.workspace_names import path_fault
 from artificer.values.base import JsonObject, JsonValue
 
 

@@ -201,7 +201,7 @@ def start(
 
     async def begin(world: World, progress: Progress, approver: Approver | None) -> Run:
         from artificer.cli.common.build_decide import decider_here
-        from artificer.wiring.folders import held_by
+        from artificer.wiring.sandbox import held_by
 
         await _tell_uncommitted(repo)
         note(held_by(world.config))

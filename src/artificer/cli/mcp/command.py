@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from artificer.backends.artifact import ArtifactExecutor
-from artificer.backends.command.executor import CommandTool
 from artificer.backends.loader import load_folder
+from artificer.backends.mcp.settings import McpConfig
 from artificer.cli.common.attend import COMPAT, FOLDER
 from artificer.cli.common.drive import configuration, drive
 from artificer.cli.common.settings import Settings, pass_settings
@@ -18,7 +19,8 @@ from artificer.cli.mcp.server import ToolServer, serve_http, serve_stdio
 from artificer.cli.mcp.wire import Served
 from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
-from artificer.config import Config, McpConfig
+from artificer.config import Config
+from artificer.manifests.model import ManifestFile
 from artificer.values.base import JsonObject
 from artificer.wiring.servers import build_servers
 from artificer.wiring.storage import Storage, open_storage
@@ -81,7 +83,7 @@ def command(
     return drive(work)
 
 
-def _files(folders: tuple[Path, ...], config: Config) -> dict[str, CommandTool]:
+def _files(folders: tuple[Path, ...], config: Config) -> dict[str, ManifestFile[Any]]:
     """The manifests, by the names of their tools."""
     loaded = (
         load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
@@ -90,7 +92,7 @@ def _files(folders: tuple[Path, ...], config: Config) -> dict[str, CommandTool]:
     return {tool.manifest.tool.name: tool for found in loaded for tool in found}
 
 
-def _text(tool: CommandTool) -> str:
+def _text(tool: ManifestFile[Any]) -> str:
     return Path(tool.file).read_text(encoding="utf-8")
 
 

@@ -13,10 +13,9 @@ from artificer.cli.common.outcome import Wish
 from artificer.cli.common.progress import Progress
 from artificer.cli.common.prompt import read_prompt
 from artificer.cli.common.settings import Settings, pass_settings
-from artificer.contracts.facilities import Facilities, Host
+from artificer.contracts.capabilities import Facilities, Grant, Host
 from artificer.contracts.response_format import MAX_SCHEMA
-from artificer.contracts.workspace.grant import Grant
-from artificer.contracts.workspace.names import name_fault
+from artificer.contracts.workspace_names import name_fault
 from artificer.core.kinds import ASKED, RunKind
 from artificer.core.spec import Limits
 from artificer.ports import Approver

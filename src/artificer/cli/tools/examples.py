@@ -15,7 +15,7 @@ from artificer.cli.tools.run import call_of, judge_by_hand, perform
 
 if TYPE_CHECKING:
     from artificer.config import Config
-    from artificer.contracts.keys.manifest import ExampleKeys
+    from artificer.manifests.keys import ExampleKeys
     from artificer.wiring.toolbox import ToolBox
 
 _STATUS = {"success": "ok"}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from artificer.cli.common.drive import configuration
 from artificer.cli.common.settings import Settings
 
 if TYPE_CHECKING:
-    from artificer.backends.command.executor import CommandTool
     from artificer.contracts.definition import ToolDefinition
+    from artificer.manifests.model import ManifestFile
 
 
-def load(settings: Settings, folder: Path) -> tuple[CommandTool, ...]:
+def load(settings: Settings, folder: Path) -> tuple[ManifestFile[Any], ...]:
     """The tools of a folder, as the configuration says. Raises ManifestError."""
     from artificer.backends.loader import load_folder
 
@@ -21,7 +21,9 @@ def load(settings: Settings, folder: Path) -> tuple[CommandTool, ...]:
     return load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
 
 
-def find(tools: tuple[CommandTool, ...], name: str) -> tuple[CommandTool, ToolDefinition]:
+def find(
+    tools: tuple[ManifestFile[Any], ...], name: str
+) -> tuple[ManifestFile[Any], ToolDefinition]:
     """The tool of that name, and its file's. Raises NotFoundError."""
     from artificer.errors import NotFoundError
 

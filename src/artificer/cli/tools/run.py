@@ -17,8 +17,8 @@ from artificer.cli.terminal.exits import Exit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from artificer.backends.http.spec.request import BuiltRequest
     from artificer.config import Config
-    from artificer.contracts.http.request import BuiltRequest
     from artificer.core.gate import Verdict
     from artificer.ports import Call, Executor, Receipt
     from artificer.wiring.toolbox import ToolBox
@@ -136,8 +136,8 @@ def _show_plan(box: ToolBox, call: Call, clean: Callable[[str], str]) -> int:
 
 def _show_request(call: Call, built: BuiltRequest, clean: Callable[[str], str]) -> int:
     """Print a request; its secrets are names, because nothing is sent."""
+    from artificer.backends.http.spec.request import described
     from artificer.backends.refusal import refuse
-    from artificer.contracts.http.request import described
 
     request = built.request
     if request is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,8 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.tools.folder import find, load
 
 if TYPE_CHECKING:
-    from artificer.backends.command.executor import CommandTool
     from artificer.contracts.definition import ToolDefinition
+    from artificer.manifests.model import ManifestFile
 
 PROVIDERS = ("anthropic", "openai")
 
@@ -80,7 +80,7 @@ def _print_strict(settings: Settings, folder: Path, tool: str | None, provider: 
     return Exit.OK
 
 
-def _mcp_form(tool: CommandTool, definition: ToolDefinition) -> dict[str, object]:
+def _mcp_form(tool: ManifestFile[Any], definition: ToolDefinition) -> dict[str, object]:
     form: dict[str, object] = {
         "name": definition.name,
         "description": definition.description,

@@ -170,6 +170,11 @@ def text_of(value: JsonValue) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
 
 
+def begins_option(argument: Argument, text: str) -> bool:
+    """Whether a text looks like an option by what was given, and not by what the manifest lists."""
+    return text.startswith("-") and not argument.allow_dash and text not in argument.allowed
+
+
 def bounds_of(argument: Argument) -> tuple[float, float]:
     """The least and the greatest value of a number, integer or port."""
     low, high = _LIMITS[argument.type]

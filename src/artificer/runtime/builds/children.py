@@ -17,8 +17,8 @@ from artificer.builds.jobs import Check, StartRun
 from artificer.builds.prompt import Instructions
 from artificer.builds.state import BuildState
 from artificer.builds.table import LOOPS, Means
+from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ToolDefinition, toolset
-from artificer.contracts.facilities import Host
 from artificer.core.kinds import KINDS, RunKind
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from artificer.backends.command.executor import CommandTool
 from artificer.backends.sandbox.sandbox import Grants
-from artificer.contracts.manifest.model import parse_manifest
 from artificer.errors import ManifestError, TamperedError
+from artificer.manifests.model import ManifestFile
+from artificer.manifests.parse import parse_manifest
 from artificer.runtime.builds.toolchains import variables as toolchain_variables
 from artificer.values.base import Value
 
@@ -131,7 +131,7 @@ class Project(Value):
         here = {name: value.replace("{worktree}", str(worktree)) for name, value in self.variables}
         return {**toolchain_variables(os.environ, Path.home()), **here}
 
-    def tools(self, worktree: Path) -> tuple[CommandTool, ...]:
+    def tools(self, worktree: Path) -> tuple[ManifestFile[Any], ...]:
         """The commands as tools that run in a worktree, by manifests."""
         return tuple(_tools(self, worktree))
 
@@ -296,7 +296,7 @@ description = "Only these files or folders, where the command takes any."
 """
 
 
-def _tools(project: Project, worktree: Path) -> Iterator[CommandTool]:
+def _tools(project: Project, worktree: Path) -> Iterator[ManifestFile[Any]]:
     for command in project.commands:
         try:
             yield _tool(command, project, worktree)
@@ -304,7 +304,7 @@ def _tools(project: Project, worktree: Path) -> Iterator[CommandTool]:
             log.warning("%s is not offered: %s", command.line, error.message)
 
 
-def _tool(command: ProjectCommand, project: Project, worktree: Path) -> CommandTool:
+def _tool(command: ProjectCommand, project: Project, worktree: Path) -> ManifestFile[Any]:
     """The command by ``env``, which sets what a manifest cannot: variables of this worktree."""
     path = os.pathsep.join(project.bins)
     variables = project.variables_in(worktree)
@@ -320,7 +320,7 @@ def _tool(command: ProjectCommand, project: Project, worktree: Path) -> CommandT
         exec=f"[{', '.join(exec_words)}]",
     )
     file = f"{command.name}.clad.toml"
-    return CommandTool(parse_manifest(text, file), str(worktree / file))
+    return ManifestFile(parse_manifest(text, file), str(worktree / file))
 
 
 def _literal(word: str) -> str:

@@ -12,8 +12,8 @@ from artificer.backends.process.environment import child_environment
 from artificer.backends.process.run import Finished, run_process
 from artificer.backends.sandbox.rules import paths, system_folders
 from artificer.backends.sandbox.sandbox import Grants, Sandbox
-from artificer.contracts.keys.manifest import ToolKeys
 from artificer.errors import ConfigError
+from artificer.manifests.keys import ToolKeys
 from artificer.runtime.builds.detect import Project
 from artificer.runtime.builds.evidence.counts import counted
 from artificer.runtime.builds.evidence.weigh import Validation

@@ -1,0 +1,1 @@
+"""``[browser]`` as declared: keys, actions, scope, logins and envelopes."""

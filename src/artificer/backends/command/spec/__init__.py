@@ -1,0 +1,1 @@
+"""``[command]`` as declared: keys, argument vectors and envelopes."""

@@ -1,0 +1,232 @@
+"""From a manifest's command and checked values to the argument vector of a process.
+
+A template is split into items once, before any value is known: a value never leaves its own item,
+whatever it holds (invariant 10; ``docs/manifests.md``, attacks 1 to 4 and 28).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from artificer.contracts.arguments.condition import Condition
+from artificer.contracts.arguments.types import Argument, begins_option, operand_of, text_of
+from artificer.values.base import JsonValue, Problem
+
+_QUOTING = frozenset("'\"\\")
+_BRACES = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
+
+
+class Part(NamedTuple):
+    """A piece of an item: literal ``text``, or the value of the argument called ``name``."""
+
+    text: str = ""
+    name: str | None = None
+
+
+class Item(NamedTuple):
+    """One element of the argument vector, in pieces. :func:`item_of` makes it.
+
+    ``names`` are the arguments whose values it holds. One that holds none has no pieces either:
+    ``literal`` is its text.
+    """
+
+    parts: tuple[Part, ...]
+    names: tuple[str, ...]
+    literal: str | None
+
+
+def item_of(parts: tuple[Part, ...]) -> Item:
+    """An item of these pieces."""
+    names = tuple(part.name for part in parts if part.name is not None)
+    if not names:
+        return Item((), (), "".join(part.text for part in parts))
+    return Item(parts, names, None)
+
+
+class Flags(NamedTuple):
+    """The items that a mapping has for the value of an argument; none for a value it lacks."""
+
+    argument: str
+    choices: dict[str, tuple[str, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The argument whose value chooses."""
+        return (self.argument,)
+
+
+class Group(NamedTuple):
+    """Items that appear together or not at all. :func:`group_of` makes it.
+
+    They are left out when one of ``names``, those whose values its own items need, has no value,
+    or when the condition does not hold. A group within is for itself: it may be left out alone.
+    """
+
+    items: tuple[Item | Flags | Group, ...]
+    names: tuple[str, ...]
+    when: Condition | None
+
+
+def group_of(items: tuple[Item | Flags | Group, ...], when: Condition | None = None) -> Group:
+    """A group of these items."""
+    names = tuple(n for item in items if not isinstance(item, Group) for n in item.names)
+    return Group(items, names, when)
+
+
+def names_of(groups: Iterable[Group]) -> frozenset[str]:
+    """Every name that groups, groups within and conditions ask for."""
+    placed = (name for item in items_of(groups) for name in item.names)
+    return frozenset(placed).union(*(when.names for when in conditions_of(groups)))
+
+
+def conditions_of(groups: Iterable[Group]) -> Iterator[Condition]:
+    """The conditions of groups and of those within."""
+    for group in groups:
+        if group.when is not None:
+            yield group.when
+        yield from conditions_of(item for item in group.items if isinstance(item, Group))
+
+
+def items_of(groups: Iterable[Group]) -> Iterator[Item | Flags]:
+    """All items, also those of groups within."""
+    for group in groups:
+        for item in group.items:
+            if isinstance(item, Group):
+                yield from items_of((item,))
+            else:
+                yield item
+
+
+@dataclass(frozen=True)
+class Built:
+    """An argument vector, or the problems for which there is none."""
+
+    argv: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def parse_item(text: str) -> Item:
+    """Read ``{name}`` as a placeholder and ``{{name}}`` as the text ``{name}``."""
+    if "{" not in text:
+        return Item((), (), text)
+    parts: list[Part] = []
+    end = 0
+    for match in _BRACES.finditer(text):
+        if before := text[end : match.start()]:
+            parts.append(Part(before))
+        escaped, name = match.groups()
+        parts.append(Part(name=name) if name else Part("{" + escaped + "}"))
+        end = match.end()
+    if end < len(text):
+        parts.append(Part(text[end:]))
+    return item_of(tuple(parts))
+
+
+def parse_template(template: str) -> tuple[Group, ...]:
+    """Split a template as a shell would, quotes included, into one group per item.
+
+    Raises ValueError for an unclosed quote.
+    """
+    return tuple(group_of((parse_item(text),)) for text in split_words(template))
+
+
+def split_words(text: str) -> list[str]:
+    """Split a text as a shell would, quotes included. Raises ValueError for an unclosed quote."""
+    if _QUOTING.isdisjoint(text):
+        return text.split()  # the same, and many times faster than shlex
+    return shlex.split(text)
+
+
+def build_argv(
+    groups: tuple[Group, ...],
+    arguments: tuple[Argument, ...],
+    values: Mapping[str, JsonValue],
+) -> Built:
+    """Put bound values into a command. An item with a list becomes an item for each of its values.
+
+    The problems are those of values that would begin an option.
+    """
+    builder = _Builder({argument.name: argument for argument in arguments}, values)
+    for group in groups:
+        builder.add(group)
+    if builder.problems:
+        return Built(problems=tuple(builder.problems))
+    return Built(argv=tuple(builder.argv))
+
+
+class _Builder:
+    def __init__(self, declared: Mapping[str, Argument], values: Mapping[str, JsonValue]) -> None:
+        self._declared = declared
+        self._values = values
+        self._options_ended = False
+        self.argv: list[str] = []
+        self.problems: list[Problem] = []
+
+    def add(self, group: Group) -> None:
+        if group.when is not None and not group.when.holds(self._values):
+            return
+        if any(self._is_missing(name) for name in group.names):
+            return
+        for item in group.items:
+            if isinstance(item, Group):
+                self.add(item)
+            elif isinstance(item, Flags):
+                self._add_flags(item)
+            else:
+                self._add_item(item)
+
+    def _is_missing(self, name: str) -> bool:
+        return name not in self._values or self._values[name] == []
+
+    def _add_flags(self, flags: Flags) -> None:
+        for value in self._each(flags.argument):
+            self.argv += flags.choices.get(text_of(value), ())
+
+    def _add_item(self, item: Item) -> None:
+        if item.literal is not None:
+            self.argv.append(item.literal)
+            self._options_ended = self._options_ended or item.literal == "--"  # not a value
+            return
+        listed = [n for n in item.names if n in self._declared and self._declared[n].list]
+        if not listed:
+            self._append(item, self._values)
+            return
+        for value in self._each(listed[0]):
+            self._append(item, {**self._values, listed[0]: value})
+
+    def _append(self, item: Item, values: Mapping[str, JsonValue]) -> None:
+        pieces = [p.text if p.name is None else text_of(values[p.name]) for p in item.parts]
+        if not self._options_ended:
+            self._refuse_option(item, pieces)
+        self.argv.append("".join(self._operands(item, values, pieces)))
+
+    def _operands(
+        self, item: Item, values: Mapping[str, JsonValue], pieces: list[str]
+    ) -> Iterator[str]:
+        """The pieces, with paths as :func:`operand_of` writes them where a program reads one.
+
+        Behind ``:`` the program has read a scheme or a revision already; there ``./`` would mean
+        something else.
+        """
+        before = ""
+        for part, piece in zip(item.parts, pieces, strict=True):
+            argument = self._declared.get(part.name or "")
+            begins = argument is not None and (not before or before.endswith("="))
+            yield operand_of(argument, values[argument.name]) if argument and begins else piece
+            before += piece
+
+    def _refuse_option(self, item: Item, pieces: list[str]) -> None:
+        """Add a problem when a value, and not the manifest, makes an item look like an option."""
+        first = next((n for n, piece in enumerate(pieces) if piece), 0)
+        argument = self._declared.get(item.parts[first].name or "")
+        if argument is not None and begins_option(argument, pieces[first]):
+            message = "must not begin with '-'"
+            self.problems.append(Problem(pointer=f"/{argument.name}", message=message))
+
+    def _each(self, name: str) -> tuple[JsonValue, ...]:
+        argument, value = self._declared.get(name), self._values[name]
+        return argument.each(value) if argument else (value,)

@@ -1,0 +1,29 @@
+"""The keys of ``[command]`` (``docs/manifests.md``)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from artificer.manifests.keys import SafeInteger, Text
+from artificer.values.base import Value
+
+
+class ConditionalKeys(Value):
+    """``[command.conditionals.NAME]``: items that appear when a condition holds."""
+
+    when: Text
+    template: Text
+
+
+class CommandKeys(Value):
+    """``[command]``: a program, its arguments, and the statuses that it succeeds with."""
+
+    template: str | None = None
+    exec: tuple[str | tuple[str, ...], ...] | None = None
+    executor: Text | None = None
+    defaults: dict[str, str | SafeInteger | float | bool] = Field(default_factory=dict)
+    mappings: dict[str, dict[str, str]] = Field(default_factory=dict)
+    conditionals: dict[str, ConditionalKeys] = Field(default_factory=dict)
+    success_exit: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)

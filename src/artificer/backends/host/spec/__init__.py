@@ -1,0 +1,1 @@
+"""The host tools as declared: definitions, edits and patches."""

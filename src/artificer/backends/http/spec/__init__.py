@@ -1,0 +1,1 @@
+"""``[http]`` as declared: keys, templates, requests and envelopes."""

@@ -1,0 +1,12 @@
+"""The introspect tools, as a capability of runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from artificer.backends.backend import Capability
+from artificer.plugins import on_call
+
+CAPABILITY: Capability[Any] = Capability(
+    executors=on_call("artificer.backends.introspect.executor:executors")
+)

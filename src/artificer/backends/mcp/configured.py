@@ -1,0 +1,44 @@
+"""MCP servers from their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from artificer.backends.mcp.connection import McpServer
+from artificer.backends.mcp.oauth import OAuthClient
+from artificer.backends.mcp.servers import McpServers, Offer
+from artificer.backends.mcp.settings import McpServerConfig
+from artificer.backends.mcp.spec.tools import McpContract
+from artificer.ports import BlobStore
+
+
+def configured(
+    servers: Mapping[str, McpServerConfig], lock: Path | None, blobs: BlobStore
+) -> McpServers:
+    """Return the servers. ``lock`` is held by the programs of those that are started."""
+    return McpServers((_offer(name, own, lock) for name, own in servers.items()), blobs)
+
+
+def _offer(name: str, server: McpServerConfig, lock: Path | None) -> Offer:
+    return Offer(
+        McpServer(
+            name=name,
+            command=server.command,
+            url=server.url,
+            env=server.env,
+            headers=server.headers,
+            oauth=None if server.oauth is None else OAuthClient(**dict(server.oauth)),
+            start_seconds=server.start_seconds,
+            lock=lock,
+        ),
+        McpContract(
+            effect=server.effect,
+            risk=server.risk,
+            human_approval=server.human_approval,
+            trust=server.trust,
+            sensitive=server.sensitive,
+            timeout_ms=server.timeout_seconds * 1000,
+        ),
+        server.allow,
+    )

@@ -1,0 +1,1 @@
+"""``[mcp]`` as declared: keys, remote tools and envelopes."""

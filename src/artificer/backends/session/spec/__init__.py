@@ -1,0 +1,1 @@
+"""``[session]`` as declared: keys, commands, lines, prompts and envelopes."""

@@ -1,0 +1,1 @@
+"""The workspace tools as declared: edits, paths, versions and definitions."""

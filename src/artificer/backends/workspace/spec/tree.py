@@ -1,0 +1,161 @@
+"""Trees of files as values: nodes by digest, each the canonical JSON of one directory.
+
+A node names its entries, sorted; a file by the digest of its bytes, a directory by that of its
+node. Equal trees have equal roots, and nothing that was written ever changes. Nothing here stores
+or reads: nodes come from ``fetch`` and go back to the caller as bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from artificer.contracts.workspace_names import path_fault
+from artificer.errors import TamperedError
+from artificer.values.base import Digest, Value
+from artificer.values.canon import digest_of
+
+Mode = Literal["0644", "0755"]
+Fetch = Callable[[str], bytes]
+"""Returns a blob's bytes by its digest."""
+
+MAX_ENTRIES = 10_000
+"""Entries of one directory."""
+
+
+class File(Value):
+    """A file: its bytes by their digest."""
+
+    kind: Literal["file"] = "file"
+    digest: Digest
+    size: Annotated[int, Field(ge=0)]
+    mode: Mode = "0644"
+
+
+class Directory(Value):
+    """A directory: its node by its digest."""
+
+    kind: Literal["dir"] = "dir"
+    digest: Digest
+
+
+Entry = Annotated[File | Directory, Field(discriminator="kind")]
+
+
+class Node(Value):
+    """One directory: what it holds, by name, in order."""
+
+    entries: dict[str, Entry] = Field(default_factory=dict, max_length=MAX_ENTRIES)
+
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        if list(self.entries) != sorted(self.entries):
+            raise ValueError("entries out of order")
+        if any("/" in name or path_fault(name) for name in self.entries):
+            raise ValueError("an entry's name is no segment of a path")
+        return self
+
+
+EMPTY_NODE = Node().canonical()
+EMPTY = digest_of(EMPTY_NODE)
+"""The root of a tree without files."""
+
+
+@lru_cache(maxsize=256)
+def _parsed(data: bytes) -> Node:
+    return Node.model_validate_json(data)
+
+
+def load(fetch: Fetch, digest: str) -> Node:
+    """Read a node. Raises TamperedError for a blob that is none."""
+    if digest == EMPTY:
+        return Node()
+    try:
+        return _parsed(fetch(digest))
+    except ValidationError as error:
+        raise TamperedError(f"The blob {digest} is not a directory of a workspace.") from error
+
+
+def find(fetch: Fetch, root: str, path: str) -> File | Directory | None:
+    """What stands at a path; the root itself at the empty one."""
+    entry: File | Directory | None = Directory(digest=root)
+    for part in path.split("/") if path else ():
+        if not isinstance(entry, Directory):
+            return None
+        entry = load(fetch, entry.digest).entries.get(part)
+    return entry
+
+
+def walk(
+    fetch: Fetch, root: str, path: str = "", *, deep: bool = True, after: str = ""
+) -> Iterator[tuple[str, File | Directory]]:
+    """What is below a directory, in order of path segments: a directory, then what it holds.
+
+    ``after`` is a path: only what follows it comes. Nothing comes for a path that is no directory.
+    """
+    start = find(fetch, root, path)
+    if isinstance(start, Directory):
+        parts = tuple(path.split("/")) if path else ()
+        yield from _walk(fetch, start, parts, deep, tuple(after.split("/")) if after else ())
+
+
+def _walk(
+    fetch: Fetch, directory: Directory, parts: tuple[str, ...], deep: bool, after: tuple[str, ...]
+) -> Iterator[tuple[str, File | Directory]]:
+    for name, entry in load(fetch, directory.digest).entries.items():
+        here = (*parts, name)
+        if here > after:
+            yield "/".join(here), entry
+        if deep and isinstance(entry, Directory) and (here > after or after[: len(here)] == here):
+            yield from _walk(fetch, entry, here, deep, after)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What differs at one path. A directory is told of only where it is empty."""
+
+    path: str
+    before: File | Directory | None
+    after: File | Directory | None
+
+    @property
+    def word(self) -> Literal["added", "removed", "changed"]:
+        """What became of it."""
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
+
+
+def diff(fetch: Fetch, before: str, after: str) -> Iterator[Change]:
+    """Tell two trees apart, in order of path segments. Parts they share are not read."""
+    yield from _diff(fetch, Directory(digest=before), Directory(digest=after), ())
+
+
+def _diff(
+    fetch: Fetch, before: Directory | None, after: Directory | None, parts: tuple[str, ...]
+) -> Iterator[Change]:
+    old = load(fetch, before.digest).entries if before else {}
+    new = load(fetch, after.digest).entries if after else {}
+    if parts:  # the root is there in every tree
+        bare = [d if d and not e else None for d, e in ((before, old), (after, new))]
+        if bare[0] != bare[1]:
+            yield Change("/".join(parts), bare[0], bare[1])
+    for name in sorted({*old, *new}):
+        here, a, b = (*parts, name), old.get(name), new.get(name)
+        if a == b:
+            continue
+        file_a, file_b = (e if isinstance(e, File) else None for e in (a, b))
+        dir_a, dir_b = (e if isinstance(e, Directory) else None for e in (a, b))
+        if file_a or file_b:
+            # A file in the place of an empty directory is one change, not two.
+            bare_a = file_a or (dir_a if dir_a and dir_a.digest == EMPTY else None)
+            bare_b = file_b or (dir_b if dir_b and dir_b.digest == EMPTY else None)
+            yield Change("/".join(here), bare_a, bare_b)
+            dir_a = None if bare_a is dir_a else dir_a
+            dir_b = None if bare_b is dir_b else dir_b
+        if dir_a or dir_b:
+            yield from _diff(fetch, dir_a, dir_b, here)

@@ -1,1 +1,0 @@
-"""Browser tools: the calls they take and the envelopes they give."""

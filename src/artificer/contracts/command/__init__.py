@@ -1,1 +1,0 @@
-"""Command tools: the argv of a call, and what becomes of its output."""

@@ -1,1 +1,0 @@
-"""Host tools, the pure part: paths, exact edits, unified diffs, and the tools' definitions."""

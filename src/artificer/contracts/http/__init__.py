@@ -1,1 +1,0 @@
-"""HTTP tools: the request of a call, and the envelope of its response."""

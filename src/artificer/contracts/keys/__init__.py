@@ -1,1 +1,0 @@
-"""Keys: what each section of a manifest file may say."""

@@ -1,1 +1,0 @@
-"""Manifests: reading them, all faults at once, and what they come to."""

@@ -1,1 +1,0 @@
-"""Tools of other MCP servers: their definitions and envelopes."""

@@ -1,1 +1,0 @@
-"""Session tools: programs that are spoken to line by line."""

@@ -1,1 +1,0 @@
-"""Workspaces, the pure part: names, trees as values, grants, and the tools' definitions."""

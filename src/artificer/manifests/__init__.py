@@ -1,0 +1,1 @@
+"""Manifests: reading ``*.clad.toml`` files, whichever backend performs their calls."""
