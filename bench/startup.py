@@ -1,6 +1,6 @@
 """From start to exit: whole processes, as multiples of ``python -c pass``.
 
-    python bench/startup.py [--rounds 7]
+    python bench/startup.py [--rounds 5]
 
 The commands are given a world that holds one run, and find the ``.pyc`` files of an earlier start.
 Seconds on a processor are compared: a busy machine interrupts a long process more often than a
@@ -44,8 +44,6 @@ COMMANDS = {
 PEERS = {
     "pydantic_ai": "from pydantic_ai import Agent",
     "langgraph": "from langgraph.graph import StateGraph",
-    "agents": "from agents import Agent",
-    "google.adk": "from google.adk.agents import Agent",
 }
 
 
@@ -70,7 +68,7 @@ def contestants(home: Path) -> dict[str, Contestant]:
     }
 
 
-def rows(rounds: int = 7) -> Iterator[Row]:
+def rows(rounds: int = 5) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         asyncio.run(a_run(home))

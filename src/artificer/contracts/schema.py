@@ -87,9 +87,32 @@ def _compiled(text: bytes, formats: bool) -> Schema:
     return Schema(json.loads(text), formats=formats)
 
 
+class _Same:
+    """The key of one object, which it keeps alive: nothing else has its id."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: JsonObject) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+
+@lru_cache(maxsize=512)
+def _compiled_object(schema: _Same, formats: bool) -> Schema:
+    return _compiled(canonical(schema.value), formats)
+
+
 def compile_schema(schema: JsonObject, *, formats: bool = False) -> Schema:
-    """Return the compiled schema, from a cache keyed by its canonical bytes."""
-    return _compiled(canonical(schema), formats)
+    """Return the compiled schema of an object that nobody changes.
+
+    One is made for equal schemas, and found at once for the same object.
+    """
+    return _compiled_object(_Same(schema), formats)
 
 
 def pointer(path: list[str | int]) -> str:

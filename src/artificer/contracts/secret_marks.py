@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+MARK_BEGINS = "[secret "
+"""The text with which every mark begins."""
+
 _MARK = re.compile(r"\[secret [^\[\]\n]{1,200}\]")
 
 
@@ -14,4 +17,4 @@ def mark_of(name: str) -> str:
 
 def marks_in(text: str) -> tuple[str, ...]:
     """The marks in a text, each once, in order."""
-    return tuple(dict.fromkeys(_MARK.findall(text))) if "[secret " in text else ()
+    return tuple(dict.fromkeys(_MARK.findall(text))) if MARK_BEGINS in text else ()

@@ -21,7 +21,7 @@ from artificer.core.policy import Consult, Decision, Occasion, Policy, decide
 from artificer.core.rules import since
 from artificer.values.base import Digest, JsonObject, Problem, Value
 from artificer.values.blocks import ToolUseBlock
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import canonical, canonical_typed, digest_of
 from artificer.values.model import StopReason
 from artificer.values.refusal import not_ok, with_more
 from artificer.values.strict_json import parse_object
@@ -179,7 +179,7 @@ def cut_off(calls: tuple[ToolUseBlock, ...], limit: int) -> tuple[Verdict, ...]:
 
 def call_digest(tool: str, arguments: str) -> str:
     """Digest that binds a tool's name to canonical arguments."""
-    return digest_of(canonical({"arguments": arguments, "tool": tool}))
+    return digest_of(canonical_typed({"arguments": arguments, "tool": tool}))
 
 
 def _problems(

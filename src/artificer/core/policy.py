@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
-from artificer.contracts.secret_marks import marks_in
+from artificer.contracts.secret_marks import MARK_BEGINS, marks_in
 from artificer.core.conditions import NO, YES, Condition, Match, both
 from artificer.core.rules import RULES
 from artificer.core.taint import Taint, flow_reason
@@ -48,8 +48,13 @@ class Rule(Value):
 
     def match(self, call: Asked) -> Match:
         """Hold this rule against a call."""
+        for _, holds in _PLAIN:
+            if not holds(self, call):
+                return NO
+        if not self.workspace and not self.arguments:
+            return YES
         matches: list[Match] = []
-        for _, match in self.criteria(call):
+        for _, match in self._conditions(call):
             if not match.possible:
                 return NO
             matches.append(match)
@@ -57,12 +62,12 @@ class Rule(Value):
 
     def criteria(self, call: Asked) -> Iterator[tuple[str, Match]]:
         """Everything that this rule demands of a call, named, and how far it is so."""
+        for name, holds in _PLAIN:
+            yield name, YES if holds(self, call) else NO
+        yield from self._conditions(call)
+
+    def _conditions(self, call: Asked) -> Iterator[tuple[str, Match]]:
         tool, wide = call.tool, call.occasion.rules >= 2
-        yield "tool", _plainly(fnmatchcase(tool.name, self.tool))
-        yield "risk", _plainly(not self.risk or tool.risk in self.risk)
-        yield "effect", _plainly(not self.effect or tool.effect in self.effect)
-        yield "kind", _plainly(not self.kind or call.occasion.kind in self.kind)
-        yield "origin", _plainly(fnmatchcase(tool.origin or tool.backend, self.origin))
         if self.workspace:
             named = Condition(at="/workspace", glob=self.workspace)
             yield "workspace", named.match(call.arguments, tool.input_schema, wide=wide)
@@ -73,8 +78,18 @@ class Rule(Value):
             )
 
 
-def _plainly(holds: bool) -> Match:
-    return YES if holds else NO
+def _fits(text: str, glob: str) -> bool:
+    return glob == "*" or fnmatchcase(text, glob)
+
+
+_PLAIN: tuple[tuple[str, Callable[[Rule, Asked], bool]], ...] = (
+    ("tool", lambda rule, call: _fits(call.tool.name, rule.tool)),
+    ("risk", lambda rule, call: not rule.risk or call.tool.risk in rule.risk),
+    ("effect", lambda rule, call: not rule.effect or call.tool.effect in rule.effect),
+    ("kind", lambda rule, call: not rule.kind or call.occasion.kind in rule.kind),
+    ("origin", lambda rule, call: _fits(call.tool.origin or call.tool.backend, rule.origin)),
+)
+"""What a rule demands of a call that is plainly so or not."""
 
 
 class PolicyText(Value):
@@ -187,6 +202,8 @@ def _marked(asked: Asked) -> Decision | None:
     Artifacts may cite one: they change nothing but themselves.
     """
     if asked.occasion.rules < 2 or asked.tool.backend == "artifact":
+        return None
+    if MARK_BEGINS not in str(asked.arguments):  # a quick look: canonical JSON costs four times it
         return None
     found = marks_in(canonical(asked.arguments).decode())
     if not found:

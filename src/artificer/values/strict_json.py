@@ -56,10 +56,15 @@ def parse_value(text: str) -> JsonValue | tuple[Problem, ...]:
     except (_Refused, RecursionError, ValueError) as error:
         reason = str(error) if isinstance(error, _Refused) else "nested too deeply or out of range"
         return (Problem(pointer="", message=f"not acceptable JSON: {reason}"),)
-    fault = _fault(value, 1)
+    fault = None if _harmless(text) else _fault(value, 1)
     if fault:
         return (Problem(pointer="", message=f"not acceptable JSON: {fault}"),)
     return value
+
+
+def _harmless(text: str) -> bool:
+    """Whether a text can neither hold half of a surrogate pair nor be nested too deeply."""
+    return text.isascii() and "\\u" not in text and text.count("{") + text.count("[") < MAX_DEPTH
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

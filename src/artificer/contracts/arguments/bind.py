@@ -6,7 +6,7 @@ the values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from artificer.contracts.arguments.types import Argument, bounds_of, refusal, text_of
@@ -38,33 +38,44 @@ def bind(
     name; an argument with none of them has no value. Without a scope nothing is in scope: an
     argument with ``scope_check`` is refused.
     """
-    declared = {argument.name: argument for argument in arguments}
-    unknown = [name for name in given if name not in declared]
-    problems = [Problem(pointer=f"/{n}", message="is not a known parameter") for n in unknown]
+    problems: list[Problem] = []
     values = dict(constants)
-    values |= {a.name: a.default for a in arguments if a.default is not None}
     notes: list[str] = []
+    unknown = len(given)
     for argument in arguments:
-        if argument.name in given:
-            value = given[argument.name]
-            values[argument.name] = clamped = _clamped(argument, value)
+        name = argument.name
+        if name in given:
+            unknown -= 1
+            value = given[name]
+            values[name] = clamped = _clamped(argument, value) if argument.clamp else value
             if clamped != value:
-                notes.append(f"{argument.name}: {value} was brought to {clamped}")
-        if argument.name in values:
-            problems += _problems(argument, values[argument.name], scope)
+                notes.append(f"{name}: {value} was brought to {clamped}")
+        elif argument.default is not None:
+            values[name] = argument.default
+        if name in values:
+            problems += _problems(argument, values[name], scope)
         elif argument.required:
-            problems.append(Problem(pointer=f"/{argument.name}", message="is required"))
+            problems.append(Problem(pointer=f"/{name}", message="is required"))
+    if unknown:
+        declared = {argument.name for argument in arguments}
+        problems[:0] = [
+            Problem(pointer=f"/{name}", message="is not a known parameter")
+            for name in given
+            if name not in declared
+        ]
     if problems:
         return Bound(problems=tuple(problems))
     return Bound(values, notes=tuple(notes))
 
 
-def _problems(argument: Argument, value: JsonValue, scope: Scope | None) -> Iterator[Problem]:
+def _problems(argument: Argument, value: JsonValue, scope: Scope | None) -> list[Problem]:
+    found: list[Problem] = []
     for number, one in enumerate(argument.each(value)):
         reason = refusal(argument, one) or _out_of_scope(argument, one, scope)
         if reason:
             place = f"/{argument.name}/{number}" if argument.list else f"/{argument.name}"
-            yield Problem(pointer=place, message=reason)
+            found.append(Problem(pointer=place, message=reason))
+    return found
 
 
 def _out_of_scope(argument: Argument, value: JsonValue, scope: Scope | None) -> str | None:
@@ -76,7 +87,7 @@ def _out_of_scope(argument: Argument, value: JsonValue, scope: Scope | None) -> 
 
 
 def _clamped(argument: Argument, value: JsonValue) -> JsonValue:
-    if not argument.clamp or not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return value
     low, high = bounds_of(argument)
     return min(max(value, low), high)

@@ -135,9 +135,10 @@ def _description(argument: Argument) -> str:
 def refusal(argument: Argument, value: JsonValue) -> str | None:
     """Why one value that passed the schema is refused all the same, or None."""
     text = text_of(value)
-    for found in _CONTROL.finditer(text):
-        if not argument.multiline or found[0] not in "\n\t":
-            return f"holds the control character U+{ord(found[0]):04X}"
+    if not text.isprintable():  # a quick look: only such a text can hold one
+        for found in _CONTROL.finditer(text):
+            if not argument.multiline or found[0] not in "\n\t":
+                return f"holds the control character U+{ord(found[0]):04X}"
     if argument.sanitize and not METACHARACTERS.isdisjoint(text) and argument.type not in _OWN:
         return f"holds one of the characters {''.join(sorted(METACHARACTERS)).strip()}"
     return _RULES[argument.type].refusal(argument, text)
@@ -167,7 +168,11 @@ _OWN = ("enum", "msf_options", *NUMBERS, "boolean")
 
 def text_of(value: JsonValue) -> str:
     """How a value is written on a command line: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else canonical(value).decode()
+    if isinstance(value, str):
+        return value
+    if type(value) is int and abs(value) <= MAX_SAFE_INTEGER:
+        return str(value)
+    return canonical(value).decode()
 
 
 def begins_option(argument: Argument, text: str) -> bool:

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from artificer.contracts.arguments.condition import Condition
-from artificer.contracts.arguments.types import Argument, begins_option, operand_of, text_of
+from artificer.contracts.arguments.types import (
+    FILES,
+    Argument,
+    begins_option,
+    operand_of,
+    text_of,
+)
 from artificer.values.base import JsonValue, Problem
 
 _QUOTING = frozenset("'\"\\")
@@ -169,8 +175,9 @@ class _Builder:
     def add(self, group: Group) -> None:
         if group.when is not None and not group.when.holds(self._values):
             return
-        if any(self._is_missing(name) for name in group.names):
-            return
+        for name in group.names:
+            if name not in self._values or self._values[name] == []:
+                return
         for item in group.items:
             if isinstance(item, Group):
                 self.add(item)
@@ -178,9 +185,6 @@ class _Builder:
                 self._add_flags(item)
             else:
                 self._add_item(item)
-
-    def _is_missing(self, name: str) -> bool:
-        return name not in self._values or self._values[name] == []
 
     def _add_flags(self, flags: Flags) -> None:
         for value in self._each(flags.argument):
@@ -199,31 +203,30 @@ class _Builder:
             self._append(item, {**self._values, listed[0]: value})
 
     def _append(self, item: Item, values: Mapping[str, JsonValue]) -> None:
-        pieces = [p.text if p.name is None else text_of(values[p.name]) for p in item.parts]
-        if not self._options_ended:
-            self._refuse_option(item, pieces)
-        self.argv.append("".join(self._operands(item, values, pieces)))
-
-    def _operands(
-        self, item: Item, values: Mapping[str, JsonValue], pieces: list[str]
-    ) -> Iterator[str]:
-        """The pieces, with paths as :func:`operand_of` writes them where a program reads one.
+        """Add an item, with paths as :func:`operand_of` writes them where a program reads one.
 
         Behind ``:`` the program has read a scheme or a revision already; there ``./`` would mean
         something else.
         """
-        before = ""
-        for part, piece in zip(item.parts, pieces, strict=True):
-            argument = self._declared.get(part.name or "")
-            begins = argument is not None and (not before or before.endswith("="))
-            yield operand_of(argument, values[argument.name]) if argument and begins else piece
-            before += piece
+        before, written = "", ""
+        for text, name in item.parts:
+            if name is None:
+                before, written = before + text, written + text
+                continue
+            value = values[name]
+            piece = operand = text_of(value)
+            argument = self._declared.get(name)
+            if argument is not None:
+                if not before and piece.startswith("-") and not self._options_ended:
+                    self._refuse_option(argument, piece)
+                if argument.type in FILES and (not before or before.endswith("=")):
+                    operand = operand_of(argument, value)
+            before, written = before + piece, written + operand
+        self.argv.append(written)
 
-    def _refuse_option(self, item: Item, pieces: list[str]) -> None:
+    def _refuse_option(self, argument: Argument, text: str) -> None:
         """Add a problem when a value, and not the manifest, makes an item look like an option."""
-        first = next((n for n, piece in enumerate(pieces) if piece), 0)
-        argument = self._declared.get(item.parts[first].name or "")
-        if argument is not None and begins_option(argument, pieces[first]):
+        if begins_option(argument, text):
             message = "must not begin with '-'"
             self.problems.append(Problem(pointer=f"/{argument.name}", message=message))
 
