@@ -29,7 +29,6 @@ PARAMETERS = 8
 
 LAZY = {
     "artificer.cli": "a command imports what it runs, so that `--help` is instant",
-    "artificer.wiring.providers": "an SDK takes longer to import than a run takes",
 }
 """Modules whose functions may import our own modules, and why. A package means all of it."""
 

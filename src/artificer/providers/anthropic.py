@@ -9,6 +9,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, to_payload
+from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import SdkProvider
 from artificer.values.blocks import Message
 
@@ -40,3 +41,10 @@ class Anthropic(SdkProvider[MessagesDialect]):
 
     def _reply_stream(self, payload: Payload) -> MessagesStream:
         return MessagesStream(self._dialect, payload.tools)
+
+
+def _make(place: ProviderPlace) -> Anthropic:
+    return Anthropic(place.name, base_url=place.base_url, key_variable=place.key_variable)
+
+
+PROVIDER = ProviderKind(make=_make)

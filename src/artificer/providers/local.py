@@ -17,10 +17,12 @@ from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import Limits, generate_with_attempts
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
+from artificer.providers.local_fetch import model_path
 from artificer.providers.local_http import post_events
 from artificer.providers.local_offer import narrowed, offered
 from artificer.providers.local_process import LocalServer
 from artificer.providers.local_text import closing_grammar
+from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
@@ -140,3 +142,10 @@ def _narrowed(request: ModelRequest, max_tokens: int) -> ModelRequest:
             "max_tokens": min(request.max_tokens, max_tokens),
         }
     )
+
+
+def _make(place: ProviderPlace) -> Local:
+    return Local(place.local_model or model_path(place.home), name=place.name)
+
+
+PROVIDER = ProviderKind(make=_make)

@@ -9,6 +9,8 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
+from artificer.providers.dialects import RETURNS_REASONING
+from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import OpenAISdkProvider
 from artificer.values.blocks import Message
 
@@ -43,3 +45,19 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
 
     def _reply_stream(self, payload: Payload) -> ChatStream:
         return ChatStream(self._dialect, payload.tools)
+
+
+def _make(place: ProviderPlace) -> OpenAIChat:
+    """A recorded wire says whether reasoning is handed back."""
+    returns = place.returns_reasoning
+    if place.recorded is not None:
+        returns = RETURNS_REASONING in place.recorded.split("/")
+    dialect = None
+    if place.base_url is not None:
+        dialect = ChatDialect(place.name, returns_reasoning=returns)
+    return OpenAIChat(
+        place.name, base_url=place.base_url, key_variable=place.key_variable, dialect=dialect
+    )
+
+
+PROVIDER = ProviderKind(make=_make, url_variable="OPENAI_BASE_URL")

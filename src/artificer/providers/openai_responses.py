@@ -9,6 +9,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers.mapping import count_of
+from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream, to_payload
 from artificer.providers.sdk import OpenAISdkProvider
 from artificer.values.blocks import Message
@@ -34,3 +35,10 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
     def _reply_stream(self, payload: Payload) -> ResponsesStream:
         budget = count_of(payload.rest, "max_output_tokens")
         return ResponsesStream(self._dialect, payload.tools, budget)
+
+
+def _make(place: ProviderPlace) -> OpenAIResponses:
+    return OpenAIResponses(place.name, base_url=place.base_url, key_variable=place.key_variable)
+
+
+PROVIDER = ProviderKind(make=_make)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from artificer.contracts.definition import ModelRequest
 from artificer.errors import AuthorError
 from artificer.ports import Memo, Payload
+from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Block, Message, TextBlock, ToolUseBlock
 from artificer.values.model import (
@@ -118,3 +119,11 @@ def _stream(answer: ModelReply, on_delta: Callable[[Delta], None]) -> None:
         elif isinstance(block, ToolUseBlock):
             on_delta(ArgumentsDelta(index=index, name=block.name, text=block.arguments))
             index += 1
+
+
+def _make(place: ProviderPlace) -> ScriptedProvider:
+    """A provider without a script, for work that makes no request."""
+    return ScriptedProvider([], name=place.name)
+
+
+PROVIDER = ProviderKind(make=_make)

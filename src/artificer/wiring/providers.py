@@ -1,16 +1,17 @@
-"""From a name to what talks to that model."""
+"""From the name of a model to the provider that it is requested from."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
-from artificer.config import Config, ProviderConfig
+from artificer.config import Config
 from artificer.errors import ConfigError
 from artificer.ports import Provider
-from artificer.providers.dialects import RETURNS_REASONING, ChatDialect
+from artificer.providers.registry import PROVIDERS, ProviderPlace, Wired
 
-BUILT_IN = ("anthropic", "openai", "openai-chat", "local", "scripted")
-"""Providers that need no ``[providers.NAME]`` section."""
+_PROTOCOLS = {"messages": "anthropic", "responses": "openai", "chat": "openai-chat"}
+"""The kind of provider that speaks each protocol that a recorded wire begins with."""
 
 
 def split_model(model: str) -> tuple[str, str]:
@@ -25,49 +26,39 @@ def split_model(model: str) -> tuple[str, str]:
 
 
 def build_provider(name: str, config: Config, *, recorded: str | None = None) -> Provider:
-    """Make the provider of that name. Its SDK is imported when it is first asked something.
+    """Make the provider of that name. Its SDK is imported for its first request.
 
-    ``recorded`` is the wire of a run that goes on: what can be chosen there stays as it was.
+    ``recorded`` is the wire of a run that is resumed: what can be chosen there stays as it was.
 
     Raises:
-        ConfigError: no provider has that name.
+        ConfigError: no provider has that name, or the package that adds it cannot be used.
     """
     own = config.providers.get(name)
-    if own is not None:
-        return _configured(name, own, recorded)
-    match name:
-        case "anthropic":
-            from artificer.providers.anthropic import Anthropic
-
-            return Anthropic()
-        case "openai":
-            from artificer.providers.openai_responses import OpenAIResponses
-
-            return OpenAIResponses()
-        case "openai-chat":
-            base_url = os.environ.get("OPENAI_BASE_URL")
-            return _chat(name, base_url, recorded)
-        case "local":
-            from artificer.providers.local import Local
-            from artificer.providers.local_fetch import model_path
-
-            return Local(config.local_model or model_path(config.home))
-        case "scripted":
-            from artificer.providers.scripted import ScriptedProvider
-
-            return ScriptedProvider([])
-    known = ", ".join([*BUILT_IN, *config.providers])
-    raise ConfigError(
-        f"No provider is called {name!r}.",
-        hint=f"Known: {known}. Others go into [providers.{name}] of artificer.toml.",
+    kind = PROVIDERS.get(own.protocol if own is not None else name)
+    if kind is None:
+        known = ", ".join([*PROVIDERS.names, *config.providers])
+        raise ConfigError(
+            f"No provider is called {name!r}.",
+            hint=f"Known: {known}. Others go into [providers.{name}] of artificer.toml.",
+        )
+    place = ProviderPlace(
+        name=name, home=config.home, recorded=recorded, local_model=config.local_model
+    )
+    if own is None:
+        return kind.make(replace(place, base_url=os.environ.get(kind.url_variable)))
+    return kind.make(
+        replace(
+            place,
+            base_url=own.base_url,
+            key_variable=own.api_key_env,
+            returns_reasoning=own.returns_reasoning,
+        )
     )
 
 
 def wire_of(provider: Provider) -> str:
-    """How a provider maps requests, where that depends on the environment; else nothing."""
-    from artificer.providers.sdk import SdkProvider
-
-    return provider.wire if isinstance(provider, SdkProvider) else ""
+    """Return how a provider maps requests, where that depends on its server; else nothing."""
+    return provider.wire if isinstance(provider, Wired) else ""
 
 
 def build_mapper(name: str, wire: str, config: Config) -> Provider:
@@ -77,56 +68,15 @@ def build_mapper(name: str, wire: str, config: Config) -> Provider:
         ConfigError: no provider has that name.
     """
     protocol, server, *_ = [*wire.split("/"), ""]
+    kind = PROVIDERS.get(_PROTOCOLS[protocol]) if protocol in _PROTOCOLS else None
+    if kind is None:
+        return build_provider(name, config)
     base_url = None if server == "vendor" else "http://recorded.invalid"
-    match protocol:
-        case "messages":
-            from artificer.providers.anthropic import Anthropic
-
-            return Anthropic(name, base_url=base_url)
-        case "responses":
-            from artificer.providers.openai_responses import OpenAIResponses
-
-            return OpenAIResponses(name, base_url=base_url)
-        case "chat":
-            return _chat(name, base_url, wire)
-    return build_provider(name, config)
-
-
-def _chat(
-    name: str,
-    base_url: str | None,
-    recorded: str | None,
-    *,
-    key: str | None = None,
-    returns_reasoning: bool = True,
-) -> Provider:
-    """A provider of Chat Completions; a ``recorded`` wire says whether reasoning is handed back."""
-    from artificer.providers.openai_chat import OpenAIChat
-
-    if recorded is not None:
-        returns_reasoning = RETURNS_REASONING in recorded.split("/")
-    dialect = None if base_url is None else ChatDialect(name, returns_reasoning=returns_reasoning)
-    return OpenAIChat(name, base_url=base_url, key_variable=key, dialect=dialect)
-
-
-def _configured(name: str, own: ProviderConfig, recorded: str | None) -> Provider:
-    key = own.api_key_env
-    match own.protocol:
-        case "anthropic":
-            from artificer.providers.anthropic import Anthropic
-
-            return Anthropic(name, base_url=own.base_url, key_variable=key)
-        case "openai":
-            from artificer.providers.openai_responses import OpenAIResponses
-
-            return OpenAIResponses(name, base_url=own.base_url, key_variable=key)
-        case "openai-chat":
-            kept = own.returns_reasoning
-            return _chat(name, own.base_url, recorded, key=key, returns_reasoning=kept)
+    return kind.make(ProviderPlace(name=name, home=config.home, base_url=base_url, recorded=wire))
 
 
 def choose_model(model: str | Provider | None, config: Config) -> tuple[Provider, str]:
-    """The provider and the model that are named, or configured. Raises ConfigError for none."""
+    """Return the provider and the model that are named, or configured. Raises ConfigError."""
     if model is None:
         model = config.model
     if model is None:

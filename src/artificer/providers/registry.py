@@ -1,0 +1,67 @@
+"""The kinds of providers: those built in, and those of installed packages.
+
+An installed package adds one through the entry-point group ``artificer.providers``; the name of
+the entry is the ``provider`` of ``provider/model``. ``examples/plugin`` is a package that does so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from artificer.plugins import Registry
+from artificer.ports import Provider
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderPlace:
+    """The settings that a provider is made with.
+
+    ``name`` is the one that runs record. ``base_url`` is its server's (default: the vendor's), and
+    ``key_variable`` the variable of the environment that holds the key. ``recorded`` is the wire
+    of a run that is resumed: what can be chosen there stays as it was. ``local_model`` is a file
+    with a model, ``home`` the folder in which models are kept.
+    """
+
+    name: str
+    home: Path
+    base_url: str | None = None
+    key_variable: str | None = None
+    recorded: str | None = None
+    returns_reasoning: bool = True
+    local_model: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderKind:
+    """A kind of provider. ``make`` returns one; it imports an SDK when it makes a request.
+
+    ``url_variable`` is the variable of the environment that names another server than the vendor's.
+    """
+
+    make: Callable[[ProviderPlace], Provider]
+    url_variable: str = ""
+
+
+@runtime_checkable
+class Wired(Protocol):
+    """A provider whose mapping of requests depends on its server and settings."""
+
+    @property
+    def wire(self) -> str:
+        """The mapping, as a run records it."""
+
+
+PROVIDERS = Registry(
+    "artificer.providers",
+    ProviderKind,
+    {
+        "anthropic": "artificer.providers.anthropic:PROVIDER",
+        "openai": "artificer.providers.openai_responses:PROVIDER",
+        "openai-chat": "artificer.providers.openai_chat:PROVIDER",
+        "local": "artificer.providers.local:PROVIDER",
+        "scripted": "artificer.providers.scripted:PROVIDER",
+    },
+)
