@@ -24,7 +24,7 @@ from artificer.contracts.capabilities import Facilities, Grant, Host
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
-from artificer.money import BudgetConfig, LimitsConfig, PriceConfig, Section
+from artificer.money import BudgetConfig, LimitsConfig, PriceConfig, SettingsSection
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
 from artificer.values.canon import canonical, digest_of
@@ -32,7 +32,7 @@ from artificer.values.canon import canonical, digest_of
 FILE_NAME = "artificer.toml"
 
 
-class ProviderConfig(Section):
+class ProviderConfig(SettingsSection):
     """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable.
 
     ``returns_reasoning`` hands a server of ``openai-chat`` the reasoning back that it sent, which
@@ -45,7 +45,7 @@ class ProviderConfig(Section):
     returns_reasoning: bool = True
 
 
-class TelemetryConfig(Section):
+class TelemetryConfig(SettingsSection):
     """``[telemetry]``: spans and metrics for OpenTelemetry.
 
     ``enabled`` is None for: where the program has loaded OpenTelemetry already. ``content`` is
@@ -56,7 +56,7 @@ class TelemetryConfig(Section):
     content: bool | None = None
 
 
-class _Policies(Section):
+class _Policies(SettingsSection):
     policy: PolicyKeys = PolicyKeys()
 
 
@@ -69,7 +69,7 @@ def _one_folder(name: str) -> str:
 ProjectName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$"), AfterValidator(_one_folder)]
 
 
-class Config(Section):
+class Config(SettingsSection):
     """All settings. Paths are absolute or relative to the working directory.
 
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.

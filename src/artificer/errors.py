@@ -1,29 +1,29 @@
 """Every error of Artificer, in one tree.
 
     ArtificerError
-    ├── AuthorError            whoever wrote a tool, a manifest or a program acts next
+    ├── AuthorError            the author of a tool, a manifest or a program acts next
     │   ├── ManifestError          a *.clad.toml file cannot be used
     │   ├── ToolDefinitionError    a tool's name, schema or signature cannot be used
     │   └── CanonicalError         a value has no canonical JSON (NaN, huge integer, lone surrogate)
-    ├── OperatorError          whoever runs the program acts next
+    ├── OperatorError          the person who runs the program acts next
     │   ├── ConfigError            a setting, flag or file is wrong
     │   ├── MissingExtraError      an optional dependency is not installed
     │   ├── NotFoundError          no such run, blob, model or file
-    │   ├── GitError               git could not do what a build needs of it
+    │   ├── GitError               git failed at something a build needs
     │   ├── BudgetError            a budget does not hold what is to be reserved from it
     │   ├── Fenced                 another process took this run over
     │   ├── OwnedError             a living process owns this run
     │   └── TamperedError          stored bytes are not what was written
-    ├── ModelError             the model's answer cannot be used, and no turn is left to tell it
-    └── BugError               we act next: please report it
+    ├── ModelError             the model's answer is unusable, and no turn is left to correct it
+    └── BugError               a bug in Artificer: please report it
         ├── TransitionError        an event arrived in a phase that has no rule for it
         └── InvariantError         something that must always hold did not
 
-What the model does wrong is normally no exception at all: it goes back to the model as a tool
-result. A denial, a limit and an ending are events, never exceptions.
+A model's mistake is normally not an exception: it goes back to the model as a tool result. Denials,
+limits and endings are events, never exceptions.
 
-Every error has a ``code`` that scripts may rely on, says whose ``turn`` it is, and may carry a
-``hint``: one sentence that says what to do.
+Every error has a ``code`` that scripts may rely on, a ``turn`` that names who acts next, and
+perhaps a ``hint``: one sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ArtificerError(Exception):
 
 
 class AuthorError(ArtificerError):
-    """Whoever wrote a tool, a manifest or a program acts next."""
+    """The author of a tool, a manifest or a program acts next."""
 
     code = "author"
     turn = "author"
@@ -71,7 +71,7 @@ class CanonicalError(AuthorError):
 
 
 class OperatorError(ArtificerError):
-    """Whoever runs the program acts next."""
+    """The person who runs the program acts next."""
 
     code = "operator"
     turn = "operator"
@@ -103,7 +103,7 @@ class NotFoundError(OperatorError):
 
 
 class GitError(OperatorError):
-    """git could not do what a build needs of it."""
+    """git failed at something a build needs."""
 
     code = "git"
 
@@ -115,13 +115,13 @@ class BudgetError(OperatorError):
 
 
 class Fenced(OperatorError):
-    """Another process has taken this run over or appended to it: this one may write nothing."""
+    """Another process took this run over or appended to it; this process may write nothing."""
 
     code = "fenced"
 
 
 class OwnedError(OperatorError):
-    """A living process owns this run, and nobody takes it away without being asked to."""
+    """A living process owns this run; only an explicit flag takes it over."""
 
     code = "owned"
 
@@ -133,14 +133,14 @@ class TamperedError(OperatorError):
 
 
 class ModelError(ArtificerError):
-    """The model's answer cannot be used, and there is no turn left in which to tell it."""
+    """The model's answer cannot be used, and no turn is left to correct it."""
 
     code = "model"
     turn = "model"
 
 
 class BugError(ArtificerError):
-    """Something that must not happen happened: our fault."""
+    """A bug in Artificer."""
 
     code = "bug"
 
@@ -158,11 +158,11 @@ class InvariantError(BugError):
 
 
 def places(error: BaseException) -> str:
-    """The kind of an error and the places it came through, without its message.
+    """Return an error's type and its stack locations, without its message.
 
-    A message may hold what a model or a tool wrote, and logs never hold contents.
+    The message may contain model or tool output, and logs never do.
     """
-    import traceback  # only where something broke
+    import traceback  # rarely needed
 
     frames = "".join(traceback.format_tb(error.__traceback__))
     return f"Traceback (most recent call last):\n{frames}{type(error).__name__}"

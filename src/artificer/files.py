@@ -1,4 +1,4 @@
-"""Files and folders that only their owner can read, and names that survive a loss of power."""
+"""Files and folders that only their owner can read, and names that survive a power loss."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _making = threading.Lock()
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder and its missing parents for the owner alone, whatever the umask is.
+    """Create a folder and its missing parents with access for the owner only, for any umask.
 
-    One that is there keeps its mode.
+    An existing folder keeps its mode.
     """
     missing = []
     while not path.exists():
@@ -27,17 +27,17 @@ def private_folder(path: Path) -> None:
             if not folder.is_dir():
                 raise
         else:
-            folder.chmod(FOLDER_MODE)  # a umask can take even the owner's rights
+            folder.chmod(FOLDER_MODE)  # a umask can remove even the owner's rights
     if not path.is_dir():
         raise NotADirectoryError(f"{path} is not a folder")
 
 
 def private_file(path: Path) -> None:
-    """Make an empty file for the owner alone, whatever the umask is; one that is there stays.
+    """Create an empty file with access for the owner only, for any umask, unless it exists.
 
-    SQLite gives its log and its shared memory the mode of the database. The lock is for SQLite
-    too: closing a file drops all locks that this process has on it, so nobody here may have
-    opened it as a database before this has closed it.
+    SQLite gives its log and its shared memory the mode of the database. The lock here is for
+    SQLite too: closing a file drops all of this process's locks on it, so no thread may open
+    it as a database before it is closed here.
     """
     with _making:
         try:
@@ -51,14 +51,14 @@ def private_file(path: Path) -> None:
 
 
 def make_private(folder: Path, *files: Path) -> None:
-    """Take the rights of others on a folder and files away. Raises OSError."""
+    """Remove the rights of others on a folder and files. Raises OSError."""
     folder.chmod(FOLDER_MODE)
     for file in files:
         file.chmod(FILE_MODE)
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in a folder survive a loss of power. Raises OSError."""
+    """Make the names in a folder survive a power loss. Raises OSError."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""The sections of ``artificer.toml`` about spending: prices, budgets, and limits of runs."""
+"""The sections of ``artificer.toml`` about spending: prices, budgets and limits of runs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from artificer.core.price import Price
 from artificer.ports import SpendingLimit
 
 
-class Section(BaseModel):
-    """A section of the file: closed against unknown keys."""
+class SettingsSection(BaseModel):
+    """A section of the file, which refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def micros(dollars: float | None) -> int | None:
-    """Dollars as micro-dollars."""
+    """Return dollars as micro-dollars."""
     return None if dollars is None else round(dollars * 1_000_000)
 
 
 Rate = Annotated[float, Field(ge=0, le=1_000_000)]
 
 
-class PriceConfig(Section):
+class PriceConfig(SettingsSection):
     """Dollars per million tokens: ``[prices."provider/model"]``."""
 
     input: Rate
@@ -35,7 +35,7 @@ class PriceConfig(Section):
 
     @property
     def value(self) -> Price:
-        """As a run records it."""
+        """The price as a run records it."""
         return Price(
             input=micros(self.input) or 0,
             output=micros(self.output) or 0,
@@ -56,10 +56,10 @@ def _repeats(times: int) -> int:
     return times
 
 
-class BudgetConfig(Section):
-    """``[budget]``: what the project may spend in a day, and a run that is told nothing else.
+class BudgetConfig(SettingsSection):
+    """``[budget]``: the project's spending limit for a day, and the default limits of a run.
 
-    ``per_run_repeats`` is how often a model may repeat itself; 0 means without a limit.
+    ``per_run_repeats`` is how often a model may repeat itself; 0 means no limit.
     """
 
     per_day_dollars: Dollars | None = None
@@ -70,7 +70,7 @@ class BudgetConfig(Section):
 
     @property
     def day(self) -> SpendingLimit:
-        """The most that a day may cost."""
+        """The spending limit of a day."""
         return SpendingLimit(self.per_day_tokens, micros(self.per_day_dollars))
 
     @property
@@ -81,15 +81,15 @@ class BudgetConfig(Section):
         return {**known, "repeats": self.per_run_repeats or None}
 
 
-class ReplyLimits(Section):
+class ReplyLimits(SettingsSection):
     """``[limits.kinds.KIND]`` and ``[limits.models."provider/model"]``."""
 
     max_tokens: Annotated[int, Field(ge=1, le=10_000_000)]
 
 
-class LimitsConfig(Section):
-    """``[limits]``: how many tokens a reply may have, in all runs, in those of a kind, and how many
-    a model can write.
+class LimitsConfig(SettingsSection):
+    """``[limits]``: the tokens of a reply, for all runs and for runs of a kind, and the longest
+    reply of a model.
     """
 
     max_tokens: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
@@ -97,11 +97,11 @@ class LimitsConfig(Section):
     models: Mapping[str, ReplyLimits] = Field(default_factory=dict)
 
     def max_tokens_of(self, kind: str) -> int | None:
-        """Return what is configured for runs of a kind."""
+        """Return the setting for runs of a kind."""
         own = next((limits for name, limits in self.kinds.items() if name == kind), None)
         return self.max_tokens if own is None else own.max_tokens
 
-    def most_of(self, model: str) -> int | None:
-        """Return what is configured for a ``provider/model``."""
+    def longest_reply_of(self, model: str) -> int | None:
+        """Return the setting for a ``provider/model``."""
         own = self.models.get(model)
         return None if own is None else own.max_tokens

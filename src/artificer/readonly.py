@@ -1,16 +1,17 @@
-"""SQLite databases that are only read: no file is made in their folder, none changes there.
+"""Read-only SQLite databases: no file in their folder is created or changed.
 
-SQLite itself would: opened by a reader, a database with a write-ahead log gets a ``-wal`` and a
-``-shm`` file that stay, owned by the user who read it; an empty one loses its log. Where the folder
-cannot be written it would not open at all. So there are three ways to read, the first that fits:
+SQLite itself does both: a database with a write-ahead log that is opened by a reader gets a
+``-wal`` and a ``-shm`` file that stay, owned by the reader; an empty one loses its log. If the
+folder is not writable, it does not open at all. So there are three ways to read; the first that
+fits is used:
 
-* Nothing is in a log. Then the file is all there is, and it is read without locks (``immutable``).
-  A writer may come at any time: it begins by changing what ``stat`` says of the file or its log.
-  A result counts only when that is the same before and after; else the question is asked again.
-* Its writers share memory (``-shm``). Then it is read as they do, with their locks. Where they are
-  dead, SQLite puts the index of the log that lies there in order.
-* A log lies there alone, as after a crash, in a backup, or where this user may not use the shared
-  memory. Then file and log are copied to a private temporary folder, and read there.
+* The logs are empty. Then the file is complete and is read without locks (``immutable``). A writer
+  may come at any time; it first changes what ``stat`` returns for the file or its log. A result
+  counts only if that is the same before and after; otherwise the query is repeated.
+* Its writers share memory (``-shm``). Then it is read like they do, with their locks. If they are
+  dead, SQLite repairs the index of the log.
+* There is only a log, as after a crash, in a backup, or if this user may not use the shared memory.
+  Then file and log are copied to a private temporary folder and read there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from artificer.errors import OperatorError
 T = TypeVar("T")
 
 ATTEMPTS = 8
-"""How often a question is asked again because a writer came between."""
+"""How often a query is repeated because a writer interfered."""
 
 _LOGS = ("-wal", "-journal")
 
@@ -40,8 +41,8 @@ _Stamp = tuple[tuple[int, int, int] | None, ...]
 class ReadOnlyDatabase:
     """The database in the file ``path``, for any number of threads.
 
-    ``prepare`` is called with each connection before it is used: it may be a new one at any time.
-    With ``copied`` each one is to a private copy, which ``prepare`` may change.
+    ``prepare`` is called with each connection before its first use; there may be several.
+    With ``copied`` each one opens a private copy, which ``prepare`` may change.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class ReadOnlyDatabase:
                 try:
                     result = query(self._connection(stamp))
                 except Exception as error:
-                    if not self._asks_again(error, stamp):
+                    if not self._retries(error, stamp):
                         raise
                 else:
                     if self._way == "shared" or self._stamp_now() == stamp:
@@ -84,19 +85,19 @@ class ReadOnlyDatabase:
                 self._forget()
                 time.sleep(0.005 * attempt)
         raise OperatorError(
-            f"{self._path} is being written all the time: it could not be read.",
+            f"{self._path} could not be read, because it is being written all the time.",
             hint="Try again when its writer has paused.",
         )
 
     def close(self) -> None:
-        """Close the file. What is asked later opens it again."""
+        """Close the file. A later query opens it again."""
         with self._lock:
             self._forget()
 
-    def _asks_again(self, error: Exception, stamp: _Stamp) -> bool:
+    def _retries(self, error: Exception, stamp: _Stamp) -> bool:
         if self._way != "shared":
             return self._stamp_now() != stamp
-        # The shared memory may be of another user, or on a file system that cannot be written.
+        # The shared memory may belong to another user, or be on a read-only file system.
         refused = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
         self._cannot_share = getattr(error, "sqlite_errorcode", 0) & 0xFF in refused
         return self._cannot_share
@@ -111,7 +112,7 @@ class ReadOnlyDatabase:
                 for pragma in ("cell_size_check = ON", "trusted_schema = OFF"):
                     self._db.execute(f"PRAGMA {pragma}")
                 self._prepare(self._db)
-            except BaseException:  # an interrupt too: one half prepared must not be asked
+            except BaseException:  # an interrupt too: a half-prepared connection must not be used
                 self._forget()
                 raise
         return self._db
@@ -151,7 +152,7 @@ class ReadOnlyDatabase:
             raise not_readable(Path(error.filename or self._path)) from error
         except OSError as error:
             raise OperatorError(
-                f"{self._path} has a log, and cannot be copied to be read with it: {error}.",
+                f"{self._path} has a log, and copying both to read them failed: {error}.",
                 hint="Free some space in the folder for temporary files, or set TMPDIR.",
             ) from error
         return copy
@@ -172,7 +173,7 @@ def not_readable(path: Path) -> OperatorError:
     """Return the error for a file of another user."""
     return OperatorError(
         f"{path} cannot be read by this user.",
-        hint="What lies in a home is private to its owner: run this command as that user.",
+        hint="The files of a home are private to their owner: run this command as that user.",
     )
 
 

@@ -1,4 +1,4 @@
-"""From a finished run to what people open: a page, Markdown, and the artifacts as files."""
+"""The views of a finished run: an HTML page, Markdown, and the artifacts as files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TITLE_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Views:
-    """Where the views of a run were written."""
+    """The paths of a run's views."""
 
     html: Path
     markdown: Path
@@ -36,15 +36,15 @@ class Views:
 
 
 def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore) -> Report:
-    """Load a deliverable's artifacts and say where it came from.
+    """Load a deliverable's artifacts and provenance.
 
-    An artifact that cannot be loaded is marked as missing where it is cited: its blob was damaged,
+    An artifact that cannot be loaded is marked as missing at its citation: its blob was damaged,
     or a newer release is stricter than the one that accepted it.
     """
     artifacts = {}
     for ref in deliverable.artifacts:
         if is_build_tool(ref.tool):
-            continue  # these have views of their own
+            continue  # builds have their own views
         try:
             payload = json.loads(blobs.get(ref.payload))
             artifacts[ref.kind, ref.id] = catalog.load(ref.tool, payload)
@@ -58,8 +58,8 @@ def write_views(
 ) -> Views:
     """Write ``report.html``, ``report.md`` and ``artifacts/…`` into a folder.
 
-    The JSON of an artifact is what the model's call held; the views are made from it and are
-    never read back. A drawing is written as it was rebuilt, never as the model wrote it.
+    The JSON of an artifact is the arguments of the model's call; the views are made from it and
+    never read back. A drawing is written as rebuilt, never as the model wrote it.
     """
     report = make_report(run_id, state, deliverable, blobs)
     html = _write(folder / "report.html", to_html(report))
@@ -87,7 +87,7 @@ def _write(path: Path, text: str) -> Path:
 
 
 def _title(state: RunState, deliverable: Deliverable) -> str:
-    """The narrative's own first heading, or the prompt's first line."""
+    """Return the narrative's first heading, or the prompt's first line."""
     for line in deliverable.narrative.splitlines():
         if line.startswith("# "):
             return clip(line[2:].strip(), TITLE_CHARACTERS)

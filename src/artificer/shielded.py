@@ -1,4 +1,4 @@
-"""Work that a cancellation of the waiting task does not cut short."""
+"""Work that runs to its end even if the waiting task is cancelled."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Do short, bounded work in a thread. A cancellation is obeyed when the work has ended."""
+    """Do short, bounded work in a thread. A cancellation takes effect when the work has ended."""
     return await shielded(asyncio.to_thread(work))
 
 
 async def shielded(work: Coroutine[Any, Any, T]) -> T:
-    """Await short, bounded work. A cancellation is obeyed when the work has ended."""
+    """Await short, bounded work. A cancellation takes effect when the work has ended."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -25,5 +25,5 @@ async def shielded(work: Coroutine[Any, Any, T]) -> T:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait((task,))
         if not task.cancelled():
-            task.exception()  # seen: the cancellation goes before it
+            task.exception()  # retrieved: the cancellation takes precedence
         raise

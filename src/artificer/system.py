@@ -12,7 +12,7 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""A clock that nobody sets; where there is one that goes on while the machine sleeps, that one."""
+"""A clock that is never set, and that includes the machine's sleep where one exists."""
 
 
 def _steady_ns() -> int:
@@ -22,19 +22,19 @@ def _steady_ns() -> int:
 class SystemClock:
     """Wall time and random run ids (ports.Clock).
 
-    The wall clock is read once and counted on from there: one that is set while a run goes on, by a
-    day or by years, must not end the run by its limit on time.
+    The wall clock is read once; later times are counted from there. A clock that is set during a
+    run, by a day or by years, must not end the run by its time limit.
     """
 
     def __init__(self) -> None:
         self._origin = time.time_ns() - _steady_ns()
 
     def now(self) -> int:
-        """Milliseconds since 1970-01-01 UTC."""
+        """Return milliseconds since 1970-01-01 UTC."""
         return (self._origin + _steady_ns()) // 1_000_000
 
     def new_run_id(self) -> str:
-        """Ten characters of time, which sort, and six of chance: ``06a9x3k2vq-7m2d9c``."""
+        """Return ten sortable characters of time and six random ones: ``06a9x3k2vq-7m2d9c``."""
         stamp, letters = self.now(), []
         for _ in range(10):
             stamp, digit = divmod(stamp, 32)
@@ -44,21 +44,21 @@ class SystemClock:
 
 
 DUMPABLE = "ARTIFICER_DUMPABLE"
-"""The variable that keeps this process open to debuggers and core dumps when it is ``1``."""
+"""The environment variable that keeps this process open to debuggers when it is ``1``."""
 
 _PR_SET_DUMPABLE = 4
 
 
 @cache
 def keep_memory_private() -> None:
-    """Close this process's memory to others of the same user, where the system can (Linux).
+    """Close this process's memory to other processes of the same user (on Linux).
 
-    Its environment and its memory hold keys: without this every program that a tool starts may
-    read them from ``/proc`` or attach to the process. The programs that are started are ordinary
-    processes. Root's processes may read everything all the same.
+    Its environment and its memory hold keys: without this, every program that a tool starts could
+    read them from ``/proc`` or attach to the process. The started programs are ordinary processes.
+    Root's processes can still read everything.
     """
     if not sys.platform.startswith("linux") or os.environ.get(DUMPABLE) == "1":
         return
-    import ctypes  # only where it is called
+    import ctypes  # rarely needed
 
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -23,7 +23,7 @@ from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.definition import ToolDefinition, open_object
 from artificer.ports import Memo
 from artificer.providers.assembler import ReplyStream
-from artificer.providers.attempts import Limits
+from artificer.providers.attempts import AttemptLimits
 from artificer.providers.chat_wire import ChatDialect, ChatStream
 from artificer.providers.failures import error_in, failure
 from artificer.providers.local_http import HttpError, post_events
@@ -112,7 +112,7 @@ HEADS = (
 @pytest.mark.parametrize("protocol", [*BODIES])
 def test_whatever_a_server_answers_an_sdk_is_a_reply_or_a_failure(protocol: Any) -> None:
     """Through the official SDKs, over a real socket."""
-    limits = Limits(attempts=1, request=2.0, idle=1.0)
+    limits = AttemptLimits(attempts=1, request=2.0, idle=1.0)
 
     @given(
         st.lists(

@@ -156,8 +156,8 @@ async def test_ten_thousand_waiting_runs_need_no_descriptor_each(tmp_path: Path)
             assert descriptors() <= used + 1
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    assert len(owner.driven) == 10_000
-    owner.driven.clear()
+    assert len(owner.owned_runs) == 10_000
+    owner.owned_runs.clear()
     owner.close()
 
 
@@ -179,11 +179,11 @@ def test_a_forked_process_keeps_no_owner_alive(place: Place, tmp_path: Path) -> 
     former, child = said.decode().rstrip(".").split()
     owner = owner_of(tmp_path)
     try:
-        assert owner.look(former, "r", owner.hold("r")).standing == "alive"
+        assert owner.look(former, "r", owner.hold("r")).liveness == "alive"
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.kill(int(child), 0)
-        assert owner.look(former, "r", owner.hold("r")).standing == "gone"
+        assert owner.look(former, "r", owner.hold("r")).liveness == "gone"
     finally:
         os.kill(int(child), signal.SIGKILL)
         owner.close()
@@ -216,12 +216,12 @@ def test_an_owner_whose_lock_was_dropped_is_found_by_its_number(tmp_path: Path) 
     owner = owner_of(tmp_path)
     try:
         found = owner.look(name, "r", owner.hold("r"))
-        assert found.standing == "alive" and f"process {pid} on " in found.who
+        assert found.liveness == "alive" and f"process {pid} on " in found.who
     finally:
         owner.close()
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    assert owner.look(name, "r", owner.hold("r")).standing == "gone"
+    assert owner.look(name, "r", owner.hold("r")).liveness == "gone"
 
 
 def test_what_an_owner_writes_is_private_and_is_gone_when_it_is_closed(tmp_path: Path) -> None:

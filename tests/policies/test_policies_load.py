@@ -85,7 +85,7 @@ def test_nothing_is_the_default(tmp_path: Path) -> None:
         ('cedar = ["no-such.cedar"]', "no-such.cedar", ""),
         (
             '[[rules]]\ndecision = "deny"\nname = "a"\n[[rules]]\ndecision = "ask"\nname = "a"',
-            "two rules are called 'a'",
+            "two rules have the name 'a'",
             "",
         ),
     ],

@@ -9,7 +9,7 @@ from strict_rules import Protocol
 from artificer.contracts.definition import ModelRequest, ToolDefinition, open_object
 from artificer.ports import Memo, Payload, Provider
 from artificer.providers.anthropic import Anthropic
-from artificer.providers.attempts import Limits
+from artificer.providers.attempts import AttemptLimits
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.values.blocks import Message, ToolResultBlock, user
@@ -17,7 +17,7 @@ from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
 
 KEY = "sk-test-0123456789abcdef"
 # Steps long enough that a busy machine's own delays don't hide that they grow.
-QUICK = Limits(first_delay=0.2, max_delay=1.6, drain=1.0, jitter=lambda: 0.5)
+QUICK = AttemptLimits(first_delay=0.2, max_delay=1.6, drain=1.0, jitter=lambda: 0.5)
 
 ADD = ToolDefinition(
     name="math.add",

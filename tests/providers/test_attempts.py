@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from provider_kit import ask
 
 from artificer.providers.anthropic import Anthropic
-from artificer.providers.attempts import Limits, OpenStream, broken_by, generate_with_attempts
+from artificer.providers.attempts import (
+    AttemptLimits,
+    OpenStream,
+    broken_by,
+    generate_with_attempts,
+)
 from artificer.providers.chat_wire import ChatDialect, ChatStream
 from artificer.providers.failures import classify, failure
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream
@@ -25,7 +30,7 @@ from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
 from artificer.providers.sdk import Endpoint
 from artificer.values.model import ModelFailure, ModelReply
 
-QUICK = Limits(first_delay=0.001, max_delay=0.002, idle=0.2, drain=0.05, request=5)
+QUICK = AttemptLimits(first_delay=0.001, max_delay=0.002, idle=0.2, drain=0.05, request=5)
 DONE = {"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]}
 
 
@@ -67,7 +72,7 @@ def streams(*outcomes: object) -> OpenStream:
     return open_stream  # type: ignore[return-value]
 
 
-async def run(*outcomes: object, limits: Limits = QUICK) -> ModelReply | ModelFailure:
+async def run(*outcomes: object, limits: AttemptLimits = QUICK) -> ModelReply | ModelFailure:
     return await generate_with_attempts(
         streams(*outcomes), lambda: ChatStream(ChatDialect("x"), ()), lambda _: None, limits
     )
@@ -112,7 +117,7 @@ async def test_a_complete_reply_survives_the_death_of_its_connection() -> None:
 @pytest.mark.req("provider-retries")
 async def test_an_endless_stream_meets_the_request_timeout() -> None:
     trickle = [{"choices": []}, 0.05] * 1000
-    limits = Limits(attempts=1, request=0.3, idle=0.2)
+    limits = AttemptLimits(attempts=1, request=0.3, idle=0.2)
     failed = await run(trickle, limits=limits)
     assert isinstance(failed, ModelFailure)
     assert failed.code == "timeout"

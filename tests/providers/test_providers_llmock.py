@@ -20,7 +20,7 @@ from provider_kit import KEY, PROVIDERS, QUICK, ask, reply, with_results
 from strict_rules import Protocol
 
 from artificer.ports import Provider
-from artificer.providers.attempts import Limits
+from artificer.providers.attempts import AttemptLimits
 from artificer.values.blocks import Message, user
 from artificer.values.model import ModelFailure
 
@@ -51,7 +51,7 @@ async def provide(running: LLMockServer, protocol: Protocol) -> AsyncIterator[Pr
     """Makes the protocol's provider, after queueing faults; closes it after the test."""
     made: list[Provider] = []
 
-    def make(*faults: Behavior, limits: Limits = QUICK) -> Provider:
+    def make(*faults: Behavior, limits: AttemptLimits = QUICK) -> Provider:
         running.state.scenarios.add(*faults)
         path = running.base_url("anthropic" if protocol == "messages" else "openai")
         made.append(PROVIDERS[protocol](base_url=path, api_key=KEY, limits=limits))
@@ -101,7 +101,7 @@ async def test_a_stalled_stream_is_given_up_and_asked_again(
     server: LLMockServer, provide: Provide
 ) -> None:
     stall = StreamFault("stall", after_chunks=2, stall_seconds=30)
-    limits = Limits(idle=0.5, drain=0.5, first_delay=0.05, max_delay=0.2)
+    limits = AttemptLimits(idle=0.5, drain=0.5, first_delay=0.05, max_delay=0.2)
     provider = provide(stall, limits=limits)
     assert reply(await ask(provider)).attempts == 2
 

@@ -16,7 +16,7 @@ import pytest
 from provider_kit import PROVIDERS, TOOLS, ask
 from strict_rules import Protocol
 
-from artificer.providers.attempts import Limits
+from artificer.providers.attempts import AttemptLimits
 from artificer.providers.local_fetch import model_path
 from artificer.providers.local_process import Address, LocalServer
 from artificer.values.blocks import Message
@@ -44,7 +44,7 @@ async def test_what_was_called_is_reported_whatever_was_demanded(
 ) -> None:
     path = "" if protocol == "messages" else "/v1"
     provider = PROVIDERS[protocol](
-        base_url=address.url + path, api_key=address.key, limits=Limits(attempts=1)
+        base_url=address.url + path, api_key=address.key, limits=AttemptLimits(attempts=1)
     )
     outcome = await ask(provider, tool_choice=ToolChoice(mode="tool", name="find"), max_tokens=60)
     await provider.aclose()

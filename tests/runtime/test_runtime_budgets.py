@@ -18,7 +18,7 @@ from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.errors import BudgetError, Fenced
 from artificer.ports import Amount, Answer, Call, Head, Question, Record, Spending, SpendingLimit
-from artificer.providers.mapping import MOST_COUNTED, count_of
+from artificer.providers.mapping import MAX_COUNT, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.budgets import EXPIRES_MS, Account, Budgets, day_of
 from artificer.runtime.engine import Engine
@@ -274,7 +274,7 @@ def test_no_count_of_a_provider_gives_money_back() -> None:
     price = Price(input=3_000_000, output=0, cached=300_000)
     cached = Usage(input_tokens=1, cached_tokens=count_of(odd, "cached"))
     assert price.micros(cached) == 300_000
-    assert count_of(odd, "negative") == 0 and count_of(odd, "absurd") == MOST_COUNTED
+    assert count_of(odd, "negative") == 0 and count_of(odd, "absurd") == MAX_COUNT
 
 
 ABSURD = 10**12

@@ -145,7 +145,7 @@ class TestFence:
         journal.spoilt = True
         with pytest.raises(TamperedError):
             await rig.resume([say("Done.")], take_over=True)
-        assert (rig.owner.driven, rig.owner.unreleased) == ({}, 1)
+        assert (rig.owner.owned_runs, rig.owner.unreleased) == ({}, 1)
 
     async def test_a_stale_engine_records_nothing_and_starts_nothing(
         self, rig: Rig, work: Work

@@ -1,7 +1,7 @@
-"""Whether the processes of calls still live: one lock for each call, and one for what calls share.
+"""Locks that tell whether the processes of calls still live.
 
-A call's processes hold its lock, ``<project>/calls/KEY``. Servers that several calls share hold one
-of their owner, ``<project>/owners/ID.servers``.
+The processes of a call hold its lock, ``<project>/calls/KEY``. Servers that several calls share
+hold a lock of their owner, ``<project>/owners/ID.servers``.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from artificer.ports import CallLocks
 CALLS = "calls"
 
 PATIENCE_S = 5.0
-"""How long a dead owner's processes may take to end, before its calls are left in doubt."""
+"""How long to wait for a dead owner's processes to end before its calls become ambiguous."""
 
 _PAUSE_S = 0.02
 
 
 @dataclass(frozen=True)
 class ProjectLocks:
-    """The locks of a project's calls. ``patience_s`` bounds how long they are waited for."""
+    """The locks of a project's calls. ``patience_s`` limits the wait for them."""
 
     owner: ProcessOwner
     patience_s: float = PATIENCE_S
 
     def of(self, key: str) -> CallLocks:
-        """The locks that the processes of a call hold, by its idempotency key."""
+        """Return the locks that the processes of a call hold, by its idempotency key."""
         return CallLocks(self._call(key), self.owner.servers)
 
     async def held(self, keys: Iterable[str]) -> dict[str, str]:
         """Wait until the processes of these calls, and servers of dead owners, are gone.
 
-        Returns why those are in doubt whose processes are not, naming these.
+        Return the reason for each call whose processes still live, naming them.
         """
         wanted = list(keys)
         loop = asyncio.get_running_loop()
@@ -50,7 +50,7 @@ class ProjectLocks:
         return {key: _why(locks) for key in wanted if (locks := self._locks(key))}
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Remove the locks of calls whose results are recorded."""
+        """Remove the locks of calls with recorded results."""
         for key in keys:
             with suppress(OSError):
                 self._call(key).unlink()
@@ -59,11 +59,11 @@ class ProjectLocks:
         return self.owner.project / CALLS / key
 
     def _locks(self, key: str) -> list[Path]:
-        """The locks that keep a call in doubt."""
+        """Return the held locks that keep a call's result uncertain."""
         return [path for path in (self._call(key), *self._left()) if is_held(path)]
 
     def _left(self) -> list[Path]:
-        """The locks of servers whose owners are dead."""
+        """Return the locks of servers with dead owners."""
         left: list[Path] = []
         with suppress(OSError):
             left = sorted((self.owner.project / FOLDER).glob(f"*{SERVERS}"))

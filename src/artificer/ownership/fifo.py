@@ -1,8 +1,8 @@
-"""A lock that processes hold by inheriting it: the read end of a named pipe (fifo(7)).
+"""A lock that processes inherit: the read end of a named pipe (fifo(7)).
 
-A process that opens the pipe for writing learns whether another holds a read end. Unlike with
-``flock``, a holder cannot release it for the others: it is free when the last copy of the
-descriptor is closed.
+A process that opens the pipe for writing learns whether another process holds a read end. Unlike
+with ``flock``, a holder cannot release the lock for the others: it is free when the last copy of
+the descriptor is closed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from artificer.files import FILE_MODE, private_folder
 
 @contextmanager
 def holding(path: Path | None) -> Iterator[tuple[int, ...]]:
-    """The descriptors to be inherited by a process that is started now; none without a path.
+    """Yield the descriptors that a process started now must inherit; none without a path.
 
-    They are closed here when it has been started. Raises OSError.
+    They are closed in this process afterwards. Raises OSError.
     """
     if path is None:
         yield ()
@@ -36,7 +36,7 @@ def holding(path: Path | None) -> Iterator[tuple[int, ...]]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process holds it. One that cannot be asked after is held."""
+    """Return whether a process holds the lock. A lock that cannot be checked counts as held."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def is_held(path: Path) -> bool:
 
 
 def holders(path: Path) -> list[int]:
-    """The processes that hold it, as far as this user can see (proc(5))."""
+    """Return the processes that hold the lock, as far as this user can see (proc(5))."""
     wanted = os.path.realpath(path)
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
@@ -59,7 +59,7 @@ def holders(path: Path) -> list[int]:
 
 
 def drop(path: Path) -> None:
-    """Remove it, unless it is held."""
+    """Remove the lock, unless it is held."""
     if not is_held(path):
         with suppress(OSError):
             path.unlink()

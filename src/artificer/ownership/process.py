@@ -1,9 +1,9 @@
-"""Owning the runs of a project as a process: one lock of the operating system, never inherited.
+"""Ownership of a project's runs by a process: one lock of the operating system, never inherited.
 
 The lock is a POSIX record lock (fcntl(2)): it belongs to the process, a fork does not inherit it,
-and no end of the process keeps it. It is lost when the process closes *any* descriptor of the file,
-so the file is opened once and by nobody else here; a second look, at the process that the file
-names, holds where that was broken. ``docs/decisions/0018-who-owns-a-run.md`` says what this proves.
+and it ends with the process. It is lost when the process closes *any* descriptor of the file, so
+only this module opens the file, and only once. If the lock was lost anyway, the process named in
+the file is looked up too. ``docs/decisions/0018-who-owns-a-run.md`` explains what this proves.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from typing import Any
 from artificer.errors import OperatorError
 from artificer.files import FILE_MODE, private_folder, sync_folder
 from artificer.ownership.fifo import drop
-from artificer.ownership.local import GONE, UNKNOWN, Found, Hold, LocalOwner
+from artificer.ownership.local import GONE, UNKNOWN, FormerOwner, Hold, LocalOwner
 
 FOLDER = "owners"
 SERVERS = ".servers"
 _ENDING = ".owner"
 _KEPT_SECONDS = 30 * 86_400
-"""How long the file of a process that was killed is kept: what it left is then in doubt."""
+"""How long the file of a killed process is kept; without it, its owner counts as unknown."""
 
 
 class ProcessOwner(LocalOwner):
-    """This process, as the owner of runs of one project. Get it from :func:`owner_of`.
+    """This process as the owner of a project's runs. Get it from :func:`owner_of`.
 
-    Nothing is written before it owns its first run.
+    Nothing is written until it owns its first run.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,10 +46,10 @@ class ProcessOwner(LocalOwner):
 
     @property
     def id(self) -> str:
-        """The name under which it owns runs. The first time, its lock is taken.
+        """The name recorded as owner. The first access takes the lock.
 
         Raises:
-            OperatorError: the lock cannot be taken here.
+            OperatorError: the lock cannot be taken.
         """
         if self._lock is None:
             self._id = secrets.token_hex(8)
@@ -58,40 +58,40 @@ class ProcessOwner(LocalOwner):
                 _sweep(self._folder)
             except OSError as error:
                 raise OperatorError(
-                    f"The lock that says who owns runs cannot be taken in {self._folder}: "
+                    f"The ownership lock in {self._folder} cannot be taken: "
                     f"{error.strerror or error}.",
-                    hint="The project's folder must be writable, on a file system that has locks.",
+                    hint="The project's folder must be writable, on a file system with locks.",
                 ) from error
         return self._id
 
-    def look(self, former: str | None, run: str, hold: Hold) -> Found:
-        """Return the standing of a run's former owner, before a hold of ours."""
+    def look(self, former: str | None, run: str, hold: Hold) -> FormerOwner:
+        """Return the state of a run's former owner, before ``hold``."""
         if former in (None, "", self.id):
             return super().look(former, run, hold)
         return _find(self._folder / f"{former}{_ENDING}")
 
     def lives(self, owner: str) -> bool:
-        """Whether an owner is this process, or is not known to be dead."""
+        """Return whether an owner is this process, or is not known to be dead."""
         mine = self._lock is not None and owner == self._id
-        return mine or _find(self._folder / f"{owner}{_ENDING}").standing == "alive"
+        return mine or _find(self._folder / f"{owner}{_ENDING}").liveness == "alive"
 
     @property
     def servers(self) -> Path:
-        """The lock of what this process starts, and calls share."""
+        """The lock of the servers that this process starts and several calls share."""
         return self._folder / f"{self.id}{SERVERS}"
 
     def open(self) -> ProcessOwner:
-        """Use it, until :meth:`close`."""
+        """Start using it, until :meth:`close`."""
         self._users += 1
         return self
 
     def close(self) -> None:
-        """Stop using it. With the last use the lock is let go, if no run is driven any more.
+        """Stop using it. The last user releases the lock, if no run is owned any more.
 
-        Its file stays where the journal may still name it.
+        Its file is kept if the journal may still name it.
         """
         self._users -= 1
-        if self._users > 0 or self._lock is None or self.driven:
+        if self._users > 0 or self._lock is None or self.owned_runs:
             return
         if not self.unreleased:
             with suppress(OSError):
@@ -100,24 +100,24 @@ class ProcessOwner(LocalOwner):
         self.forget()
 
     def forget(self) -> None:
-        """Own nothing any more."""
+        """Release everything."""
         if self._lock is not None:
             os.close(self._lock)
         self._lock, self.unreleased = None, 0
-        self.driven.clear()
+        self.owned_runs.clear()
 
 
 _owners: dict[str, ProcessOwner] = {}
 
 
 def owner_of(project: Path) -> ProcessOwner:
-    """This process as the owner of a project's runs: one object, however the folder is named."""
+    """Return this process as the owner of a project's runs: one object per real folder."""
     folder = Path(os.path.realpath(project)) / FOLDER
     return _owners.setdefault(str(folder), ProcessOwner(folder)).open()
 
 
 def _after_fork() -> None:
-    """A forked process owns nothing: the lock is its parent's, and closing a copy leaves it."""
+    """Own nothing in a forked process: the lock is the parent's, and closing a copy keeps it."""
     for owner in _owners.values():
         owner.forget()
     _owners.clear()
@@ -130,7 +130,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _take(folder: Path, name: str) -> int:
-    """Make the file and lock it, durably; it gets its name when it is locked."""
+    """Create the file and lock it, durably. It gets its name once it is locked."""
     private_folder(folder)
     path = folder / f".{name}"
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
@@ -157,22 +157,22 @@ def _about_us() -> dict[str, Any]:
     }
 
 
-def _find(path: Path) -> Found:
-    """Whether the process that made a file lives, by its lock and by its number."""
+def _find(path: Path) -> FormerOwner:
+    """Return whether the process that made a file lives, by its lock and its process id."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return UNKNOWN
     except OSError as error:
-        return Found("alive", f"a process that cannot be asked after ({path.name}: {error})")
+        return FormerOwner("alive", f"a process that cannot be checked ({path.name}: {error})")
     try:
         about = _read(file)
         fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:  # the lock is held
-        return Found("alive", _name(about))
+        return FormerOwner("alive", _name(about))
     finally:
         os.close(file)
-    return Found("alive", _name(about)) if _is_there(about) else GONE
+    return FormerOwner("alive", _name(about)) if _is_there(about) else GONE
 
 
 def _read(file: int) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def _name(about: dict[str, Any]) -> str:
 
 
 def _is_there(about: dict[str, Any]) -> bool:
-    """Whether the very process is there: the same number, start and boot."""
+    """Return whether the same process exists: the same process id, start and boot."""
     pid, started = about.get("pid"), about.get("started")
     if not isinstance(pid, int) or started is None or about.get("boot") != _boot():
         return False
@@ -203,7 +203,7 @@ def _boot() -> str | None:
 
 
 def _started(pid: int) -> int | None:
-    """When a process began, in clock ticks since boot; None when it is not there, or a zombie."""
+    """Return a process's start in clock ticks since boot, or None if it is gone or a zombie."""
     with suppress(OSError, ValueError, IndexError):
         facts = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return None if facts[0] in (b"Z", b"X") else int(facts[19])
@@ -211,11 +211,11 @@ def _started(pid: int) -> int | None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the files of processes that were killed long ago."""
+    """Remove the files of processes killed long ago."""
     before = time.time() - _KEPT_SECONDS
     for path in folder.iterdir():
         with suppress(OSError):
             old = path.suffix == _ENDING and path.stat().st_mtime < before
-            if old and _find(path).standing == "gone":
+            if old and _find(path).liveness == "gone":
                 path.unlink()
                 drop(path.with_suffix(SERVERS))

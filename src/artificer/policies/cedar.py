@@ -1,6 +1,6 @@
-"""Cedar policies, asked through ``cedarpy`` (extra ``cedar``).
+"""Evaluating Cedar policies with ``cedarpy`` (extra ``cedar``).
 
-What a call looks like to a policy:
+A policy sees a call as:
 
 ===========  =====================================================================================
 principal    ``Model::"PROVIDER/MODEL"``
@@ -10,9 +10,9 @@ context      ``arguments``; ``tool``, ``kind``, ``risk``, ``effect``, ``backend`
              ``sensitive``, ``tainted``
 ===========  =====================================================================================
 
-A permit with the annotation ``@ask("why")`` permits what a person approves. Whatever cannot be
-evaluated is denied: Cedar itself skips a policy with an error, and a ``forbid`` that is skipped
-forbids nothing.
+A permit with the annotation ``@ask("why")`` permits the call after a person approves it. A call
+that cannot be evaluated is denied: Cedar itself skips a policy with an error, and a skipped
+``forbid`` forbids nothing.
 """
 
 from __future__ import annotations
@@ -34,38 +34,38 @@ from artificer.values.text import clip
 
 _SHOWN = 300
 _ESCAPES = ("__entity", "__extn", "__expr")
-"""Members that make an object something else in Cedar's JSON; nobody but us may write them."""
+"""Members with a special meaning in Cedar's JSON; arguments may not contain them."""
 
 _DECIMAL_LIMIT = Decimal(2**63 - 1).scaleb(-4)
 
 
-class Fault(NamedTuple):
-    """What is wrong with a text, and on which line the policy begins that it is wrong with."""
+class PolicyFault(NamedTuple):
+    """A fault of a text, with the line on which the faulty policy begins."""
 
     line: int
     message: str
 
 
 class _Known(NamedTuple):
-    """The policies of a spec: the engine's own form, and what each is called and annotated with."""
+    """The policies of a spec, parsed, with the name and the ``@ask`` of each."""
 
     policies: cedarpy.PolicySet
     names: dict[str, str]
     asks: dict[str, str]
 
 
-def faults(text: str) -> Iterator[Fault]:
-    """Everything that makes a text unusable."""
+def faults(text: str) -> Iterator[PolicyFault]:
+    """Yield every fault that makes a text unusable."""
     for line, statement in statements(text):
         try:
             parsed = json.loads(cedarpy.policies_to_json_str(statement))
         except ValueError as error:
-            yield Fault(line, clip(str(error), _SHOWN))
+            yield PolicyFault(line, clip(str(error), _SHOWN))
             continue
         if parsed["templates"]:
-            yield Fault(line, "is a template, which decides nothing")
+            yield PolicyFault(line, "is a template, which decides nothing")
         for policy in parsed["staticPolicies"].values():
-            yield from (Fault(line, fault) for fault in _misannotated(policy))
+            yield from (PolicyFault(line, fault) for fault in _misannotated(policy))
 
 
 def _misannotated(policy: dict[str, Any]) -> Iterator[str]:
@@ -75,18 +75,18 @@ def _misannotated(policy: dict[str, Any]) -> Iterator[str]:
     yield from name_faults(policy)
 
 
-def consult(texts: tuple[PolicyText, ...], asked: Asked) -> Decision:
-    """Ask the policies about a call. What cannot be decided is denied, and says why."""
+def consult(texts: tuple[PolicyText, ...], query: Asked) -> Decision:
+    """Return the policies' decision on a call. An undecidable call is denied, with the reason."""
     try:
         known = _known(texts)
-        request = _request(asked)
+        request = _request(query)
     except ValueError as error:
         return _deny(f"The Cedar policies could not be asked: {clip(str(error), _SHOWN)}.")
     result = cedarpy.is_authorized(request, known.policies, [])
     problems = result.diagnostics.errors
     if problems:
         return _deny(f"The Cedar policies could not be asked: {clip(problems[0], _SHOWN)}.")
-    reasons = sorted(result.diagnostics.reasons, key=_place)  # the engine's order is by chance
+    reasons = sorted(result.diagnostics.reasons, key=_place)  # the engine's order is random
     called = ", ".join(known.names[reason] for reason in reasons)
     if not result.allowed:
         why = f"Cedar forbids it: {called}." if reasons else "No Cedar policy permits it."
@@ -102,7 +102,7 @@ def _deny(reason: str) -> Decision:
 
 @lru_cache(maxsize=16)
 def _known(texts: tuple[PolicyText, ...]) -> _Known:
-    """Parse the texts as one set. A policy is called by its ``@id``, else by its place."""
+    """Parse the texts as one set. A policy's name is its ``@id``, else its file and line."""
     whole = "\n".join(text.text for text in texts)
     names: dict[str, str] = {}
     asks: dict[str, str] = {}
@@ -120,13 +120,13 @@ def _known(texts: tuple[PolicyText, ...]) -> _Known:
 
 
 def _place(key: str) -> int:
-    """Where a policy stands, by the name that the engine gives it: ``policy7``."""
+    """Return a policy's position from the engine's name for it, such as ``policy7``."""
     return int(key.removeprefix("policy"))
 
 
-def _request(asked: Asked) -> dict[str, Any]:
-    tool, occasion = asked.tool, asked.occasion
-    arguments = json.loads(canonical(asked.arguments), parse_float=Decimal)
+def _request(query: Asked) -> dict[str, Any]:
+    tool, occasion = query.tool, query.occasion
+    arguments = json.loads(canonical(query.arguments), parse_float=Decimal)
     return {
         "principal": {"type": "Model", "id": occasion.model},
         "action": {"type": "Action", "id": tool.cedar.action or "call"},
@@ -146,7 +146,7 @@ def _request(asked: Asked) -> dict[str, Any]:
 
 
 def _cedar(value: JsonValue | Decimal) -> Any:
-    """A value as Cedar knows it: members that are null are not there, fractions are decimals."""
+    """Return a value for Cedar: null members are left out, fractions become decimals."""
     if isinstance(value, dict):
         if escape := next((name for name in _ESCAPES if name in value), None):
             raise ValueError(f"an argument has the member {escape}, which Cedar would obey")

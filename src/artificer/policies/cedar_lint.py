@@ -1,5 +1,6 @@
-"""Names in a Cedar policy that no call has. Such a condition never holds, and a ``forbid`` with it
-forbids nothing.
+"""Finding names in a Cedar policy that no call can have.
+
+A condition on such a name never holds, so a ``forbid`` with it forbids nothing.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ CONTEXT = (
 """The members of a call's context."""
 
 ANNOTATIONS = ("ask", "id", "advice", "description", "note", "reason")
-"""Annotations that mean something here, or a comment everywhere."""
+"""Annotations with a meaning here, and comments with none."""
 
 
 def name_faults(policy: dict[str, Any]) -> Iterator[str]:
-    """Members of the context and annotations that do not exist."""
+    """Yield context members and annotations that do not exist."""
     for name in policy.get("annotations", {}):
         if name not in ANNOTATIONS:
             near = next(iter(difflib.get_close_matches(name.lower(), ANNOTATIONS, n=1)), None)
@@ -37,7 +38,7 @@ def name_faults(policy: dict[str, Any]) -> Iterator[str]:
 
 
 def entity_faults(texts: Iterable[PolicyText], toolset: Toolset) -> Iterator[str]:
-    """Entities that no call of these tools has, each with the file and the line of its policy."""
+    """Yield entities that no call of these tools has, with the file and line of their policy."""
     actions = {tool.cedar.action or "call" for tool in toolset.tools}
     resources = {tool.cedar.resource or "Tool" for tool in toolset.tools}
     known = {(tool.cedar.resource or "Tool", tool.name) for tool in toolset.tools}
@@ -64,7 +65,7 @@ def _meant(name: str, known: tuple[str, ...]) -> str:
 
 
 def _context_members(node: Any) -> Iterator[str]:
-    """The names of members that are asked of ``context`` itself."""
+    """Yield the members that a policy reads from ``context``."""
     if isinstance(node, list):
         for item in node:
             yield from _context_members(item)
@@ -77,7 +78,7 @@ def _context_members(node: Any) -> Iterator[str]:
 
 
 def _entities(node: Any) -> Iterator[tuple[str, str | None]]:
-    """The entities, and the types of entities without a name, that a policy holds."""
+    """Yield the entities of a policy, and the types of entities without a name."""
     if isinstance(node, list):
         for item in node:
             yield from _entities(item)

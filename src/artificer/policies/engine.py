@@ -1,4 +1,4 @@
-"""Whether Cedar policies can be asked here, found out without importing their engine."""
+"""The Cedar engine, if it is installed, without importing it early."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from artificer.errors import MissingExtraError
 
 
 def consult_here(policy: Policy | None = None) -> Consult | None:
-    """What asks Cedar policies, or None where the extra is not installed.
+    """Return the function that evaluates Cedar policies, or None without the extra ``cedar``.
 
     Raises:
-        MissingExtraError: it is not, and ``policy`` has Cedar policies.
+        MissingExtraError: the extra is missing, and ``policy`` has Cedar policies.
     """
     if find_spec("cedarpy") is not None:
         return _consult
@@ -21,7 +21,7 @@ def consult_here(policy: Policy | None = None) -> Consult | None:
     return None
 
 
-def _consult(texts: tuple[PolicyText, ...], asked: Asked) -> Decision:
-    from artificer.policies.cedar import consult  # only where there are policies to ask
+def _consult(texts: tuple[PolicyText, ...], query: Asked) -> Decision:
+    from artificer.policies.cedar import consult  # only if there are policies
 
-    return consult(texts, asked)
+    return consult(texts, query)

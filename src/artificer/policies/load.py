@@ -1,4 +1,4 @@
-"""``[policy]`` of ``artificer.toml``: from what people write to what a run is decided by."""
+"""Loading ``[policy]`` of ``artificer.toml`` as the policy of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_TEXT_BYTES = 256 * 1024
 class PolicyKeys(BaseModel):
     """``[policy]``: ``default``, ``[[policy.rules]]``, ``allow`` (globs of tools) and ``cedar``.
 
-    ``cedar`` names files of policies, or globs of files, beside ``artificer.toml``.
+    ``cedar`` names files of policies, or globs of files, relative to ``artificer.toml``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,10 +33,10 @@ class PolicyKeys(BaseModel):
 
 
 def to_policy(keys: PolicyKeys, settings: Path) -> Policy:
-    """The policy that the section of the file ``settings`` stands for.
+    """Return the policy of a ``[policy]`` section in the file ``settings``.
 
     Raises:
-        ConfigError: a rule names a kind of run that there is none of, two rules have one name, or
+        ConfigError: a rule names an unknown kind of run, two rules have the same name, or
             Cedar policies cannot be read.
         MissingExtraError: there are Cedar policies, and ``cedarpy`` is not installed.
     """
@@ -44,7 +44,7 @@ def to_policy(keys: PolicyKeys, settings: Path) -> Policy:
         _check_kinds(rule, f"{settings}: policy.rules #{number}")
     twice = [n for n, count in Counter(r.name for r in keys.rules if r.name).items() if count > 1]
     if twice:
-        raise ConfigError(f"{settings}: policy.rules: two rules are called {twice[0]!r}.")
+        raise ConfigError(f"{settings}: policy.rules: two rules have the name {twice[0]!r}.")
     folder = settings.parent
     return Policy(
         rules=tuple(_placed(rule, folder) for rule in keys.rules),
@@ -60,11 +60,11 @@ def _check_kinds(rule: Rule, where: str) -> None:
         if kind not in known:
             close = difflib.get_close_matches(kind, known, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
-            raise ConfigError(f"{where}.kind: there is no kind of run {kind!r}.", hint=hint)
+            raise ConfigError(f"{where}.kind: unknown kind of run {kind!r}.", hint=hint)
 
 
 def _placed(rule: Rule, folder: Path) -> Rule:
-    """The rule with an origin that begins in this folder written out: ``command:./tools``."""
+    """Return the rule with a relative origin, such as ``command:./tools``, made absolute."""
     backend, dot, rest = rule.origin.partition(":./")
     if not dot:
         return rule
@@ -76,8 +76,8 @@ def _texts(globs: tuple[str, ...], folder: Path) -> Iterator[PolicyText]:
         found = [folder / glob] if (folder / glob).is_file() else sorted(folder.glob(glob))
         if not found:
             raise ConfigError(
-                f"There is no file of Cedar policies {glob!r} in {folder}.",
-                hint="policy.cedar names files, or globs of files, beside artificer.toml.",
+                f"No file of Cedar policies matches {glob!r} in {folder}.",
+                hint="policy.cedar takes files, or globs of files, relative to artificer.toml.",
             )
         for path in found:
             text = _read(path)

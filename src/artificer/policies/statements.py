@@ -1,6 +1,6 @@
-"""Cutting a text of Cedar policies into its policies, so that a fault has a line.
+"""Splitting a text of Cedar policies into single policies, so that a fault has a line.
 
-The engine says what is wrong with a text, and not where.
+The engine reports a fault without its position.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|;', re.DOTALL)
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Every policy of a text, each with the line on which it begins.
+    """Yield every policy of a text with the line on which it begins.
 
-    What is left after the last semicolon is one too, unless it is nothing but comments.
+    Text after the last semicolon counts as a policy too, unless it is only comments.
     """
     begin = 0
     for token in _TOKENS.finditer(text):
@@ -30,7 +30,7 @@ _BLANK = re.compile(r"(?:\s+|//[^\n]*)*")
 
 
 def _skipped(text: str) -> int:
-    """Where the first word of a text is, after spaces and comments."""
+    """Return the position of the first word of a text, after spaces and comments."""
     blank = _BLANK.match(text)
     return blank.end() if blank else 0
 

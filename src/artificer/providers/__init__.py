@@ -1,6 +1,6 @@
-"""Adapters to models. A provider's quirk never leaves its files.
+"""Adapters to models. The quirks of a provider stay in its own files.
 
 ``anthropic``, ``openai_chat`` and ``openai_responses`` are thin adapters over the official SDKs.
-Beside each stand the pure halves of its protocol: ``*_wire`` maps requests, ``*_stream``
+The pure halves of each protocol have their own files: ``*_wire`` maps requests, ``*_stream``
 assembles replies. ``attempts`` owns retries and timeouts for all of them.
 """

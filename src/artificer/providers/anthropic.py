@@ -15,7 +15,7 @@ from artificer.values.blocks import Message
 
 
 class Anthropic(SdkProvider[MessagesDialect]):
-    """A provider of Anthropic Messages: Anthropic itself, or a server that speaks it."""
+    """A provider of Anthropic Messages: Anthropic itself, or a compatible server."""
 
     vendor = "ANTHROPIC"
     own_name = "anthropic"

@@ -1,4 +1,4 @@
-"""What the three reply streams share: guarding against hostile events, bounds, how they fail."""
+"""The common part of the three reply streams: hostile events, limits and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from artificer.values.model import ArgumentsDelta, Delta, FailureCode, ModelFail
 from artificer.values.text import well_formed
 
 MAX_PARTS = 512
-"""Calls, texts and thoughts in one reply. More is taken for a runaway server."""
+"""Calls, texts and thoughts in one reply. More would mean a runaway server."""
 
 MAX_REPLY_CHARS = 8_000_000
 """Characters of text, reasoning and arguments in one reply."""
@@ -25,10 +25,10 @@ MAX_REPLY_CHARS = 8_000_000
 class ReplyStream(ABC):
     """Assembles one reply from the parsed events of one stream.
 
-    ``feed`` never raises, whatever it is given: what was wrong with the stream is told by
-    ``finish``. A protocol's stream fills in ``complete``, ``_take`` and ``_reply``.
+    ``feed`` never raises, for any input; ``finish`` returns the stream's fault. A protocol's
+    stream implements ``complete``, ``_take`` and ``_reply``.
 
-    ``new_id`` makes the id of a call whose own cannot be used.
+    ``new_id`` makes an id for a call that has no usable one.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ReplyStream(ABC):
         """Whether the provider has said why the reply ended."""
 
     def feed(self, event: object) -> list[Delta]:
-        """Take one event and return the pieces of text and arguments that it brought."""
+        """Process one event and return the pieces of text and arguments it added."""
         if self._fault is not None:
             return []
         if (error := error_in(event)) is not None:
@@ -60,7 +60,7 @@ class ReplyStream(ABC):
         return self._take(event)
 
     def finish(self) -> ModelReply | ModelFailure:
-        """Return the reply, or why there is none. Call it once, after the last event."""
+        """Return the reply, or the failure. Call it once, after the last event."""
         if self._fault is not None:
             return self._fault
         if not self.complete:
@@ -69,7 +69,7 @@ class ReplyStream(ABC):
 
     @abstractmethod
     def _take(self, event: JsonObject) -> list[Delta]:
-        """Take an event that is an object and no error. Never raises."""
+        """Process an event that is an object and not an error. Never raises."""
 
     @abstractmethod
     def _reply(self) -> ModelReply | ModelFailure:
@@ -79,7 +79,7 @@ class ReplyStream(ABC):
         self._fault = failure(code, message, body=body)
 
     def _counted(self, text: str) -> str:
-        """Return the text, or nothing once the reply has become too long."""
+        """Return the text, or an empty one once the reply is too long."""
         self._chars += len(text)
         if self._chars > MAX_REPLY_CHARS:
             limit = MAX_REPLY_CHARS
@@ -88,19 +88,19 @@ class ReplyStream(ABC):
         return text
 
     def _has_room(self, parts: int) -> bool:
-        """Whether a reply of this many parts may get another; if not, the stream has failed."""
+        """Return whether a reply of this many parts may get another; if not, fail the stream."""
         if parts < MAX_PARTS:
             return True
         self._fail("malformed_response", f"The reply has more than {MAX_PARTS} parts.")
         return False
 
     def _arguments_delta(self, index: int, wire_name: str, piece: str) -> ArgumentsDelta:
-        """A piece of the arguments of the reply's call number ``index``."""
+        """Return a piece of the arguments of the reply's call number ``index``."""
         name = self._tools.names.from_wire(wire_name)
         return ArgumentsDelta(index=index, name=name, text=piece)
 
     def _call(self, call_id: str, wire_name: str, arguments: str) -> ToolUseBlock:
-        """A call as the runtime sees it. A missing or repeated id is replaced by one of ours."""
+        """Return a call for the runtime, with a new id if its own is missing or repeated."""
         usable = well_formed(call_id)
         if not usable or usable in self._taken:
             usable = self._new_id()
@@ -109,5 +109,5 @@ class ReplyStream(ABC):
         return self._tools.from_wire(call)
 
     def _reasoning_block(self, data: str, summary: str) -> ReasoningBlock:
-        """Reasoning that only this provider gets back."""
+        """Return reasoning that is only sent back to the provider that wrote it."""
         return ReasoningBlock(provider=self._tag, data=data, summary=summary)

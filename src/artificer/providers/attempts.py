@@ -1,8 +1,7 @@
-"""The one owner of retries and timeouts. The SDKs' own retries are switched off.
+"""Retries and timeouts of all providers. The SDKs' own retries are off.
 
-What is retried: a connection that died, an idle or overlong request, 408, 409, 425, 429, 5xx and
-529, and a stream that was truncated or malformed. What is not: 4xx that will not change, and a
-context that is too long.
+Retried: a dropped connection, an idle or overlong request, 408, 409, 425, 429, 5xx and 529, and a
+truncated or malformed stream. Not retried: other 4xx errors and a context that is too long.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ RETRYABLE: frozenset[FailureCode] = frozenset(
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Bounds of one ``generate``; all times are seconds.
+class AttemptLimits:
+    """Limits of one ``generate``; all times are in seconds.
 
-    ``request`` bounds each attempt: writing the largest drawing may take half an hour. ``idle``
-    bounds the wait for each event of its stream, ``drain`` the wait for the end of a stream whose
-    reply is complete. A delay doubles from ``first_delay`` to ``max_delay``, the upper half of it
-    random. A Retry-After up to ``retry_after_cap`` is waited out; a longer one ends the attempts,
-    since asking earlier would be refused anyway.
+    ``request`` limits each attempt: writing the largest drawing may take half an hour. ``idle``
+    limits the wait for each event of the stream, ``drain`` the wait for the end of a stream whose
+    reply is complete. Delays double from ``first_delay`` to ``max_delay``; the upper half of a
+    delay is random. A Retry-After up to ``retry_after_cap`` is waited out; a longer one ends the
+    attempts, because an earlier request would be refused.
     """
 
     attempts: int = 4
@@ -57,13 +56,13 @@ class Assembler(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether the provider has said why the reply ended."""
+        """Whether the provider has sent the reason for the end of the reply."""
 
     def feed(self, event: object) -> list[Delta]:
-        """Take one parsed event and return what it added."""
+        """Process one parsed event and return the pieces it added."""
 
     def finish(self) -> ModelReply | ModelFailure:
-        """Return the reply, or why there is none."""
+        """Return the reply, or the failure."""
 
 
 OpenStream = Callable[[], Awaitable[AbstractAsyncContextManager[AsyncIterator[object]]]]
@@ -71,10 +70,10 @@ OpenStream = Callable[[], Awaitable[AbstractAsyncContextManager[AsyncIterator[ob
 
 
 class Broken(Exception):
-    """A request that ended in an error.
+    """Raised for a request that ended in an error.
 
-    ``retry_after`` is how long the server asked to wait, in seconds. ``unanswered`` says that the
-    connection died before a byte of an answer.
+    ``retry_after`` is the delay that the server requested, in seconds. ``unanswered`` means that
+    the connection died before the first byte of the response.
     """
 
     def __init__(
@@ -94,13 +93,13 @@ async def generate_with_attempts(
     open_stream: OpenStream,
     new_assembler: Callable[[], Assembler],
     on_delta: Callable[[Delta], None],
-    limits: Limits,
+    limits: AttemptLimits,
     *,
     secret: str = "",
 ) -> ModelReply | ModelFailure:
-    """Ask until there is a reply, a failure that will not change, or no attempt left.
+    """Send the request until there is a reply, a permanent failure, or no attempt left.
 
-    A later attempt starts the reply anew, so ``on_delta`` may see the beginning of a text twice.
+    Each attempt starts the reply again, so ``on_delta`` may get the beginning of a text twice.
     ``secret`` is kept out of every message. Cancelling closes the connection.
     """
     attempt = 1
@@ -121,17 +120,17 @@ async def generate_with_attempts(
 
 
 def _delay(
-    outcome: ModelReply | ModelFailure, attempt: int, broken: Broken | None, limits: Limits
+    outcome: ModelReply | ModelFailure, attempt: int, broken: Broken | None, limits: AttemptLimits
 ) -> float | None:
-    """Return how long to wait before the next attempt, or None when there is none."""
+    """Return the delay before the next attempt, or None if there is none."""
     if isinstance(outcome, ModelReply) or outcome.code not in RETRYABLE:
         return None
     retry_after = broken.retry_after if broken else None
     if attempt >= limits.attempts or (retry_after or 0.0) > limits.retry_after_cap:
         return None
     if broken and broken.unanswered and attempt == 1:
-        # A pooled connection that the server had closed in the meantime, as llama.cpp does after
-        # every stream, is no sign of trouble.
+        # A pooled connection that the server closed after its last stream, as llama.cpp does,
+        # is not a fault of this request.
         return 0.0
     backoff = min(limits.max_delay, limits.first_delay * 2.0 ** (attempt - 1))
     backoff *= 0.5 + limits.jitter() / 2
@@ -142,7 +141,7 @@ async def _attempt(
     open_stream: OpenStream,
     assembler: Assembler,
     on_delta: Callable[[Delta], None],
-    limits: Limits,
+    limits: AttemptLimits,
     secret: str,
 ) -> ModelReply | ModelFailure:
     """Send one request and read its stream."""
@@ -161,9 +160,9 @@ async def _attempt(
 
 
 async def _events(
-    open_stream: OpenStream, assembler: Assembler, limits: Limits, secret: str
+    open_stream: OpenStream, assembler: Assembler, limits: AttemptLimits, secret: str
 ) -> AsyncGenerator[object, None]:
-    """Yield the stream's events. Whatever an SDK raises becomes Broken.
+    """Yield the stream's events. Every exception of an SDK becomes Broken.
 
     Once the reply is complete, what happens to its connection no longer matters: llama.cpp
     closes it after every stream.
@@ -188,15 +187,15 @@ async def _events(
 
 
 def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
-    """Name what an SDK or its transport raised.
+    """Return the failure for an exception of an SDK or its transport.
 
-    The kinds are told apart by what they carry, not by class: importing an SDK for its classes
-    would cost what lazy imports save, and httpx2's errors pass the SDKs unwrapped.
+    Kinds are told apart by attributes, not by class: importing an SDK for its classes would
+    undo the lazy imports, and httpx2's errors pass through the SDKs unwrapped.
     """
     kind = type(error).__name__
     words = f"{kind}: {error}"
     if getattr(error, "status_code", None) or getattr(error, "body", None):
-        status, message = _said(error)
+        status, message = _status_and_message(error)
         headers = getattr(getattr(error, "response", None), "headers", {})
         body = getattr(error, "body", None)
         outcome = failure(classify(status, message), message, secret=secret, body=body)
@@ -212,10 +211,10 @@ def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
     return Broken(outcome, unanswered=not started)
 
 
-def _said(error: Exception) -> tuple[int | None, str]:
-    """Return the status and the words of an error that the server answered with.
+def _status_and_message(error: Exception) -> tuple[int | None, str]:
+    """Return the status and message of an error that the server sent.
 
-    A status below 400 belongs to an error event inside a stream that began well.
+    A status below 400 belongs to an error event inside a stream that began normally.
     """
     inside, message = error_in({"error": getattr(error, "body", None)}) or (None, str(error))
     status = getattr(error, "status_code", None)
@@ -223,7 +222,7 @@ def _said(error: Exception) -> tuple[int | None, str]:
 
 
 def _retry_after(headers: object) -> float | None:
-    """Return what a Retry-After header asks for: seconds or an HTTP date (RFC 9110, 10.2.3)."""
+    """Return the delay in a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3)."""
     get = getattr(headers, "get", None)
     value = get("retry-after") if get else None
     if not isinstance(value, str):

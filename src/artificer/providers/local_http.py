@@ -1,8 +1,8 @@
 """A small streaming HTTP client for the embedded model's server, on a loopback connection.
 
-It exists so that the ``local`` extra needs no SDK. One request per connection, because the server
-closes its connections after every stream anyway, whatever its Keep-Alive header says. Leaving the
-context aborts the connection, which is what frees the server's slot.
+It exists so that the ``local`` extra needs no SDK. It uses one connection per request, because the
+server closes its connections after every stream, whatever its Keep-Alive header says. Leaving the
+context aborts the connection, which frees the server's slot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_HEADERS = 100
 
 
 class HttpError(Exception):
-    """The server answered with an error status. ``body`` is its error object, or its text."""
+    """Raised for an error status. ``body`` is the server's error object, or its text."""
 
     def __init__(self, status_code: int, body: object) -> None:
         super().__init__(f"status {status_code}")
@@ -34,12 +34,12 @@ class HttpError(Exception):
 async def post_events(
     address: Address, path: str, body: JsonObject
 ) -> AsyncIterator[AsyncIterator[object]]:
-    """Send a JSON body and give the parsed server-sent events of the answer.
+    """Send a JSON body and return the parsed server-sent events of the response.
 
     Raises:
         HttpError: the status is not 200.
         OSError, EOFError: the connection failed or ended early.
-        ValueError: what came back is not HTTP, or not JSON.
+        ValueError: the response is not HTTP, or not JSON.
     """
     reader, writer = await asyncio.open_connection(address.host, address.port, limit=MAX_LINE)
     try:
@@ -89,7 +89,7 @@ async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
 
 
 async def _pieces(reader: asyncio.StreamReader, headers: dict[str, str]) -> AsyncIterator[bytes]:
-    """Yield the body as it comes (RFC 9112, section 6.3)."""
+    """Yield the body as it arrives (RFC 9112, section 6.3)."""
     if "chunked" in headers.get("transfer-encoding", "").lower():
         while size := int((await _line(reader)).split(b";")[0], 16):
             if size > MAX_CHUNK:
@@ -108,7 +108,7 @@ async def _pieces(reader: asyncio.StreamReader, headers: dict[str, str]) -> Asyn
 
 
 async def _error(pieces: AsyncIterator[bytes]) -> object:
-    """Return the error object of an error answer, or its text where it has none."""
+    """Return the error object of an error response, or its text."""
     data = b""
     async for piece in pieces:
         data = (data + piece)[:MAX_ERROR_BODY]
@@ -123,7 +123,7 @@ async def _error(pieces: AsyncIterator[bytes]) -> object:
 
 
 async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[object]:
-    """Yield the data of each event; each is one line of JSON, the last one ``[DONE]``."""
+    """Yield the data of each event: one line of JSON, the last one ``[DONE]``."""
     rest = b""
     async for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")

@@ -1,14 +1,14 @@
-"""What a small model is offered of a tool: its schema, narrowed so that grammar can hold it.
+"""Tool schemas for a small model, narrowed so that a grammar can enforce them.
 
-llama.cpp turns the schema into a grammar that the model's reply cannot leave. An unbounded string
-is then an invitation to run on to the token limit (18 of 20 calls with an unbounded schema were
-cut off, none of 20 with a bounded one), and a keyword that the converter
-does not know fails the whole request. So the copy below is bounded everywhere, holds only keywords
-that the converter takes, asks only for what the tool requires, and asks for names before ids,
-because a small model writes better when it has said what it writes about.
+llama.cpp turns the schema into a grammar that constrains the model's reply. With an unbounded
+string, a model runs on to the token limit (18 of 20 calls with an unbounded schema were cut off,
+none of 20 with a bounded one), and a keyword unknown to the converter fails the whole request. So
+the copy below is bounded everywhere, uses only keywords that the converter knows, has only the
+required members, and puts names before ids, because a small model writes better ids after it has
+written the name.
 
-Whatever fits the offer fits the tool's own schema, apart from keywords left out here. The gate
-checks every call against the tool's own schema in any case.
+Every call that fits the copy fits the tool's own schema, except for the keywords left out here.
+The gate checks every call against the tool's own schema in any case.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from artificer.values.base import JsonObject, JsonValue
 MAX_STRING = 60
 MAX_ITEMS = 8
 SLUG = "^[a-z][a-z0-9-]{1,15}$"
-"""What is offered for a pattern that takes slugs: a small model fills a long id with noise."""
+"""Replaces a pattern that accepts slugs, because a small model fills a long id with noise."""
 
 WORD = "^[a-z][a-z0-9]{1,11}$"
-"""What is offered for a pattern that no grammar holds and that takes words, such as kebab-case."""
+"""Replaces a pattern that no grammar can express and that accepts words, such as kebab-case."""
 
 MAX_DEPTH = 12
 
@@ -36,25 +36,25 @@ _NAMING = ("title", "name", "label")
 _PLAIN_PATTERN = re.compile(
     r"\^(?:(?:\[[^\[\]\\]+\]|[A-Za-z0-9_-])(?:[*+?]|\{\d{1,3}(?:,\d{1,3})?\})?)+\$"
 )
-"""Anchored sequences of classes and characters: what every regular expression engine agrees on."""
+"""Anchored sequences of classes and characters, which all regular expression engines agree on."""
 
 
 def offered(tool: ToolDefinition) -> ToolDefinition:
-    """Return the tool as a small model is offered it: one sentence, and a narrow schema."""
+    """Return the tool for a small model, with a one-sentence description and a narrow schema."""
     sentence = re.split(r"(?<=[.!?])\s", tool.description.strip(), maxsplit=1)[0]
     schema = _narrow(tool.input_schema, tool.input_schema, 0)
     return tool.model_copy(update={"description": sentence, "input_schema": schema})
 
 
-def narrowed(asked: ResponseFormat) -> ResponseFormat:
-    """Return a response format as grammar can hold it."""
-    schema = asked.to_schema()
+def narrowed(response_format: ResponseFormat) -> ResponseFormat:
+    """Return a response format that a grammar can enforce."""
+    schema = response_format.to_schema()
     text = json.dumps(_narrow(schema, schema, 0), ensure_ascii=False)
-    return asked.model_copy(update={"json_schema": text})
+    return response_format.model_copy(update={"json_schema": text})
 
 
 def _narrow(schema: JsonValue, root: JsonObject, depth: int) -> JsonObject:
-    """Return the narrowed copy of a schema; what it cannot say becomes a short string."""
+    """Return the narrowed copy of a schema; a part it cannot express becomes a short string."""
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return _string({})
     if (other := _elsewhere(schema, root)) is not None:
@@ -76,13 +76,13 @@ def _elsewhere(schema: JsonObject, root: JsonObject) -> JsonValue:
     for keyword in ("anyOf", "oneOf", "allOf"):
         options = schema.get(keyword)
         if isinstance(options, list) and options:
-            # The first that is not null: choices between shapes are what small models fail at.
+            # The first that is not null, because small models fail at choices between shapes.
             return next((one for one in options if one != {"type": "null"}), options[0])
     return _target(schema.get("$ref"), root)
 
 
 def _target(ref: JsonValue, root: JsonObject) -> JsonValue:
-    """Return what a reference inside the schema names, or None."""
+    """Return the target of a reference inside the schema, or None."""
     if not isinstance(ref, str) or not ref.startswith("#/"):
         return None
     place: JsonValue = root
@@ -93,12 +93,12 @@ def _target(ref: JsonValue, root: JsonObject) -> JsonValue:
 
 
 def _object(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
-    """Keep what is required, and a title; where nothing is required, keep everything."""
-    given = schema.get("properties")
-    properties = given if isinstance(given, dict) else {}
+    """Keep the required members and a title; without required members keep everything."""
+    declared = schema.get("properties")
+    properties = declared if isinstance(declared, dict) else {}
     required = schema.get("required")
     wanted = [n for n in required if n in properties] if isinstance(required, list) else []
-    # Sorted, not as written: a toolset that was stored comes back with its members sorted.
+    # Sorted, because a stored toolset has its members sorted.
     extra = [n for n in sorted(properties) if n == "title" or not wanted]
     names = dict.fromkeys([*map(str, wanted), *extra])
     members = {name: _narrow(properties[name], root, depth + 1) for name in names}
@@ -112,7 +112,7 @@ def _object(schema: JsonObject, root: JsonObject, depth: int) -> JsonObject:
 
 
 def _rank(name: str, schema: JsonObject) -> int:
-    """Constants cost no thought, names come before what they name, ids come last."""
+    """Return the order of a member: constants first, names before others, ids last."""
     if "const" in schema:
         return 0
     if name in _NAMING:
@@ -140,7 +140,7 @@ def _scalar(schema: JsonObject, kind: JsonValue) -> JsonObject:
 
 
 def _string(schema: JsonObject) -> JsonObject:
-    """Bound a string: by its pattern where the converter takes it, else by its length."""
+    """Bound a string: by its pattern if the converter supports it, else by its length."""
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and _PLAIN_PATTERN.fullmatch(pattern):
         if _takes(pattern, _SLUGS):
@@ -150,8 +150,8 @@ def _string(schema: JsonObject) -> JsonObject:
     elif isinstance(pattern, str) and _takes(pattern, _WORDS):
         return {"type": "string", "pattern": WORD}
     least = max(1, _count(schema, "minLength", 1))
-    most = max(least, min(_count(schema, "maxLength", MAX_STRING), MAX_STRING))
-    return {"type": "string", "minLength": least, "maxLength": most}
+    longest = max(least, min(_count(schema, "maxLength", MAX_STRING), MAX_STRING))
+    return {"type": "string", "minLength": least, "maxLength": longest}
 
 
 def _takes(pattern: str, samples: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""The parent's side of the embedded model's server: start it, watch it, end it."""
+"""The embedded model's server as a child process: starting, watching and stopping it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from artificer.providers.local_server import ServerSettings
 
 CONTEXT_TOKENS = 8_192
 SLOTS = 1
-"""Requests served at once. One thread serves them all, so more would only share it."""
+"""Requests served at once. One thread serves them all, so more slots would only share it."""
 
 START_SECONDS = 120
-"""Longest that loading the model may take: 0.7 s is usual, an overloaded machine took 35."""
+"""Longest time to load the model: usually 0.7 s, on an overloaded machine up to 35 s."""
 
 STOP_SECONDS = 3
 _TAIL_BYTES = 4_096
@@ -31,7 +31,7 @@ _TAIL_BYTES = 4_096
 
 @dataclass(frozen=True)
 class Address:
-    """Where a running server listens, and the key that it asks for."""
+    """The address and the key of a running server."""
 
     host: str
     port: int
@@ -44,10 +44,10 @@ class Address:
 
 
 class LocalServer:
-    """One server process for one model file, started when its address is first asked for.
+    """One server process for one model file, started when its address is first needed.
 
     An async context that ends the process. A process that died between two requests is replaced
-    when the address is asked for again.
+    when the address is next needed.
     """
 
     def __init__(self, model: Path, *, context: int = CONTEXT_TOKENS, slots: int = SLOTS) -> None:
@@ -73,11 +73,11 @@ class LocalServer:
         return process.pid if process is not None and process.poll() is None else None
 
     def require(self) -> None:
-        """Check, without starting anything, that the server could start.
+        """Check, without starting anything, that the server can start.
 
         Raises:
             MissingExtraError: xllamacpp is not installed.
-            NotFoundError: there is no model file.
+            NotFoundError: the model file does not exist.
         """
         from importlib.util import find_spec
 
@@ -90,15 +90,15 @@ class LocalServer:
             )
 
     async def address(self) -> Address:
-        """Return the address of the running server, which is started if there is none.
+        """Return the address of the running server. It is started if necessary.
 
         Raises:
-            OperatorError: it cannot start; the message ends with its last words.
+            OperatorError: it cannot start; the message ends with its last output.
         """
         return await asyncio.to_thread(self._ensure)
 
     async def stop(self) -> None:
-        """End the process and wait until it is gone. May be called more than once."""
+        """End the process and wait for it. May be called more than once."""
         await asyncio.to_thread(self._stop)
 
     def _ensure(self) -> Address:
@@ -113,7 +113,7 @@ class LocalServer:
     def _start(self) -> Address:
         key = secrets.token_urlsafe(24)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by _end
-        # A session of its own: Ctrl-C in the terminal is for us, and we end it in order.
+        # A session of its own: Ctrl-C in the terminal goes to this process, which ends the server.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "artificer.providers.local_server"],
             stdin=subprocess.PIPE,
@@ -135,7 +135,7 @@ class LocalServer:
             ) from None
 
     def _hello(self, process: subprocess.Popen[bytes], settings: ServerSettings) -> bytes:
-        """Send the settings and return the line with the address, b"" if none comes in time."""
+        """Send the settings and return the line with the address, or b"" if none comes in time."""
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(settings.to_line().encode())
@@ -146,14 +146,14 @@ class LocalServer:
         return process.stdout.readline(_TAIL_BYTES) if ready else b""
 
     def _last_words(self) -> str:
-        """Return the last lines that the server wrote to stderr."""
+        """Return the last lines of the server's stderr."""
         if self._log is None:
             return "(nothing)"
         size = self._log.seek(0, 2)
         self._log.seek(max(0, size - _TAIL_BYTES))
         lines = self._log.read().decode("utf-8", "replace").split("\n")
-        told = [line.strip() for line in lines if line.strip()][-3:]
-        return " | ".join(told) or f"it said nothing within {START_SECONDS} seconds."
+        last = [line.strip() for line in lines if line.strip()][-3:]
+        return " | ".join(last) or f"no output within {START_SECONDS} seconds."
 
     def _stop(self) -> None:
         with self._lock:

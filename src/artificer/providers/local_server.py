@@ -1,10 +1,9 @@
 """The child process that serves the embedded model: llama.cpp's own HTTP server.
 
-Run as ``python -m artificer.providers.local_server``. It is a process of its own because a crash
-of llama.cpp takes its process along. Its settings arrive as one JSON line on stdin, not as
-arguments, which every user of the machine can read: the key is among them. It answers with its
-address as one JSON line on stdout and serves until stdin closes, which happens at the latest when
-the parent dies, however that happens.
+Run as ``python -m artificer.providers.local_server``. It is a separate process because a crash of
+llama.cpp takes its process down. Its settings arrive as one JSON line on stdin, not as arguments,
+which every user of the machine can read: the key is among them. It writes its address as one JSON
+line to stdout and serves until stdin closes, at the latest when the parent dies for any reason.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from importlib import resources
 from typing import Any
 
 PROMPT_CACHE_MIB = 256
-"""Prompts kept in host memory. The server's own default, 8 GiB, grows without use to us."""
+"""Prompts kept in host memory. The server's own default of 8 GiB is of no use here."""
 
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What the parent decides. ``context`` counts the tokens of one slot's prompt and reply."""
+    """The settings of the server. ``context`` is the tokens of one slot's prompt and reply."""
 
     model: str
     key: str
@@ -30,21 +29,21 @@ class ServerSettings:
     slots: int
 
     def to_line(self) -> str:
-        """The settings as the child reads them."""
+        """Return the settings as a line for the child process."""
         return json.dumps(asdict(self)) + "\n"
 
 
 def main() -> None:
     """Serve until stdin closes."""
     settings = ServerSettings(**json.loads(sys.stdin.readline()))
-    # llama.cpp may print: keep the pipe to the parent for the address, send the rest to stderr.
+    # llama.cpp may print: the original stdout is for the address, the rest goes to stderr.
     answer = os.dup(1)
     os.dup2(2, 1)
     server = _serve(settings)
     os.write(answer, (json.dumps({"address": server.listening_address}) + "\n").encode())
     os.close(answer)
     sys.stdin.read()
-    # Not sys.exit: the server's destructor waits for requests that nobody will read.
+    # Not sys.exit: the server's destructor would wait for requests without a reader.
     os._exit(0)
 
 
@@ -72,7 +71,7 @@ def _serve(settings: ServerSettings) -> Any:
 
 
 def template() -> str:
-    """Return our chat template: it names the tools, which the model's own one does not."""
+    """Return our chat template, which lists the tools; the model's own one does not."""
     return (resources.files(__package__) / "local_template.jinja").read_text("utf-8")
 
 

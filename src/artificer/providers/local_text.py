@@ -1,9 +1,8 @@
-"""The grammar of a small model's closing text, which has to cite what the model made.
+"""The grammar of a small model's final text, which has to cite its artifacts.
 
-A 135M model that is told to copy a placeholder writes something like it, or forgets it: one text
-in eight cited correctly. As the grammar of a tool call holds its form, this one holds that of the
-text: before each placeholder that a result named stand one or two sentences, and the words of
-those are the model's own.
+A 135M model that is instructed to copy a placeholder writes something similar, or forgets it: one
+text in eight cited correctly. Like the grammar of a tool call, this grammar enforces the form: one
+or two sentences of the model's own before each placeholder that a result named.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ sentence ::= [A-Z] [^{}.!?\n\r\t]{15,160} "."
 def closing_grammar(messages: Sequence[Message]) -> str | None:
     """Return the GBNF grammar of a text that cites the placeholders in successful results.
 
-    None where there is nothing to cite: such a text is free. Only the first MAX_CITED are asked
-    for, because the reply's length is bounded.
+    None if there is nothing to cite. Only the first MAX_CITED placeholders are required, because
+    the reply's length is bounded.
     """
     named = dict.fromkeys(
         placeholder(cited.kind, cited.id)

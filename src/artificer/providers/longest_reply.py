@@ -1,4 +1,4 @@
-"""How long a reply a known model can write, from ``longest_reply.toml``."""
+"""The longest reply of known models, from ``longest_reply.toml``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib import resources
 
 UNKNOWN = 4_096
-"""Tokens that any model can be asked for."""
+"""Tokens that every model can write."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class _Table:
 
 
 def longest_reply(model: str) -> int | None:
-    """The longest reply of a ``provider/model`` in tokens, or None where it is not known."""
+    """Return the longest reply of a ``provider/model`` in tokens, or None if unknown."""
     provider, _, name = model.partition("/")
     table = _table()
     if provider in table.providers:
@@ -30,7 +30,7 @@ def longest_reply(model: str) -> int | None:
 
 
 def _begins(name: str, prefix: str) -> bool:
-    """``gpt-4`` is the beginning of ``gpt-4-0613``, not of ``gpt-4o``."""
+    """Return whether ``prefix`` matches: ``gpt-4`` matches ``gpt-4-0613``, not ``gpt-4o``."""
     return name.startswith(prefix) and not name[len(prefix) : len(prefix) + 1].isalnum()
 
 

@@ -46,19 +46,19 @@ _MEMBERS = {
 
 @dataclass
 class _Block:
-    """A content block as it was announced, and by member the pieces that followed."""
+    """A content block as announced, and the following pieces by member."""
 
     start: JsonObject
     pieces: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def type(self) -> str:
-        """The block's type."""
+        """The type of the block."""
         return text_of(self.start.get("type"))
 
     @property
     def arguments(self) -> str:
-        """The concatenated JSON; a server that does not stream it announces it whole."""
+        """The concatenated JSON. A server that does not stream it announces it whole."""
         streamed = "".join(self.pieces.get("partial_json", ()))
         return streamed or raw_arguments(self.start.get("input") or None)
 
@@ -73,7 +73,7 @@ class _Block:
 class MessagesStream(ReplyStream):
     """Assembles a reply from parsed Messages events.
 
-    Blocks are kept by index, since llama.cpp lets them overlap.
+    Blocks are kept by index, because llama.cpp lets them overlap.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class MessagesStream(ReplyStream):
 
     @property
     def complete(self) -> bool:
-        """Whether the reason for the reply's end has come."""
+        """Whether the reason for the end of the reply has arrived."""
         return self._stop_reason is not None
 
     def _take(self, event: JsonObject) -> list[Delta]:
@@ -153,12 +153,12 @@ class MessagesStream(ReplyStream):
         self._read_usage(event.get("usage"))
 
     def _read_usage(self, usage: object) -> None:
-        """Keep the newest count of each kind: those of ``message_delta`` are cumulative."""
+        """Keep the newest count of each kind: the counts in ``message_delta`` are cumulative."""
         if isinstance(usage, dict):
             self._usage.update({k: v for k, v in usage.items() if v is not None})
 
     def _counts(self) -> Usage:
-        """Return the usage in our sense. Anthropic counts cached input apart; we do not."""
+        """Return the usage. Anthropic counts cached input separately; Artificer includes it."""
         cached = count_of(self._usage, "cache_read_input_tokens")
         written = count_of(self._usage, "cache_creation_input_tokens")
         return Usage(
@@ -172,8 +172,8 @@ class MessagesStream(ReplyStream):
     def _stop(self, has_calls: bool) -> StopReason:
         """Return why the reply ended.
 
-        ``pause_turn`` means that the provider wants to go on: the reply is cut, like one at its
-        token limit. Unknown reasons count as an ordinary end.
+        ``pause_turn`` means that the provider wants to continue: the reply counts as cut, like one
+        at its token limit. Unknown reasons count as an ordinary end.
         """
         if self._stop_reason in ("max_tokens", "pause_turn"):
             return "max_tokens"
@@ -197,7 +197,7 @@ class MessagesStream(ReplyStream):
         return blocks
 
     def _raw(self) -> bytes:
-        """Return the reply as one JSON message: what the events say together."""
+        """Return the content of all events as one JSON message."""
         content = [block.whole() for _, block in sorted(self._blocks.items())]
         message = {
             **self._message,
@@ -209,6 +209,6 @@ class MessagesStream(ReplyStream):
 
 
 def _is_reusable_reasoning(block: JsonObject) -> bool:
-    """Whether a block is reasoning that may be handed back: it must be signed or encrypted."""
+    """Return whether a block is reasoning that can be sent back: signed or encrypted."""
     kind = block.get("type")
     return kind == "redacted_thinking" or (kind == "thinking" and bool(block.get("signature")))

@@ -1,4 +1,4 @@
-"""Anthropic Messages without a transport: how a request is mapped; its stream beside it.
+"""Anthropic Messages without a transport: the mapping of requests.
 
 Source: Anthropic's API reference (create a message, tool use, extended thinking, errors).
 """
@@ -38,11 +38,11 @@ def to_payload(
     request: ModelRequest, messages: Sequence[Message], memo: Memo, dialect: MessagesDialect
 ) -> Payload:
     """Map a request. Each message is one item; the system prompt stands apart."""
-    asked = wire_format(request, dialect)
-    taken = asked.optional if asked else 0
+    response_format = wire_format(request, dialect)
+    taken = response_format.optional if response_format else 0
     tools = WireTools(request.tools, strict=dialect.strict, optional=taken)
     return Payload(
-        rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
+        rest=memo.rest(request, lambda it: _body(it, tools, dialect)),
         key="messages",
         items=memo.items(
             (dialect.tag, request.tools), messages, lambda it: [_item(it, tools, dialect.tag)]
@@ -51,37 +51,37 @@ def to_payload(
     )
 
 
-def _rest(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> JsonObject:
-    """Return all but the messages. Unset members are left out."""
-    rest: JsonObject = {
+def _body(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> JsonObject:
+    """Return the body without the messages. Unset members are left out."""
+    body: JsonObject = {
         "model": request.model,
         "max_tokens": request.max_tokens,
         "stream": True,
         **dialect.extra,
     }
     if system := system_text(request, dialect):
-        rest["system"] = system
-    if asked := wire_format(request, dialect):
-        with_member(rest, "output_config", format={"type": "json_schema", "schema": asked.schema})
-    rest |= options(request, tools, _tool, _choice)
-    return _marked(rest) if dialect.caches and request.cache_key else rest
+        body["system"] = system
+    if wire := wire_format(request, dialect):
+        with_member(body, "output_config", format={"type": "json_schema", "schema": wire.schema})
+    body |= options(request, tools, _tool, _choice)
+    return _marked(body) if dialect.caches and request.cache_key else body
 
 
 _MARK: JsonObject = {"cache_control": {"type": "ephemeral"}}
 
 
-def _marked(rest: JsonObject) -> JsonObject:
-    """Mark what is to be kept: the tools, the system prompt, and all up to the last message.
+def _marked(body: JsonObject) -> JsonObject:
+    """Mark the parts to cache: the tools, the system prompt, and everything up to the last message.
 
-    That is three of four possible marks. The one at the top stands for the last block, and moves
-    on with the conversation; a mark inside a message would change what was sent before.
+    These are three of four possible marks. The mark at the top level applies to the last block and
+    moves with the conversation; a mark inside a message would change text that was sent before.
     """
-    system, tools = rest.get("system"), rest.get("tools")
+    system, tools = body.get("system"), body.get("tools")
     if isinstance(system, str):
-        rest["system"] = [{**_text(system), **_MARK}]
+        body["system"] = [{**_text(system), **_MARK}]
     if isinstance(tools, list) and isinstance(tools[-1], dict):
-        rest["tools"] = [*tools[:-1], {**tools[-1], **_MARK}]
-    return rest | _MARK
+        body["tools"] = [*tools[:-1], {**tools[-1], **_MARK}]
+    return body | _MARK
 
 
 def _tool(wire: WireTool) -> JsonObject:
@@ -111,7 +111,7 @@ def _item(message: Message, tools: WireTools, tag: str) -> JsonObject:
 
 
 def _user_content(message: Message) -> list[JsonValue]:
-    """Tool results first: Anthropic refuses a result that follows a text."""
+    """Return tool results first, because Anthropic refuses a result after a text."""
     results: list[JsonValue] = [
         {
             "type": "tool_result",
@@ -127,10 +127,10 @@ def _user_content(message: Message) -> list[JsonValue]:
 
 
 def _assistant_content(message: Message, tools: WireTools, tag: str) -> list[JsonValue]:
-    """The blocks in their order, with the reasoning that is this provider's own.
+    """Return the blocks in order, with this provider's own reasoning.
 
-    Reasoning at the very end is left out: "the final block in an assistant message cannot be
-    `thinking`". It stands there when a reply was cut.
+    Reasoning at the very end, as in a cut reply, is left out: "the final block in an assistant
+    message cannot be `thinking`".
     """
     content: list[JsonValue] = []
     pending: list[JsonValue] = []
@@ -156,7 +156,7 @@ def _call(block: ToolUseBlock, tools: WireTools) -> JsonObject:
 
 
 def _texts(blocks: Sequence[Block]) -> list[JsonValue]:
-    """The texts that hold something: "text content blocks must contain non-whitespace text"."""
+    """Return the non-blank texts: "text content blocks must contain non-whitespace text"."""
     return [
         _text(well_formed(block.text))
         for block in blocks

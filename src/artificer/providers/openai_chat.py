@@ -18,8 +18,8 @@ from artificer.values.blocks import Message
 class OpenAIChat(OpenAISdkProvider[ChatDialect]):
     """A provider of Chat Completions: OpenAI itself, OpenRouter, Ollama, vLLM, llama.cpp.
 
-    OpenAI itself wants ``max_completion_tokens``; all others understand ``max_tokens``. A foreign
-    server gets back the reasoning that it sent.
+    OpenAI itself requires ``max_completion_tokens``; all others understand ``max_tokens``. A
+    foreign server gets its own reasoning back.
     """
 
     own_name = "openai-chat"

@@ -16,7 +16,7 @@ from artificer.values.blocks import Message
 
 
 class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
-    """A provider of OpenAI Responses: OpenAI itself, or a server that speaks it."""
+    """A provider of OpenAI Responses: OpenAI itself, or a compatible server."""
 
     own_name = "openai"
 

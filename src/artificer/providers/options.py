@@ -1,4 +1,4 @@
-"""What the requests and conversations of the protocols have in common, but for its spelling."""
+"""Parts of requests and conversations that differ between protocols only in spelling."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def options(
     write: Callable[[WireTool], JsonObject],
     choose: Callable[[str, str | None], JsonValue],
 ) -> JsonObject:
-    """``temperature``, ``tools`` and ``tool_choice``; unset members are left out.
+    """Return ``temperature``, ``tools`` and ``tool_choice``; unset members are left out.
 
-    ``write`` spells a tool, ``choose`` a mode with the tool's name where it demands one.
+    ``write`` formats a tool, ``choose`` a mode, with the tool's name if the mode requires one.
     """
     members: JsonObject = {}
     if request.temperature is not None:
@@ -40,7 +40,7 @@ def options(
 
 @dataclass(frozen=True)
 class WireFormat:
-    """A response format as a server is held to it. ``optional`` counts optional properties."""
+    """A response format for a server that enforces it. ``optional`` counts optional properties."""
 
     name: str
     schema: JsonObject
@@ -49,19 +49,21 @@ class WireFormat:
 
 
 def wire_format(request: ModelRequest, dialect: Dialect) -> WireFormat | None:
-    """The response format that a server can be held to, or None where it can only be told.
+    """Return the response format that the server can enforce, or None if it can only be described.
 
-    A server with a strict mode is held to nothing that this mode cannot express.
+    A server with a strict mode enforces only formats that this mode can express.
     """
-    asked = request.response_format
-    if asked is None or not dialect.formats:
+    response_format = request.response_format
+    if response_format is None or not dialect.formats:
         return None
     if dialect.strict is None:
-        return WireFormat(asked.name, asked.to_schema(), strict=False, optional=0)
-    derived = _derived(asked.json_schema, dialect.strict)
+        return WireFormat(
+            response_format.name, response_format.to_schema(), strict=False, optional=0
+        )
+    derived = _derived(response_format.json_schema, dialect.strict)
     if not derived.fits:
         return None
-    return WireFormat(asked.name, derived.schema, strict=True, optional=derived.optional)
+    return WireFormat(response_format.name, derived.schema, strict=True, optional=derived.optional)
 
 
 @lru_cache(maxsize=64)
@@ -70,30 +72,30 @@ def _derived(schema: str, dialect: StrictDialect) -> StrictSchema:
 
 
 def system_text(request: ModelRequest, dialect: Dialect) -> str:
-    """The system prompt; it tells the response format to who is not held to it. May be empty."""
+    """Return the system prompt, with the response format if the server cannot enforce it."""
     parts = [request.system] if request.system.strip() else []
-    asked = request.response_format
-    if asked is not None and wire_format(request, dialect) is None:
+    response_format = request.response_format
+    if response_format is not None and wire_format(request, dialect) is None:
         parts.append(
             "Your last reply, the one without tool calls, must be one JSON value that fits this "
-            "JSON Schema, with no word and no code fence around it:\n" + asked.json_schema
+            "JSON Schema, with no word and no code fence around it:\n" + response_format.json_schema
         )
     return well_formed("\n\n".join(parts))
 
 
-def with_member(rest: JsonObject, name: str, **members: JsonValue) -> None:
-    """Put members into the object that is a member of a body, beside what is there."""
-    there = rest.get(name)
-    rest[name] = {**(there if isinstance(there, dict) else {}), **members}
+def with_member(body: JsonObject, name: str, **members: JsonValue) -> None:
+    """Add members to an object inside a body, keeping its other members."""
+    there = body.get(name)
+    body[name] = {**(there if isinstance(there, dict) else {}), **members}
 
 
 def results_first(
     message: Message,
     result: Callable[[ToolResultBlock], JsonObject],
-    said: Callable[[str], JsonObject],
+    to_text: Callable[[str], JsonObject],
 ) -> list[JsonObject]:
-    """A user's message as items: its results, right after their calls, then what the user wrote."""
+    """Return a user's message as items: results right after their calls, then the user's text."""
     items = [result(block) for block in message.blocks if isinstance(block, ToolResultBlock)]
     if message.text.strip() or not items:
-        items.append(said(message.text))
+        items.append(to_text(message.text))
     return items

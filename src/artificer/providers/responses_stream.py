@@ -39,9 +39,9 @@ from artificer.values.strict_json import parse_object
 class ResponsesStream(ReplyStream):
     """Assembles a reply from parsed Responses events.
 
-    The reply is what the final event holds. The events before it feed the live view, keyed by
-    item id since llama.cpp sends no indexes; its finished items stand in where the final event
-    comes without output. ``max_output_tokens`` is the request's.
+    The reply is the content of the final event. Earlier events feed the live view, by item id,
+    because llama.cpp sends no indexes; its finished items are used if the final event has no
+    output. ``max_output_tokens`` is the request's.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ResponsesStream(ReplyStream):
 
     @property
     def complete(self) -> bool:
-        """Whether the final event has come."""
+        """Whether the final event has arrived."""
         return self._final is not None
 
     def _take(self, event: JsonObject) -> list[Delta]:
@@ -129,7 +129,7 @@ class ResponsesStream(ReplyStream):
                 name, arguments = text_of(item.get("name")), raw_arguments(item.get("arguments"))
                 blocks.append(self._call(call_id, name, arguments))
             elif kind == "reasoning" and item.get("encrypted_content"):
-                # Without its encrypted content an item cannot be handed back: nothing is stored.
+                # Without encrypted content an item cannot be sent back: nothing is stored.
                 data = json.dumps({k: v for k, v in item.items() if k != "status"})
                 blocks.append(self._reasoning_block(data, text_of(item.get("summary"))))
         return blocks
@@ -149,9 +149,9 @@ class ResponsesStream(ReplyStream):
         return "tool_use" if calls else "end_turn"
 
     def _is_cut(self, final: JsonObject, calls: Sequence[ToolUseBlock]) -> bool:
-        """Whether a "completed" reply was cut: llama.cpp says so of every reply.
+        """Return whether a "completed" reply was cut: llama.cpp reports that for every reply.
 
-        Whoever used up the whole budget was cut, unless calls came out whole.
+        A reply that used the whole token limit was cut, unless its calls are complete.
         """
         if count_of(final.get("usage"), "output_tokens") < self._max_output_tokens:
             return False
@@ -159,7 +159,7 @@ class ResponsesStream(ReplyStream):
 
 
 def _message_text(item: JsonObject) -> str:
-    """Return a message's text; a refusal is the text that the model gave instead."""
+    """Return a message's text. A refusal is the text that the model wrote instead."""
     content = item.get("content")
     if not isinstance(content, list):
         return text_of(content)

@@ -44,7 +44,7 @@ MIN_OUTPUT_TOKENS = 16
 """The API refuses a smaller ``max_output_tokens``."""
 
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt-4")
-"""Families of models that refuse to be asked for encrypted reasoning."""
+"""Families of models that refuse to be response_format for encrypted reasoning."""
 
 
 def to_payload(
@@ -55,20 +55,20 @@ def to_payload(
 
     def to_wire(message: Message) -> list[JsonObject]:
         if message.role == "user":
-            return results_first(message, _result, _said)
+            return results_first(message, _result, _text_item)
         return _assistant_items(message, tools, dialect.tag)
 
     return Payload(
-        rest=memo.rest(request, lambda it: _rest(it, tools, dialect)),
+        rest=memo.rest(request, lambda it: _body(it, tools, dialect)),
         key="input",
         items=memo.items((dialect.tag, request.tools), messages, to_wire),
         tools=request.tools,
     )
 
 
-def _rest(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) -> JsonObject:
-    """Return all but the items. Unset members are left out."""
-    rest: JsonObject = {
+def _body(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) -> JsonObject:
+    """Return the body without the items. Unset members are left out."""
+    body: JsonObject = {
         "model": request.model,
         "max_output_tokens": max(MIN_OUTPUT_TOKENS, request.max_tokens),
         "store": False,
@@ -76,22 +76,26 @@ def _rest(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) ->
         **dialect.extra,
     }
     if not request.model.startswith(_WITHOUT_REASONING):
-        rest["include"] = ["reasoning.encrypted_content"]
+        body["include"] = ["reasoning.encrypted_content"]
     if system := system_text(request, dialect):
-        rest["instructions"] = system
-    if asked := wire_format(request, dialect):
-        with_member(rest, "text", format={"type": "json_schema", **_format(asked)})
+        body["instructions"] = system
+    if response_format := wire_format(request, dialect):
+        with_member(body, "text", format={"type": "json_schema", **_format(response_format)})
     if dialect.caches and request.cache_key:
-        rest["prompt_cache_key"] = request.cache_key
-    return rest | options(request, tools, _tool, _choice)
+        body["prompt_cache_key"] = request.cache_key
+    return body | options(request, tools, _tool, _choice)
 
 
-def _format(asked: WireFormat) -> JsonObject:
-    return {"name": asked.name, "schema": asked.schema, "strict": asked.strict}
+def _format(wire: WireFormat) -> JsonObject:
+    return {
+        "name": wire.name,
+        "schema": wire.schema,
+        "strict": wire.strict,
+    }
 
 
 def _tool(wire: WireTool) -> JsonObject:
-    """``strict`` is always said: left out, the API takes it for true."""
+    """Return a tool. ``strict`` is always set, because the API's default is true."""
     return {
         "type": "function",
         "name": wire.name,
@@ -115,12 +119,12 @@ def _result(block: ToolResultBlock) -> JsonObject:
     }
 
 
-def _said(text: str) -> JsonObject:
+def _text_item(text: str) -> JsonObject:
     return _message("user", "input_text", text)
 
 
 def _assistant_items(message: Message, tools: WireTools, tag: str) -> list[JsonObject]:
-    """The blocks in their order, with the reasoning that is this provider's own.
+    """Return the blocks in order, with this provider's own reasoning.
 
     Reasoning at the very end is left out: it "was provided without its required following item".
     """

@@ -1,6 +1,6 @@
-"""A model that says what it was told to say: for tests, and for showing the machinery.
+"""A provider that returns scripted replies, for tests and demonstrations.
 
-It stands behind the same port as every real provider, and its requests have digests like theirs.
+It implements the same port as every real provider, and its requests have digests like theirs.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from artificer.values.model import (
     Usage,
 )
 
-Answer = ModelReply | ModelFailure
-Script = Iterable[Answer] | Callable[[JsonObject], Answer]
+ScriptedAnswer = ModelReply | ModelFailure
+Script = Iterable[ScriptedAnswer] | Callable[[JsonObject], ScriptedAnswer]
 
 
 def say(text: str, *, stop: StopReason = "end_turn") -> ModelReply:
-    """A reply of text alone."""
+    """Return a reply that is only text."""
     return ModelReply(blocks=(TextBlock(text=text),), stop=stop, usage=_USAGE)
 
 
 def call(name: str, /, **arguments: object) -> ToolUseBlock:
-    """A tool call with these arguments, without an id: the runtime gives it one."""
+    """Return a tool call with these arguments and no id; the runtime assigns one."""
     return ToolUseBlock(id="", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
 
 
 def reply(*blocks: Block, stop: StopReason = "tool_use") -> ModelReply:
-    """A reply of any blocks."""
+    """Return a reply of any blocks."""
     return ModelReply(blocks=blocks, stop=stop, usage=_USAGE)
 
 
@@ -47,10 +47,10 @@ _USAGE = Usage(input_tokens=10, output_tokens=5)
 
 
 class ScriptedProvider:
-    """Answers from a list, in order, or from a function of the request's body.
+    """Returns replies from a list, in order, or from a function of the request's body.
 
     Raises:
-        AuthorError: asked for more answers than the script has.
+        AuthorError: the run needs more replies than the script has.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
@@ -66,15 +66,15 @@ class ScriptedProvider:
 
     @property
     def remaining(self) -> int:
-        """Answers that nobody has asked for yet."""
+        """The number of unused replies."""
         return len(self._answers)
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
-        """The normal form itself is the wire form."""
-        return Payload(memo.rest(request, _rest), "messages", memo.items(None, messages, _to_wire))
+        """Return the request in its normal form, which is the wire form."""
+        return Payload(memo.rest(request, _body), "messages", memo.items(None, messages, _to_wire))
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> Answer:
-        """Return the next answer, streaming its pieces."""
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ScriptedAnswer:
+        """Return the next reply and stream its pieces."""
         self.requests.append(payload.body)
         if self._function is not None:
             answer = self._function(payload.body)
@@ -83,27 +83,27 @@ class ScriptedProvider:
         else:
             raise AuthorError(
                 f"The script has no answer to request {len(self.requests)}.",
-                hint="Add an answer, or find out why the run asked once more.",
+                hint="Add a reply, or find out why the run sent another request.",
             )
         if isinstance(answer, ModelReply):
             _stream(answer, on_delta)
         return answer
 
     async def aclose(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 _LATER = {"cache_key", "response_format"}
-"""What requests did not say from the beginning: where it says nothing, their digests stay."""
+"""Members added after the first release: their defaults are left out, so digests stay."""
 
 
-def _rest(request: ModelRequest) -> JsonObject:
-    """All but the conversation. Of its tools a model is told no more than this by anyone."""
-    told = {"name", "description", "input_schema"}
+def _body(request: ModelRequest) -> JsonObject:
+    """Return the request without the conversation."""
+    basic = {"name", "description", "input_schema"}
     return {
         **request.model_dump(mode="json", exclude={"tools", *_LATER}),
         **request.model_dump(mode="json", include=_LATER, exclude_defaults=True),
-        "tools": [tool.model_dump(mode="json", include=told) for tool in request.tools],
+        "tools": [tool.model_dump(mode="json", include=basic) for tool in request.tools],
     }
 
 

@@ -1,4 +1,4 @@
-"""What the three adapters over an official SDK share: the client's life, the key, the events."""
+"""The common part of the three SDK adapters: the client's lifetime, the key, the events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.errors import MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.assembler import ReplyStream
-from artificer.providers.attempts import Limits, OpenStream, generate_with_attempts
+from artificer.providers.attempts import AttemptLimits, OpenStream, generate_with_attempts
 from artificer.providers.dialects import Dialect
 from artificer.providers.failures import failure
 from artificer.values.blocks import Message
@@ -28,12 +28,12 @@ _DEMANDED = frozenset({"model", "messages", "max_tokens", "input", "stream"})
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where requests go and whose key goes with them.
+    """The server of requests, and the key for it.
 
-    ``vendor`` is the prefix of the provider's own environment variables. The key is ``api_key``,
-    or what ``key_variable`` holds when a request is sent. Where neither is given, the vendor's
-    key is used, but only for the vendor itself or the base URL that the environment names beside
-    it: it must not leak to a server of another's.
+    ``vendor`` is the prefix of the provider's own environment variables. The key is ``api_key``, or
+    the value of ``key_variable`` at the time of a request. Without both, the vendor's key is used,
+    but only for the vendor itself or the base URL in the vendor's environment variable: it must not
+    leak to another server.
     """
 
     vendor: str
@@ -42,7 +42,7 @@ class Endpoint:
     key_variable: str | None = None
 
     def key(self) -> str | ModelFailure:
-        """Return the key. A foreign server may want none; the vendor always does."""
+        """Return the key. A foreign server may not need one; the vendor always does."""
         variable = self.key_variable
         if variable is None and self.base_url in (None, os.environ.get(f"{self.vendor}_BASE_URL")):
             variable = f"{self.vendor}_API_KEY"
@@ -53,10 +53,10 @@ class Endpoint:
 
 
 class ClientOfLoop:
-    """One SDK client per event loop, made when first needed.
+    """One SDK client per event loop, created when first needed.
 
-    A client's connections belong to the loop that opened them: a provider that outlives
-    ``asyncio.run`` gets a new client in the next one.
+    A client's connections belong to the loop that opened them. A provider that outlives
+    ``asyncio.run`` gets a new client in the next loop.
     """
 
     def __init__(self) -> None:
@@ -79,21 +79,21 @@ class ClientOfLoop:
 
 
 class SdkProvider(ABC, Generic[D]):
-    """A provider that speaks through an official SDK: to the vendor, or to another's server.
+    """A provider that uses an official SDK, for the vendor or for a compatible server.
 
-    Without ``base_url`` this is the vendor itself. With one it is a foreign server, which gets
-    what all of them understand, and no strict tools; pass ``dialect`` for one that differs.
-    :class:`Endpoint` says which key is used.
+    Without ``base_url`` the server is the vendor itself. With one it is a foreign server, which
+    gets only what all of them understand, and no strict tools; pass ``dialect`` for one that
+    differs. :class:`Endpoint` decides which key is used.
     """
 
     vendor: ClassVar[str]
-    """Prefix of the environment variables that hold the vendor's key and base URL."""
+    """Prefix of the environment variables with the vendor's key and base URL."""
 
     own_name: ClassVar[str]
-    """The provider's name where none is given."""
+    """The provider's default name."""
 
     sdk: ClassVar[str]
-    """The SDK's module, which is also the extra that installs it."""
+    """The SDK's module, which is also the name of the extra that installs it."""
 
     def __init__(
         self,
@@ -103,22 +103,22 @@ class SdkProvider(ABC, Generic[D]):
         api_key: str | None = None,
         key_variable: str | None = None,
         dialect: D | None = None,
-        limits: Limits | None = None,
+        limits: AttemptLimits | None = None,
     ) -> None:
         self._name = name or self.own_name
         self._endpoint = Endpoint(self.vendor, base_url, api_key, key_variable)
-        self._limits = limits or Limits()
+        self._limits = limits or AttemptLimits()
         self._client = ClientOfLoop()
         self._dialect = dialect or self._usual_dialect(self._name, own=base_url is None)
 
     @property
     def name(self) -> str:
-        """The word before the slash in a model's name."""
+        """The part of a model's name before the slash."""
         return self._name
 
     @property
     def wire(self) -> str:
-        """How requests are mapped: the protocol, for the vendor or a foreign server, features."""
+        """The mapping of requests: the protocol, vendor or foreign server, and features."""
         server = "vendor" if self._endpoint.base_url is None else "foreign"
         return "/".join((self._dialect.wire, server, *self._dialect.features))
 
@@ -134,7 +134,7 @@ class SdkProvider(ABC, Generic[D]):
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
-        """Ask the model. Raises MissingExtraError when the SDK is not installed."""
+        """Return the model's reply. Raises MissingExtraError if the SDK is not installed."""
         self.require()
         key = self._endpoint.key()
         if isinstance(key, ModelFailure):
@@ -154,23 +154,23 @@ class SdkProvider(ABC, Generic[D]):
 
     @abstractmethod
     def _usual_dialect(self, name: str, *, own: bool) -> D:
-        """The dialect of the vendor itself (``own``), or of a foreign server."""
+        """Return the dialect of the vendor itself (``own``), or of a foreign server."""
 
     @abstractmethod
     def _new_client(self, key: str) -> Any:
-        """The SDK's client, without its own retries."""
+        """Return the SDK's client, with its own retries off."""
 
     @abstractmethod
     def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
-        """The client's method that begins a stream."""
+        """Return the client's method that starts a stream."""
 
     @abstractmethod
     def _reply_stream(self, payload: Payload) -> ReplyStream:
-        """What assembles the reply to this request."""
+        """Return the stream that assembles the reply to this request."""
 
 
 class OpenAISdkProvider(SdkProvider[D]):
-    """A provider over OpenAI's SDK, which speaks two protocols."""
+    """A provider that uses OpenAI's SDK, which supports two protocols."""
 
     vendor = "OPENAI"
     sdk = "openai"
@@ -183,10 +183,10 @@ class OpenAISdkProvider(SdkProvider[D]):
 
 
 def open_stream_with(create: Callable[..., Awaitable[Any]], payload: Payload) -> OpenStream:
-    """Turn an SDK's ``create`` into a source of plain events.
+    """Return a source of plain events for an SDK's ``create``.
 
-    Members that ``create`` demands are given by name; all others go through ``extra_body``, since
-    the SDKs refuse what they do not know (a server's own options; Anthropic's ``temperature``).
+    Members that ``create`` requires are passed by name, all others in ``extra_body``, because
+    the SDKs refuse members they do not know (a server's own options; Anthropic's ``temperature``).
     """
     named = {name: value for name, value in payload.body.items() if name in _DEMANDED}
     others = {name: value for name, value in payload.body.items() if name not in _DEMANDED}

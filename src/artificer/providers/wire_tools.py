@@ -1,4 +1,4 @@
-"""A toolset as it goes over the wire, and its calls as they come back."""
+"""The mapping of a toolset to the wire, and of its calls back."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class WireTool:
 class WireTools:
     """The mapping of one toolset to one provider, both ways.
 
-    ``strict`` is the provider's strict mode, None for a server without one. Its bounds hold for a
-    whole request: tools are made strict in their order for as long as there is room, beside the
-    ``optional`` properties that the request has elsewhere. Everything is derived when it is first
-    needed, so that an unchanged request costs nothing.
+    ``strict`` is the provider's strict mode, or None. Its limits apply to a whole request: tools
+    become strict in order as long as there is room, after the ``optional`` properties elsewhere in
+    the request. Everything is derived when first needed, so that an unchanged request costs
+    nothing.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class WireTools:
         return WireTool(name, tool.description, schema, strict=derived is not None)
 
     def from_wire(self, call: ToolUseBlock) -> ToolUseBlock:
-        """Return the call with the tool's own name, and without the nulls that strict mode added.
+        """Return the call with the tool's own name and without nulls that strict mode added.
 
-        The arguments' text is the model's own, byte for byte, unless there were such nulls; what
-        the model really wrote is in the reply's raw bytes then.
+        The arguments' text is the model's own, byte for byte, unless it had such nulls; the reply's
+        raw bytes then hold the original.
         """
         name = self.names.from_wire(call.name)
         update = {"name": name}

@@ -132,7 +132,7 @@ class Engine:
     def _doubts(self, ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
         """Why calls may be under way still, by the number of their intents."""
         former = ledger.former
-        if former.standing == "gone":
+        if former.liveness == "gone":
             return {}
         why = _TAKEN_OVER.format(former.who) if former.who else _NOT_KNOWN
         return {intent.n: why for intent in pending}

@@ -20,7 +20,7 @@ from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, BudgetError, OperatorError, TamperedError
-from artificer.ownership.local import Found, Hold
+from artificer.ownership.local import FormerOwner, Hold
 from artificer.ports import (
     Anchored,
     BlobStore,
@@ -149,7 +149,7 @@ class Ledger:
         return self._epoch
 
     @property
-    def former(self) -> Found:
+    def former(self) -> FormerOwner:
         """What had become of the run's former owner when it was acquired."""
         return self._hold.former
 

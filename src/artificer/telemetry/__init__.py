@@ -1,1 +1,1 @@
-"""OpenTelemetry: what is recorded of a run, as spans and metrics of the GenAI conventions."""
+"""OpenTelemetry: recorded runs as spans and metrics of the GenAI conventions."""

@@ -1,4 +1,4 @@
-"""Conversations in the form of the GenAI conventions. Nothing of this is sent unless asked for."""
+"""Conversations in the form of the GenAI conventions, sent only when enabled."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FINISH_REASONS: dict[StopReason, str] = {
 
 
 def input_messages(history: Sequence[Message]) -> str:
-    """``gen_ai.input.messages``: the conversation as the model was sent it."""
+    """Return ``gen_ai.input.messages``: the conversation sent to the model."""
     return _text([{"role": _role(message), "parts": _parts(message.blocks)} for message in history])
 
 
 def output_messages(blocks: Sequence[Block], stop: StopReason) -> str:
-    """``gen_ai.output.messages``: one reply."""
+    """Return ``gen_ai.output.messages``: one reply."""
     reason = FINISH_REASONS[stop]
     return _text([{"role": "assistant", "parts": _parts(blocks), "finish_reason": reason}])
 

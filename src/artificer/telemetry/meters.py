@@ -11,11 +11,11 @@ Attributes = dict[str, AttributeValue]
 
 _TOKENS = [4**n for n in range(14)]
 _SECONDS = [0.01 * 2**n for n in range(14)]
-"""Bounds of buckets, as the conventions give them."""
+"""Bucket boundaries, as specified by the conventions."""
 
 
 class Meters:
-    """How many tokens, and how long."""
+    """Counters of tokens and histograms of durations."""
 
     def __init__(self, meter: Meter) -> None:
         self._tokens = meter.create_histogram(

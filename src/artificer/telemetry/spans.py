@@ -1,9 +1,9 @@
-"""Spans of a run, made of what is recorded of it.
+"""Spans of a run, made from its records.
 
-A run that is driven is one ``invoke_agent`` span; model requests (``chat``) and tool calls
-(``execute_tool``) are its children, each with the times that its receipt states, so several at once
-lie side by side. What a fork took over from another run, or an earlier process recorded, was told
-when it happened and is not told again.
+A run that is being executed is one ``invoke_agent`` span. Model requests (``chat``) and tool calls
+(``execute_tool``) are its children, with the times in their receipts, so that parallel ones
+overlap. Records that a fork copied, or that an earlier process wrote, were exported when they
+happened and are not exported again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from artificer.values.release import RELEASE
 log = logging.getLogger("artificer.telemetry")
 
 _PROVIDERS = {"openai-chat": "openai"}
-"""Providers of ours that the conventions know by another name."""
+"""Our provider names that the conventions spell differently."""
 
 
 _Timed = (
@@ -41,8 +41,8 @@ _Timed = (
 
 
 @dataclass
-class _Watched:
-    """A run as far as it is recorded, and its span while it is driven here."""
+class _TracedRun:
+    """A run's state so far, and its span while this process executes it."""
 
     state: RunState = field(default_factory=RunState)
     span: Span | None = None
@@ -50,12 +50,12 @@ class _Watched:
     opened: int = 0
 
     def start_of(self, event: _Timed) -> int:
-        """When what came to an end had begun; rounding does not put it before its run."""
+        """Return when the operation of an event began, not before the run's own span."""
         return _ns(max(self.opened, event.at - event.duration_ms))
 
 
 class Telemetry(Observer):
-    """Tells the OpenTelemetry API what is recorded; where that goes is for the application to say.
+    """Exports records through the OpenTelemetry API. The application chooses the exporter.
 
     With ``with_content``, spans hold conversations, arguments and results too.
     """
@@ -70,64 +70,64 @@ class Telemetry(Observer):
         self._with_content = with_content
         self._tracer = trace.get_tracer("artificer", RELEASE, tracers)
         self._meters = Meters(metrics.get_meter("artificer", RELEASE, meters))
-        self._runs: dict[str, _Watched] = {}
+        self._runs: dict[str, _TracedRun] = {}
 
     def taken_up(self, run: str, state: RunState) -> None:
-        """Go on from what was recorded before."""
-        self._runs[run] = _Watched(state)
+        """Continue from the records of an earlier process."""
+        self._runs[run] = _TracedRun(state)
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
-        """Take note of what another run did."""
+        """Follow a record copied from another run, without exporting it."""
         if isinstance(line, EventLine):
-            watched = self._runs.setdefault(run, _Watched())
-            watched.state, _ = reduce(watched.state, line.event)
+            traced = self._runs.setdefault(run, _TracedRun())
+            traced.state, _ = reduce(traced.state, line.event)
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-        """Tell what a record means."""
-        watched = self._runs.setdefault(run, _Watched())
+        """Export a record."""
+        traced = self._runs.setdefault(run, _TracedRun())
         try:
             if isinstance(line, EventLine):
-                self._event(run, watched, line.event)
-            elif isinstance(line.intent, AskApproval) and watched.span:
+                self._event(run, traced, line.event)
+            elif isinstance(line.intent, AskApproval) and traced.span:
                 facts = _call(line.intent.tool, line.intent.call_id)
-                _tell(watched.span, "artificer.approval.asked", watched.state.now, facts)
-        except ArtificerError as error:  # a run does not end because it cannot be told
-            log.error("a record of run %s cannot be told: %s", run, error.code)
+                _add_event(traced.span, "artificer.approval.asked", traced.state.now, facts)
+        except ArtificerError as error:  # a failed export must not end the run
+            log.error("a record of run %s cannot be exported: %s", run, error.code)
 
     def rested(self, run: str) -> None:
-        """The run is no longer driven here."""
-        watched = self._runs.pop(run, None)
-        if watched is not None:
-            self._close(watched)
+        """Close the run's span: this process no longer executes it."""
+        traced = self._runs.pop(run, None)
+        if traced is not None:
+            self._close(traced)
 
-    def _event(self, run: str, watched: _Watched, event: ev.Event) -> None:
-        before = watched.state
-        watched.state, _ = reduce(before, event)
-        if watched.span is None:
-            self._open(run, watched, event.at)
+    def _event(self, run: str, traced: _TracedRun, event: ev.Event) -> None:
+        before = traced.state
+        traced.state, _ = reduce(before, event)
+        if traced.span is None:
+            self._open(run, traced, event.at)
         match event:
             case ev.ModelResponded() | ev.ModelFailed():
-                self._chat(run, watched, before, event)
+                self._chat(run, traced, before, event)
             case ev.ContextCompacted() | ev.CompactionFailed():
-                self._compacted(run, watched, event)
+                self._compacted(run, traced, event)
             case ev.ToolReturned():
-                self._tool(watched, before, event)
-            case ev.CallsJudged() if watched.span:
-                _judged(watched.span, event)
-            case ev.ApprovalAnswered() if watched.span:
+                self._tool(traced, before, event)
+            case ev.CallsJudged() if traced.span:
+                _judged(traced.span, event)
+            case ev.ApprovalAnswered() if traced.span:
                 call = call_of(before, event.intent)
                 facts = _call(call.verdict.tool if call.verdict else "", call.id)
                 facts["artificer.approval.approved"] = event.approved
-                _tell(watched.span, "artificer.approval.answered", event.at, facts)
+                _add_event(traced.span, "artificer.approval.answered", event.at, facts)
             case ev.RunFinished():
-                self._close(watched)
+                self._close(traced)
 
     # --- spans --------------------------------------------------------------------------------
 
-    def _open(self, run: str, watched: _Watched, at: int) -> None:
-        spec = watched.state.given
+    def _open(self, run: str, traced: _TracedRun, at: int) -> None:
+        spec = traced.state.given
         name = f"artificer.{spec.kind}"
-        watched.span = self._tracer.start_span(
+        traced.span = self._tracer.start_span(
             f"invoke_agent {name}",
             kind=SpanKind.INTERNAL,
             start_time=_ns(at),
@@ -138,13 +138,13 @@ class Telemetry(Observer):
                 "gen_ai.conversation.id": run,
             },
         )
-        watched.context = trace.set_span_in_context(watched.span)
-        watched.opened = at
+        traced.context = trace.set_span_in_context(traced.span)
+        traced.opened = at
 
-    def _close(self, watched: _Watched) -> None:
-        if watched.span is None:
+    def _close(self, traced: _TracedRun) -> None:
+        if traced.span is None:
             return
-        state, span = watched.state, watched.span
+        state, span = traced.state, traced.span
         span.set_attribute("artificer.run.phase", state.phase.value)
         if state.status is not None:
             span.set_attribute("artificer.run.status", state.status)
@@ -153,12 +153,12 @@ class Telemetry(Observer):
         if state.failure is not None and state.phase in (Phase.STALLED, Phase.FINISHED):
             _failed(span, state.failure)
         span.end(_ns(state.now))
-        watched.span = watched.context = None
+        traced.span = traced.context = None
 
     def _chat(
         self,
         run: str,
-        watched: _Watched,
+        traced: _TracedRun,
         before: RunState,
         event: ev.ModelResponded | ev.ModelFailed,
     ) -> None:
@@ -166,9 +166,9 @@ class Telemetry(Observer):
         facts = _operation("chat", before.given)
         span = self._tracer.start_span(
             f"chat {request.model}",
-            context=watched.context,
+            context=traced.context,
             kind=SpanKind.CLIENT,
-            start_time=watched.start_of(event),
+            start_time=traced.start_of(event),
             attributes={
                 **facts,
                 "gen_ai.conversation.id": run,
@@ -180,7 +180,7 @@ class Telemetry(Observer):
         if request.temperature is not None:
             span.set_attribute("gen_ai.request.temperature", request.temperature)
         if self._with_content:
-            span.set_attributes(_asked(before))
+            span.set_attributes(_request_attributes(before))
         if isinstance(event, ev.ModelFailed):
             _failed(span, event.code)
             facts["error.type"] = event.code
@@ -188,24 +188,24 @@ class Telemetry(Observer):
             facts["gen_ai.response.model"] = event.model or request.model
             span.set_attributes(_responded(event, request.model))
             if self._with_content:
-                said = content.output_messages(event.blocks, event.stop)
-                span.set_attribute("gen_ai.output.messages", said)
+                text = content.output_messages(event.blocks, event.stop)
+                span.set_attribute("gen_ai.output.messages", text)
             self._meters.used(event.usage, facts)
         self._meters.took(event.duration_ms, facts)
         span.end(_ns(event.at))
 
     def _compacted(
-        self, run: str, watched: _Watched, event: ev.ContextCompacted | ev.CompactionFailed
+        self, run: str, traced: _TracedRun, event: ev.ContextCompacted | ev.CompactionFailed
     ) -> None:
-        """A summary of the conversation, asked of the same model."""
+        """Export a summary of the conversation, requested from the same model."""
         if not event.attempts:
-            return  # nobody was asked
-        facts = _operation("chat", watched.state.given)
+            return  # no request was sent
+        facts = _operation("chat", traced.state.given)
         span = self._tracer.start_span(
-            f"chat {watched.state.given.model}",
-            context=watched.context,
+            f"chat {traced.state.given.model}",
+            context=traced.context,
             kind=SpanKind.CLIENT,
-            start_time=watched.start_of(event),
+            start_time=traced.start_of(event),
             attributes={
                 **facts,
                 "gen_ai.conversation.id": run,
@@ -220,7 +220,7 @@ class Telemetry(Observer):
         self._meters.took(event.duration_ms, facts)
         span.end(_ns(event.at))
 
-    def _tool(self, watched: _Watched, before: RunState, event: ev.ToolReturned) -> None:
+    def _tool(self, traced: _TracedRun, before: RunState, event: ev.ToolReturned) -> None:
         call = call_of(before, event.intent)
         name = call.verdict.tool if call.verdict else ""
         tool = before.given.tools().get(name)
@@ -240,9 +240,9 @@ class Telemetry(Observer):
             facts["gen_ai.tool.call.result"] = event.content
         span = self._tracer.start_span(
             f"execute_tool {name}",
-            context=watched.context,
+            context=traced.context,
             kind=SpanKind.INTERNAL,
-            start_time=watched.start_of(event),
+            start_time=traced.start_of(event),
             attributes=facts,
         )
         if event.status != "ok":
@@ -262,16 +262,16 @@ def _call(tool: str, call_id: str) -> Attributes:
     return {"gen_ai.tool.name": tool, "gen_ai.tool.call.id": call_id}
 
 
-def _asked(state: RunState) -> Attributes:
-    """What a model was sent."""
-    asked: Attributes = {
+def _request_attributes(state: RunState) -> Attributes:
+    """Return the attributes of a request, with its content."""
+    request: Attributes = {
         "gen_ai.input.messages": content.input_messages(sent(state.history, state.window))
     }
     if state.given.system:
-        asked["gen_ai.system_instructions"] = content.system_instructions(state.given)
+        request["gen_ai.system_instructions"] = content.system_instructions(state.given)
     if state.given.tools().tools:
-        asked["gen_ai.tool.definitions"] = content.tool_definitions(state.given)
-    return asked
+        request["gen_ai.tool.definitions"] = content.tool_definitions(state.given)
+    return request
 
 
 def _responded(event: ev.ModelResponded, model: str) -> Attributes:
@@ -292,15 +292,15 @@ def _responded(event: ev.ModelResponded, model: str) -> Attributes:
 
 
 def _judged(span: Span, event: ev.CallsJudged) -> None:
-    """Calls that the gate stopped have no span of their own: nothing was executed."""
+    """Export refused calls as span events: nothing was executed, so they have no span."""
     for verdict in event.verdicts:
         if verdict.verdict not in ("allow", "ask"):
             facts = _call(verdict.tool, verdict.call_id)
             facts |= {"artificer.verdict": verdict.verdict, "artificer.rule": verdict.rule}
-            _tell(span, "artificer.call.refused", event.at, facts)
+            _add_event(span, "artificer.call.refused", event.at, facts)
 
 
-def _tell(span: Span, name: str, at: int, facts: Attributes) -> None:
+def _add_event(span: Span, name: str, at: int, facts: Attributes) -> None:
     span.add_event(name, facts, timestamp=_ns(at))
 
 

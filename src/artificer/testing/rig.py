@@ -35,7 +35,7 @@ from artificer.ports import (
     Provider,
     Receipt,
 )
-from artificer.providers.scripted import Answer, ScriptedProvider
+from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
@@ -153,13 +153,13 @@ class Rig:
         return RunSpec(toolset=tools.to_text(), **{"rules": RULES, **facts})
 
     async def run(
-        self, script: list[Answer] | Provider, *, run: str = "run", **facts: Any
+        self, script: list[ScriptedAnswer] | Provider, *, run: str = "run", **facts: Any
     ) -> RunState:
         """Start a run and drive it as far as it goes. ``facts`` are fields of its spec."""
         return await self.engine(as_provider(script)).start(run, self.spec(**facts))
 
     async def resume(
-        self, script: list[Answer] | Provider, *, run: str = "run", take_over: bool = False
+        self, script: list[ScriptedAnswer] | Provider, *, run: str = "run", take_over: bool = False
     ) -> RunState:
         """Take a run up again."""
         return await self.engine(as_provider(script)).resume(run, take_over=take_over)
@@ -180,7 +180,7 @@ class Rig:
         return Deliverable.model_validate_json(self.blobs.get(state.deliverable))
 
 
-def as_provider(script: list[Answer] | Provider) -> Provider:
+def as_provider(script: list[ScriptedAnswer] | Provider) -> Provider:
     """A provider as it is, or one that gives these answers in order."""
     return ScriptedProvider(script) if isinstance(script, list) else script
 

@@ -21,7 +21,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.system import SystemClock
-from artificer.telemetry.wanted import telling
+from artificer.telemetry.enable import with_telemetry
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import Storage
 from artificer.wiring.toolbox import ToolBox
@@ -62,7 +62,7 @@ def build_engine(
         clean=redactor_of(config).clean,
         locks=storage.locks,
     )
-    watching = telling(
+    watching = with_telemetry(
         observer or Observer(), enabled=config.telemetry.enabled, content=config.telemetry.content
     )
     return Engine(

@@ -26,7 +26,7 @@ def max_tokens_of(kind: RunKind, model: str, given: Limits, config: Config) -> i
 
 def most_of(model: str, config: Config) -> int | None:
     """Return the longest reply of a ``provider/model`` in tokens, or None if it is not known."""
-    return config.limits.most_of(model) or longest_reply(model)
+    return config.limits.longest_reply_of(model) or longest_reply(model)
 
 
 def continuations_of(kind: RunKind, model: str) -> int:

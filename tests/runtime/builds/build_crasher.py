@@ -41,7 +41,7 @@ from artificer.ports import (
     RunHead,
     Spending,
 )
-from artificer.providers.scripted import Answer, ScriptedProvider
+from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical, digest_of
 from artificer.wiring.storage import open_storage
@@ -146,7 +146,7 @@ async def drive(folder: Path, points: Points) -> None:
     """Begin the build, or take it up."""
     engineer = Engineer(PARTS)
 
-    def answer(body: JsonObject) -> Answer:
+    def answer(body: JsonObject) -> ScriptedAnswer:
         note(folder / "asked.txt", f"asked {digest_of(canonical(body))}")
         return engineer(body)
 

@@ -1,4 +1,4 @@
-"""Whether a run is to be told to OpenTelemetry, found out without importing it."""
+"""Deciding whether a run is exported to OpenTelemetry, without importing it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from artificer.errors import MissingExtraError
 from artificer.runtime.observe import Both, Observer
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The variable by which instrumentations are asked for content."""
+"""The environment variable that enables content in instrumentations."""
 
 
-def telling(observer: Observer, *, enabled: bool | None, content: bool | None) -> Observer:
-    """The observer, and OpenTelemetry where it is wanted.
+def with_telemetry(observer: Observer, *, enabled: bool | None, content: bool | None) -> Observer:
+    """Return the observer, combined with an OpenTelemetry exporter if that is enabled.
 
-    Without a word about it (None), it is wanted where the program has loaded OpenTelemetry
-    already: by itself, or under ``opentelemetry-instrument``.
+    Without a setting (None), it is enabled if the program has loaded OpenTelemetry already:
+    directly, or through ``opentelemetry-instrument``.
 
     Raises:
-        MissingExtraError: it is wanted, and not installed.
+        MissingExtraError: it is enabled, but not installed.
     """
     if not ("opentelemetry.trace" in sys.modules if enabled is None else enabled):
         return observer
