@@ -53,7 +53,7 @@ async def test_from_a_request_to_ones_own_branch(shell: Shell) -> None:
     async with engineer(shell, SHOUT):
         begun = await shell.run("build", "Add an option --shout", *SMALL)
         assert begun.code == 7, begun.err
-        assert "1 file not committed, so not seen by the build: notes.txt" in begun.err
+        assert "1 file not committed, so not part of the build: notes.txt" in begun.err
         assert "artificer build approve" in begun.err
         plan = await shell.run("build", "plan", "last")
         assert "# An option to shout" in plan.out and "waits for a decision" in plan.err
@@ -246,7 +246,7 @@ async def test_with_a_build_go_its_runs_and_its_repository(shell: Shell, way: st
     assert refused.code == 3 and "was never promoted" in refused.err
     assert "shout" in refused.err and f"build promote {run}" in refused.err
     passed = await shell.run("prune", "--older-than", "0", "--forever")
-    assert passed.code == 0 and "passed over" in passed.err
+    assert passed.code == 0 and "skipped" in passed.err
     assert list(shell.home.glob(f"*/builds/{run}/repo.git"))
     if way == "promoted":
         assert (await shell.run("build", "promote", run)).code == 0
@@ -265,4 +265,4 @@ async def test_a_retry_of_what_has_not_failed_is_refused(shell: Shell) -> None:
         refused = await shell.run("build", "retry", "last", "stroe")
         assert refused.code == 3 and "'stroe'" in refused.err
         cancelled = await shell.run("cancel", "last")
-    assert cancelled.code == 0 and "had ended" not in cancelled.err
+    assert cancelled.code == 0 and "already ended" not in cancelled.err

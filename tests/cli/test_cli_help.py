@@ -2,33 +2,114 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator
 from importlib import import_module
+from typing import get_args
 
 import click
 import pytest
 from cli_kit import Shell
 
+from artificer.builds.facts import AGREED
+from artificer.builds.table import BUILD_TOKENS, LOOPS, REVIEWS, RUN_TOKENS, Size
+from artificer.cli.commands import build as declared
+from artificer.cli.commands import policy
+from artificer.cli.commands.run import run
+from artificer.cli.declare import Command
 from artificer.cli.main import COMMANDS, cli
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import MEANINGS, Exit
+from artificer.core.kinds import ASKED, RunKind
 
+LIGHT = ("artificer.cli.commands", "artificer.cli.terminal")
+LIGHT_MODULES = {
+    "artificer.cli",
+    "artificer.cli.declare",
+    "artificer.cli.main",
+    "artificer.cli.settings",
+    "artificer.errors",
+    "artificer.values",
+    "artificer.values.release",
+}
 HEAVY = ("pydantic", "rich", "asyncio", "jsonschema_rs", "sqlite3", "anthropic", "openai")
+
+
+async def imported_by(shell: Shell, *words: str) -> set[str]:
+    """The modules that an interpreter imports for a command."""
+    result = await shell.run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    imported = {line.split("|")[-1].strip() for line in result.err.splitlines() if "|" in line}
+    assert "artificer.cli.main" in imported
+    return imported
 
 
 @pytest.mark.req("cli-help-cheap")
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("nonsense",)])
-async def test_help_imports_nothing_heavy(shell: Shell, words: tuple[str, ...]) -> None:
-    result = await shell.run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    imported = {line.split("|")[-1].strip() for line in result.err.splitlines() if "|" in line}
-    assert "artificer.cli.main" in imported
+async def test_help_imports_no_declaration(shell: Shell, words: tuple[str, ...]) -> None:
+    imported = await imported_by(shell, *words)
     assert imported.isdisjoint(HEAVY)
-    assert not {name for name in imported if name.startswith("artificer.cli.run.run")}
+    assert not {name for name in imported if name.startswith("artificer.cli.commands")}
+
+
+@pytest.mark.req("cli-command-help-cheap")
+@pytest.mark.parametrize(
+    "words", [("run", "--help"), ("build", "start", "--help"), ("run", "hello", "--modle", "x")]
+)
+async def test_parsing_a_command_line_imports_only_declarations(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    imported = await imported_by(shell, *words)
+    assert imported.isdisjoint(HEAVY)
+    ours = {name for name in imported if name.startswith("artificer.")}
+    assert {name for name in ours if not name.startswith(LIGHT)} <= LIGHT_MODULES
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[Command]:
+    """Every command of a group and of the groups in it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        if isinstance(found, click.Group):
+            yield from commands(found, (*path, name))
+        else:
+            assert isinstance(found, Command)
+            yield found
+
+
+@pytest.mark.req("cli-declarations")
+@pytest.mark.parametrize("command", [*commands(cli)], ids=lambda command: command.work)
+def test_a_declaration_names_the_function_that_does_the_work(command: Command) -> None:
+    module, _, function = command.work.partition(":")
+    work = getattr(import_module(f"artificer.cli.{module}"), function)
+    settings, options = inspect.signature(work, eval_str=True).parameters.values()
+    assert settings.annotation is Settings
+    assert options.annotation is command.declared
+    assert command.help
+    for parameter in command.params:
+        assert isinstance(parameter, click.Argument) or parameter.help or parameter.default
+
+
+@pytest.mark.req("cli-declarations")
+def test_declared_choices_are_those_of_the_runtime() -> None:
+    assert tuple(size for size in get_args(Size) if size != "brief") == declared.SIZES
+    assert REVIEWS[1:] == declared.REVIEW_PASSES
+    assert tuple(kind for kind in LOOPS if kind != "code") == declared.JUDGED_KINDS
+    assert tuple(kind.replace("_", "-") for kind in AGREED) == declared.ACCEPTED_CONCERNS
+    assert get_args(RunKind) == policy.KINDS
+    (kind,) = [p for p in run.params if p.name == "kind"]
+    assert isinstance(kind.type, click.Choice) and set(kind.type.choices) == set(ASKED)
+    start = declared.build.commands["start"]
+    helps = {p.name: p.help for p in start.params if isinstance(p, click.Option)}
+    assert f"{RUN_TOKENS:,}" in (helps["max_run_tokens"] or "")
+    for size in ("medium", "brief"):
+        assert f"{BUILD_TOKENS[size]:,}" in (helps["total_tokens"] or "")
 
 
 @pytest.mark.req("cli-help-true")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_is(name: str) -> None:
-    command = import_module(f"artificer.cli.{COMMANDS[name][0]}").command
-    assert isinstance(command, click.Command)
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
     assert command.name == name
     assert command.help is not None
     assert "Example" in command.help

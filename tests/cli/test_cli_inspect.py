@@ -243,7 +243,7 @@ async def test_cancel_ends_a_run_and_keeps_what_exists(shell: Shell, world: Worl
     assert (await shell.run("replay", run)).code == 0
     again = await shell.run("cancel", run)
     assert (again.code, again.out) == (0, "cancelled\n")
-    assert "had ended before" in again.err
+    assert "had already ended" in again.err
     assert (await shell.run("resume", run)).code == 5
 
 
@@ -251,7 +251,7 @@ async def test_cancel_ends_a_run_and_keeps_what_exists(shell: Shell, world: Worl
 async def test_fork_goes_on_from_a_record_and_says_which(shell: Shell, world: World) -> None:
     run = await stalled(world)
     result = await shell.run("fork", run, "--at", "2", "--steer", "Hello?", "--model", "scripted/m")
-    assert "record 2 is inside a turn: its facts are taken up to record 1" in result.err
+    assert "record 2 is mid-turn: copied up to record 1" in result.err
     assert f"forked from {run} after record 1" in result.err
     assert "changed: model" in result.err
     assert result.code == 4, "its script holds no answer"
@@ -325,7 +325,7 @@ async def test_a_project_is_kept_in_order(shell: Shell, world: World) -> None:
     assert not world._storage.blobs.has(loose)
 
     assert (await shell.run("prune")).code == 2
-    assert "would prune 1 run; --forever does it" in (await shell.run("prune", done)).err
+    assert "would prune 1 run; --forever deletes them" in (await shell.run("prune", done)).err
     assert (await shell.run("replay", done)).code == 0
     assert (await shell.run("prune", waiting, "--forever")).code == 3
     pruned = await shell.run("prune", done, "--forever", "--reason", "old")

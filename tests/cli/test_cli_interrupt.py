@@ -11,7 +11,7 @@ import pytest
 from cli_kit import Shell, finish, lines_until, until
 from strict_server import Calls, Hangs, Says, StrictServer
 
-from artificer.cli.common.drive import SIGNALS, drive
+from artificer.cli.interruptible import SIGNALS, run_async
 from artificer.errors import OperatorError
 
 SLEEPER = """
@@ -29,7 +29,7 @@ template = "sleep 40"
 
 STUBBORN = """
 import asyncio
-from artificer.cli.common.drive import drive
+from artificer.cli.interruptible import run_async
 
 async def work():
     print("ready", flush=True)
@@ -39,7 +39,7 @@ async def work():
         except asyncio.CancelledError:
             print("cancelled", flush=True)
 
-drive(work)
+run_async(work())
 """
 
 
@@ -128,7 +128,7 @@ def test_a_process_that_may_start_no_thread_says_so(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(OperatorError, match="may not start another thread"):
-        drive(work)
+        run_async(work())
 
 
 @pytest.mark.req("cli-in-process")

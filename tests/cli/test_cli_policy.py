@@ -63,7 +63,7 @@ async def test_check_tells_rules_that_decide_nothing(project: Shell) -> None:
     path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
     result = await project.run("policy", "check", "--json")
     assert (result.code, result.json()["unheard"]) == (Exit.WRONG, [5])
-    assert "rule 5 is never heard" in result.err
+    assert "rule 5 is never evaluated" in result.err
     assert "rule 5: tool 'git_*': there is no such tool" in result.err
     assert result.json()["faults"] == ["rule 5: tool 'git_*': there is no such tool"]
 

@@ -153,7 +153,7 @@ async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shel
         for word in ("steer", "pause", "interrupt"):
             said = await shell.run(word, "last", *(["x"] if word == "steer" else []))
             assert said.code == 3 and "has ended" in said.err
-        assert "nothing is in doubt" in (await shell.run("resolve", "last")).err
+        assert "no call is uncertain" in (await shell.run("resolve", "last")).err
         assert (await shell.run("replay", "last")).code == 0
 
 
@@ -163,7 +163,7 @@ async def test_a_missing_key_is_named(shell: Shell) -> None:
     wrong = await shell.run("run", "Compare", "--model", "openai/gpt-x")
     assert wrong.code == 6
     assert wrong.out == ""
-    assert "the provider refused the key, or there is none" in wrong.err
+    assert "the API key is missing, or the provider refused it" in wrong.err
     assert "OPENAI_API_KEY" in wrong.err
 
 

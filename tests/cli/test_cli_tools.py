@@ -164,7 +164,7 @@ async def test_examples_of_manifests_are_held(shell: Shell) -> None:
     write(shell, ECHO.replace('"hi", "3"', '"hi", "4"').replace("hi 1", "ho"))
     broken = await shell.run("tools", "test", "tools")
     assert broken.code == Exit.WRONG
-    assert "echo 1: does not hold 'ho'" in broken.out
+    assert "echo 1: does not contain 'ho'" in broken.out
     assert "echo 2: the command is echo hi 3" in broken.out
 
 

@@ -47,7 +47,7 @@ async def test_a_folder_becomes_versions_and_a_folder_again(shell: Shell, notes:
     (shell.cwd / "copy" / "plan.md").write_text("three\n")
     late = await shell.run("workspace", "commit", "notes", "copy")
     assert late.code == Exit.WRONG
-    assert "the head of notes is version 2, and not 1" in late.err
+    assert "the newest version of notes is 2, and not 1" in late.err
 
 
 async def test_what_is_not_there_is_told_with_a_hint(shell: Shell) -> None:

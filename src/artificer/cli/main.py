@@ -1,7 +1,7 @@
 """``artificer``: the group of all commands, and the one place where errors become exit codes.
 
-A command's module is imported when the command is used, so that ``artificer --help`` imports
-nothing but click.
+The declaration of a command is imported when the command is named, and the work when it runs, so
+``artificer --help`` imports click and little else.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from typing import NoReturn
 
 import click
 
-from artificer.cli.common.settings import Settings
+from artificer.cli.settings import Settings
 from artificer.cli.terminal import console
 from artificer.cli.terminal.exits import Exit, Interrupted, ReaderGone, epilog, exit_of
 from artificer.errors import ArtificerError
 from artificer.values.release import RELEASE
 
 COMMANDS = {
-    "run": ("run.run", "Run a prompt to its end."),
-    "build": ("build.command", "Make software: plan, specs, phases, code."),
-    "resume": ("run.resume", "Go on with an interrupted, stalled, paused or waiting run."),
-    "follow-up": ("run.follow_up", "Ask more in the conversation of a run."),
-    "approve": ("signals.approve", "Allow or deny what a run asks about."),
-    "resolve": ("signals.resolve", "Say whether an ambiguous call had happened."),
-    "steer": ("signals.steer", "Say something to the model of a run under way."),
-    "pause": ("signals.pause", "Let nothing new begin in a run until it is resumed."),
-    "interrupt": ("signals.interrupt", "End a run when what is under way has ended."),
-    "fork": ("run.fork", "Begin a run with the facts of another one."),
-    "cancel": ("signals.cancel", "End a run now."),
+    "run": ("run.run", "Run a prompt until it is finished."),
+    "build": ("build.build", "Build software: plan, specs, phases, code."),
+    "resume": ("run.resume", "Continue an interrupted, stalled, paused or waiting run."),
+    "follow-up": ("run.follow_up", "Send another prompt to the conversation of a run."),
+    "approve": ("signals.approve", "Approve or deny a tool call that a run waits for."),
+    "resolve": ("signals.resolve", "Record whether an uncertain call was executed."),
+    "steer": ("signals.steer", "Send a message to the model of a run in progress."),
+    "pause": ("signals.pause", "Pause a run; resume continues it."),
+    "interrupt": ("signals.interrupt", "End a run gracefully."),
+    "fork": ("run.fork", "Start a run from a copy of another run's records."),
+    "cancel": ("signals.cancel", "End a run at once."),
     "runs": ("inspect.runs", "List the runs of this project."),
-    "show": ("inspect.show", "Show how a run went, record by record."),
-    "explain": ("inspect.explain", "Say where a run stands, why, and what to do next."),
-    "diff": ("inspect.diff", "Compare two runs, turn by turn."),
-    "open": ("inspect.open", "Open a run's report."),
+    "show": ("inspect.show", "Show a run record by record."),
+    "explain": ("inspect.explain", "Explain a run's status and the next steps."),
+    "diff": ("inspect.diff", "Compare two runs turn by turn."),
+    "open": ("inspect.open_", "Open a run's report."),
     "export": ("recordings.export", "Write a run into one file."),
     "import": ("recordings.import_", "Add a run from a file."),
-    "test": ("recordings.rerun", "Test exported runs: replay them, and run them again."),
+    "test": ("recordings.test", "Run exported runs as tests."),
     "replay": ("journal.replay", "Prove that a run's journal reproduces itself."),
     "verify": ("journal.verify", "Check every record and blob of this project."),
-    "fsck": ("journal.fsck", "Verify, and find orphans, leftovers and what was never finished."),
-    "budget": ("journal.budget", "Say what is spent today, and what is left."),
-    "gc": ("journal.gc", "Remove blobs that nothing refers to."),
-    "prune": ("journal.prune", "Remove finished runs for good."),
-    "tools": ("tools.command", "Check, show, try and write manifests of tools."),
-    "policy": ("tools.policy", "Check the rules for calls, and explain what they say of one."),
-    "workspace": ("workspace", "Trees of files that runs change, version by version."),
-    "doctor": ("setup.doctor", "Say what is installed and which models answer."),
-    "mcp": ("mcp.command", "Serve tools to any MCP client."),
-    "local": ("setup.local", "The embedded model."),
+    "fsck": ("journal.fsck", "Verify, and find unreferenced and unfinished files."),
+    "budget": ("journal.budget", "Show what is spent today, and what is left."),
+    "gc": ("journal.gc", "Remove unreferenced blobs."),
+    "prune": ("journal.prune", "Delete the contents of finished runs."),
+    "tools": ("tools.tools", "Check, show, try and write tool manifests."),
+    "policy": ("policy.policy", "Check the rules for calls, and explain a decision."),
+    "workspace": ("workspace.workspace", "Show and change versioned trees of files."),
+    "doctor": ("setup.doctor", "Check what is installed and which models answer."),
+    "mcp": ("mcp.mcp", "Serve tools to any MCP client."),
+    "local": ("setup.local", "Download the embedded model."),
 }
-"""Each command: its module below ``artificer.cli``, and its help in one line."""
+"""Each command: its declaration below ``artificer.cli.commands``, and its help in one line."""
 
 
 class LazyGroup(click.Group):
@@ -63,17 +63,18 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command's module. Returns None for an unknown name."""
+        """Import a command's declaration. Returns None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"artificer.cli.{COMMANDS[cmd_name][0]}").command
+        module, _, name = COMMANDS[cmd_name][0].partition(".")
+        command = getattr(import_module(f"artificer.cli.commands.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; an unknown one is answered with the nearest known one."""
+        """Find the command; for an unknown one, suggest the nearest known one."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
@@ -84,7 +85,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog as it stands, without wrapping it."""
+        """Write the epilog without wrapping it."""
         formatter.write(f"\n{self.epilog}\n")
 
 
@@ -93,14 +94,14 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=epilog(),
 )
-@click.option("--home", metavar="DIR", help="Where worlds live. Default: ~/.artificer.")
-@click.option("--project", metavar="NAME", help="Which world. Default: one for each folder.")
-@click.option("-v", "--verbose", is_flag=True, help="Structured logs on stderr.")
+@click.option("--home", metavar="DIR", help="Data directory. Default: ~/.artificer.")
+@click.option("--project", metavar="NAME", help="Project name. Default: one for each folder.")
+@click.option("-v", "--verbose", is_flag=True, help="Write structured logs to stderr.")
 @click.version_option(RELEASE, "-V", "--version", prog_name="artificer")
 @click.pass_context
 def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool) -> None:
     """A language model acts and delivers only through typed tool calls: checked before they run,
-    recorded before they act, and replayable after.
+    recorded before they act, replayable afterwards.
 
     \b
     Example:
@@ -111,7 +112,7 @@ def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool
       artificer replay last
 
     Settings are read from ./artificer.toml. ARTIFICER_HOME, ARTIFICER_PROJECT and ARTIFICER_MODEL
-    override it, and options override both. A RUN is an id, the unique beginning of one, or `last`.
+    override it, and options override both. RUN is an id, a unique prefix of one, or `last`.
     """
     ctx.obj = Settings(home, project, verbose)
 
@@ -125,7 +126,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         code = Exit.PIPE
     if code == Exit.PIPE:
-        # Python flushes stdout once more at its end: give it something to flush into.
+        # Python flushes stdout once more when it exits: that must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
@@ -147,18 +148,18 @@ def perform(arguments: list[str]) -> int:
 
 
 def _correct(error: click.ClickException) -> int:
-    """Tell what is wrong with the command line."""
+    """Report what is wrong with the command line."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return Exit.USAGE
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = context.command_path if context else "artificer"
-    console.complain(error.format_message(), f"`{where} --help` shows how it is used.")
+    console.complain(error.format_message(), f"See `{where} --help`.")
     return Exit.USAGE
 
 
 def _explain(error: Exception) -> int:
-    """Tell what went wrong and whose turn it is; the traceback only where it is asked for."""
+    """Report an error and the next step; with a traceback if ARTIFICER_DEBUG is set."""
     if os.environ.get("ARTIFICER_DEBUG"):
         import traceback
 
@@ -171,6 +172,6 @@ def _explain(error: Exception) -> int:
         return Exit.OPERATOR
     console.complain(
         f"{type(error).__name__}: {error}. This is a bug in Artificer.",
-        "Please report it with what ARTIFICER_DEBUG=1 shows.",
+        "Please report it with the traceback that ARTIFICER_DEBUG=1 prints.",
     )
     return Exit.BUG

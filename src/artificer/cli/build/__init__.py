@@ -1,1 +1,1 @@
-"""The command ``build``."""
+"""The commands below ``artificer build``."""

@@ -1,4 +1,4 @@
-"""``artificer diff``: two runs, turn by turn."""
+"""``artificer diff``: compare two runs turn by turn."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-import click
-
-from artificer.archive import Archive
-from artificer.cli.common.drive import in_archive
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.inspect import DiffOptions
+from artificer.cli.interruptible import interruptible
+from artificer.cli.opened_archive import opened_archive
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
@@ -24,32 +23,17 @@ LINES = 40
 """Lines of one difference that are shown."""
 
 
-@click.command(name="diff")
-@click.argument("run")
-@click.argument("other")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object, nothing cut.")
-@pass_settings
-def command(settings: Settings, run: str, other: str, as_json: bool) -> int:
-    """Compare RUN with OTHER: the first records that differ, then turn by turn.
-
-    Prompt, calls, arguments, results, deliverable and cost are compared; times and ids are not.
-    Exits with 1 when the runs differ.
-
-    \b
-    Example:
-      artificer fork last --model anthropic/claude-opus-4-5
-      artificer diff 01m80a7sd6 last
-    """
-
-    async def work(world: Archive) -> Exit:
-        found = await world.diff(await world.find(run), await world.find(other))
-        if as_json:
-            out_json({"same": found.same, **asdict(found)})
-        else:
-            _print(found)
-        return Exit.OK if found.same else Exit.WRONG
-
-    return in_archive(settings, work)
+@interruptible
+async def diff(settings: Settings, options: DiffOptions) -> Exit:
+    """Print the differences; return 1 if there are any."""
+    async with opened_archive(settings) as archive:
+        one, other = await archive.find(options.run), await archive.find(options.other)
+        found = await archive.diff(one, other)
+    if options.as_json:
+        out_json({"same": found.same, **asdict(found)})
+    else:
+        _print(found)
+    return Exit.OK if found.same else Exit.WRONG
 
 
 def _print(found: Comparison) -> None:

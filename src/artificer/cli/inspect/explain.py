@@ -1,14 +1,13 @@
-"""``artificer explain``: where a run stands, and what to do next."""
+"""``artificer explain``: the status of a run, its cause, and the next steps."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 
-import click
-
-from artificer.archive import Archive
-from artificer.cli.common.drive import in_archive
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.inspect import ExplainOptions
+from artificer.cli.interruptible import interruptible
+from artificer.cli.opened_archive import opened_archive
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, joined, tokens
@@ -18,30 +17,19 @@ WIDTH = 160
 """Characters of one line."""
 
 
-@click.command(name="explain")
-@click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@pass_settings
-def command(settings: Settings, run: str, as_json: bool) -> int:
-    """Say in ten lines where RUN stands, why, what is pending, what was refused, and what is next.
-
-    \b
-    Example:
-      artificer explain last
-    """
-
-    async def work(world: Archive) -> Exit:
-        told = await world.explain(await world.find(run))
-        if as_json:
-            origin = told.origin and told.origin.model_dump(mode="json")
-            usage = told.usage.model_dump(mode="json")
-            out_json({**asdict(told), "origin": origin, "usage": usage})
-            return Exit.OK
-        for label, text in _lines(told):
-            out(f"{label:<8} {text}".rstrip())
+@interruptible
+async def explain(settings: Settings, options: ExplainOptions) -> Exit:
+    """Print the status of a run, its cause and the next steps."""
+    async with opened_archive(settings) as archive:
+        found = await archive.explain(await archive.find(options.run))
+    if options.as_json:
+        origin = found.origin and found.origin.model_dump(mode="json")
+        usage = found.usage.model_dump(mode="json")
+        out_json({**asdict(found), "origin": origin, "usage": usage})
         return Exit.OK
-
-    return in_archive(settings, work)
+    for label, text in _lines(found):
+        out(f"{label:<8} {text}".rstrip())
+    return Exit.OK
 
 
 def _lines(told: Explanation) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``artificer open``: a run's report in the browser."""
+"""``artificer open``: open a run's report in the browser."""
 
 from __future__ import annotations
 
@@ -7,46 +7,37 @@ import sys
 import webbrowser
 from pathlib import Path
 
-import click
-
-from artificer.archive import Archive
-from artificer.cli.common.drive import in_archive
-from artificer.cli.common.outcome import views_folder
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.inspect import OpenOptions
+from artificer.cli.execution.views import views_folder
+from artificer.cli.interruptible import interruptible
+from artificer.cli.opened_archive import opened_archive
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 
 
-@click.command(name="open")
-@click.argument("run")
-@click.option("--print", "only_print", is_flag=True, help="Print the path and open nothing.")
-@pass_settings
-def command(settings: Settings, run: str, only_print: bool) -> int:
-    """Open RUN's report in the browser, making the page first when it is not there.
-
-    Where there is no display, the path is printed.
-
-    \b
-    Example:
-      artificer open last
-    """
-
-    async def work(world: Archive) -> Path:
-        run_id = await world.find(run)
-        page = views_folder(world, run_id) / "report.html"
-        if page.exists():
-            return page
-        return (await world.get(run_id)).run.save(page.parent).html
-
-    page = in_archive(settings, work)
+def open_report(settings: Settings, options: OpenOptions) -> Exit:
+    """Print the path of the report and open it."""
+    page = _page(settings, options)
     out(str(page))
-    if not only_print and not (_has_display() and webbrowser.open(page.as_uri())):
-        note("There is no display here to open it on.")
+    if not options.only_print and not (_has_display() and webbrowser.open(page.as_uri())):
+        note("There is no display to open it on.")
     return Exit.OK
 
 
+@interruptible
+async def _page(settings: Settings, options: OpenOptions) -> Path:
+    """Return the path of the report; it is written if it does not exist."""
+    async with opened_archive(settings) as archive:
+        run_id = await archive.find(options.run)
+        page = views_folder(archive.config, run_id) / "report.html"
+        if page.exists():
+            return page
+        return (await archive.get(run_id)).run.save(page.parent).html
+
+
 def _has_display() -> bool:
-    """Without one, webbrowser would take over the terminal with a text browser, or do nothing."""
+    """Without a display, webbrowser would start a text browser in the terminal, or do nothing."""
     if sys.platform == "darwin":
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

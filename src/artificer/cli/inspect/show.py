@@ -1,14 +1,15 @@
-"""``artificer show``: how a run went."""
+"""``artificer show``: show a run record by record."""
 
 from __future__ import annotations
 
 import click
 
-from artificer.archive import Archive
-from artificer.cli.common.drive import in_archive
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.inspect import ShowOptions
 from artificer.cli.inspect.show_tree import print_tree, tree_as_json
 from artificer.cli.inspect.timeline import DETAIL, Entry, entries
+from artificer.cli.interruptible import interruptible
+from artificer.cli.opened_archive import opened_archive
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, duration, joined, moment, tokens
@@ -20,47 +21,27 @@ NAME_WIDTH = 18
 """As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""
 
 
-@click.command(name="show")
-@click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object with all records.")
-@click.option("--raw", is_flag=True, help="Print the records as JSON lines, nothing left out.")
-@click.option("--tree", "as_tree", is_flag=True, help="Show a build with all its runs.")
-@pass_settings
-def command(settings: Settings, run: str, as_json: bool, raw: bool, as_tree: bool) -> int:
-    """Show RUN record by record: turns, calls, decisions with their rule, receipts, cost.
-
-    The first column is the record's number, the second the time since the run began. `→` marks an
-    intent: a wish that was recorded before it was performed. Long texts are cut; --raw shows all.
-
-    \b
-    Example:
-      artificer show last
-      artificer show last --raw | jq .event.type
-      artificer show last --tree
-    """
-    if raw and (as_json or as_tree):
+@interruptible
+async def show(settings: Settings, options: ShowOptions) -> Exit:
+    """Print a run record by record."""
+    if options.raw and (options.as_json or options.as_tree):
         raise click.UsageError("--raw and the other forms exclude each other.")
-
-    async def work(world: Archive) -> Exit:
-        run_id = await world.find(run)
-        history = await world.get(run_id)
-        if as_tree:
-            nodes = await world.tree(run_id)
-            if as_json:
-                out_json(tree_as_json(history.run, nodes))
-            else:
-                print_tree(history.run, nodes)
-            return Exit.OK
-        if raw:
-            for line in history.lines:
-                out(line.canonical().decode())
-        elif as_json:
-            out_json(_as_json(history))
-        else:
-            _print(history)
-        return Exit.OK
-
-    return in_archive(settings, work)
+    async with opened_archive(settings) as archive:
+        run_id = await archive.find(options.run)
+        history = await archive.get(run_id)
+        nodes = await archive.tree(run_id) if options.as_tree else []
+    if options.as_tree and options.as_json:
+        out_json(tree_as_json(history.run, nodes))
+    elif options.as_tree:
+        print_tree(history.run, nodes)
+    elif options.raw:
+        for line in history.lines:
+            out(line.canonical().decode())
+    elif options.as_json:
+        out_json(_as_json(history))
+    else:
+        _print(history)
+    return Exit.OK
 
 
 def _as_json(history: History) -> dict[str, object]:

@@ -42,7 +42,7 @@ _CITING = ("blob", "picture", "blobs", "output_blobs")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-class Shelf:
+class Resources:
     """The resources of a server. ``manifests`` are the texts of the files, by their tools."""
 
     def __init__(self, manifests: Mapping[str, str], blobs: BlobStore) -> None:

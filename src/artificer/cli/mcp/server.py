@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from artificer.cli.mcp.ask import INPUT
 from artificer.cli.mcp.call import Underway
 from artificer.cli.mcp.log import ClientLog
-from artificer.cli.mcp.resources import Shelf
+from artificer.cli.mcp.resources import Resources
 from artificer.cli.mcp.wire import Served, answer, listed
 from artificer.errors import ArtificerError, MissingExtraError
 from artificer.values.release import RELEASE
@@ -29,10 +29,10 @@ MAX_WAITING = 100
 class ToolServer:
     """Serves tools in a world. ``world`` must not add tools of its own to a run."""
 
-    def __init__(self, world: World, served: Sequence[Served], shelf: Shelf) -> None:
+    def __init__(self, world: World, served: Sequence[Served], resources: Resources) -> None:
         self._world = world
         self._served = {tool.definition.name: tool for tool in served}
-        self._shelf = shelf
+        self._resources = resources
         self._log = ClientLog()
         self._waiting: dict[str, Underway] = {}
 
@@ -49,9 +49,9 @@ class ToolServer:
             instructions="Each call is checked, recorded and performed as a run of its own.",
             on_list_tools=self._list,
             on_call_tool=self._call,
-            on_list_resources=self._shelf.list,
-            on_list_resource_templates=self._shelf.templates,
-            on_read_resource=self._shelf.read,
+            on_list_resources=self._resources.list,
+            on_list_resource_templates=self._resources.templates,
+            on_read_resource=self._resources.read,
         )
         # Given to the constructor it would warn of being deprecated, which clients are not yet.
         server.add_request_handler("logging/setLevel", SetLevelRequestParams, self._log.set_level)
@@ -91,7 +91,7 @@ class ToolServer:
             )
         try:
             run = call.task.result()
-            evidence = self._shelf.put(run.id, await self._world.get(run.id))
+            evidence = self._resources.put(run.id, await self._world.get(run.id))
             return answer(call.served, call.caller.result, run, evidence)
         except ArtificerError as error:
             raise MCPError(INTERNAL_ERROR, error.message) from error

@@ -1,4 +1,4 @@
-"""``artificer test``: recorded runs as tests."""
+"""``artificer test``: run exported runs as tests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from xml.sax.saxutils import quoteattr
 
 import click
 
-from artificer.cli.common.drive import configuration, drive
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.recordings import TestOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.interruptible import interruptible
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import clean, note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
@@ -24,49 +26,28 @@ PATTERNS = ("*.run.gz", "*.jsonl")
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one file; it passes when ``faults`` is empty."""
+class TestResult:
+    """The result of testing one file; it passes if there are no ``faults``."""
 
     file: str
     faults: tuple[str, ...]
     seconds: float
 
 
-@click.command(name="test")
-@click.argument("cassettes", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML.")
-@pass_settings
-def command(
-    settings: Settings, cassettes: tuple[Path, ...], as_json: bool, junit: Path | None
-) -> int:
-    """Test exported runs: CASSETTES are files, or folders of *.run.gz and *.jsonl.
-
-    Each is replayed, and then run again with the recorded replies, results and answers: every
-    request must come out as it was. No model is asked and no tool runs. Exits with 1 when a test
-    fails.
-
-    \b
-    Example:
-      artificer export last -o tests/runs/report.run.gz
-      artificer test tests/runs
-    """
-    files = list(dict.fromkeys(file for path in cassettes for file in _files(path)))
+@interruptible
+async def test(settings: Settings, options: TestOptions) -> Exit:
+    """Test every file and print the results; return 1 if a test failed."""
+    files = list(dict.fromkeys(file for path in options.recordings for file in _files(path)))
     if not files:
-        raise click.UsageError(f"There is no {' or '.join(PATTERNS)} there.")
-    config = configuration(settings)
-
-    async def work() -> list[Outcome]:
-        async with World.in_memory(config) as world:
-            return [await _test(world, file, quiet=as_json) for file in files]
-
-    outcomes = drive(work)
-    failed = [outcome for outcome in outcomes if outcome.faults]
-    if as_json:
-        out_json([{"passed": not outcome.faults, **asdict(outcome)} for outcome in outcomes])
-    if junit:
-        junit.write_text(_junit(outcomes), encoding="utf-8")
-    note(f"{len(outcomes) - len(failed)} of {count(len(outcomes), 'recorded run')} pass")
+        raise click.UsageError(f"No {' or '.join(PATTERNS)} found.")
+    async with World.in_memory(configuration(settings)) as world:
+        results = [await _test(world, file, quiet=options.as_json) for file in files]
+    failed = [result for result in results if result.faults]
+    if options.as_json:
+        out_json([{"passed": not result.faults, **asdict(result)} for result in results])
+    if options.junit:
+        options.junit.write_text(_junit(results), encoding="utf-8")
+    note(f"{len(results) - len(failed)} of {count(len(results), 'recorded run')} pass")
     return Exit.WRONG if failed else Exit.OK
 
 
@@ -78,35 +59,35 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
 
 
-async def _test(world: World, file: Path, *, quiet: bool) -> Outcome:
+async def _test(world: World, file: Path, *, quiet: bool) -> TestResult:
     began = time.monotonic()
     try:
         faults = await world.test_run(read_file(file))
     except ArtificerError as error:
         faults = [error.message]
-    outcome = Outcome(str(file), tuple(faults), round(time.monotonic() - began, 3))
+    result = TestResult(str(file), tuple(faults), round(time.monotonic() - began, 3))
     if not quiet:
         word, style = ("FAILED", "bad") if faults else ("passed", "good")
         out(f"{word}  {file}", style)
         for fault in faults:
             out(f"        {fault}")
-    return outcome
+    return result
 
 
-def _junit(outcomes: list[Outcome]) -> str:
-    """The report that most CI systems read."""
-    failed = sum(bool(outcome.faults) for outcome in outcomes)
-    cases = "".join(map(_case, outcomes))
-    total = sum(outcome.seconds for outcome in outcomes)
+def _junit(results: list[TestResult]) -> str:
+    """Return the results as JUnit XML."""
+    failed = sum(bool(result.faults) for result in results)
+    cases = "".join(map(_case, results))
+    total = sum(result.seconds for result in results)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<testsuite name="artificer" tests="{len(outcomes)}" failures="{failed}" '
+        f'<testsuite name="artificer" tests="{len(results)}" failures="{failed}" '
         f'time="{total:.3f}">\n{cases}</testsuite>\n'
     )
 
 
-def _case(outcome: Outcome) -> str:
-    said = [f"    <failure message={quoteattr(clean(fault))}/>\n" for fault in outcome.faults]
-    name = quoteattr(clean(outcome.file))
-    head = f'  <testcase classname="replay" name={name} time="{outcome.seconds:.3f}"'
-    return f"{head}>\n{''.join(said)}  </testcase>\n"
+def _case(result: TestResult) -> str:
+    failures = [f"    <failure message={quoteattr(clean(fault))}/>\n" for fault in result.faults]
+    name = quoteattr(clean(result.file))
+    head = f'  <testcase classname="replay" name={name} time="{result.seconds:.3f}"'
+    return f"{head}>\n{''.join(failures)}  </testcase>\n"

@@ -1,4 +1,4 @@
-"""``artificer doctor``: what is here, and what is missing."""
+"""``artificer doctor``: check what is installed and configured."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from importlib import metadata, util
 from pathlib import Path
 
-import click
-
-from artificer.cli.common.drive import configuration, drive
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.backends.sandbox.sandbox import choose, findings
+from artificer.cli.commands.setup import DoctorOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.interruptible import interruptible
+from artificer.cli.settings import Settings
 from artificer.cli.setup.probe import ask_model, journal_finding
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
@@ -30,15 +31,15 @@ EXTRAS = {
     "cedar": ("cedarpy", "cedarpy"),
     "otel": ("opentelemetry-api", "opentelemetry"),
 }
-"""Each extra: the distribution that it installs, and the module that is imported."""
+"""Each extra: its distribution and the module that is imported."""
 
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-"""Where the built-in providers look for their key."""
+"""The variables that hold the keys of the built-in providers."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. ``ok`` is None where nothing is wrong, and nothing is there."""
+    """One thing that was checked. ``ok`` is None if it is absent, which is not wrong."""
 
     what: str
     ok: bool | None
@@ -46,26 +47,15 @@ class Finding:
     hint: str = ""
 
 
-@click.command(name="doctor")
-@click.option("--ask", is_flag=True, help="Ask models for a word; with a paid one, a few tokens.")
-@click.option("--model", metavar="PROVIDER/MODEL", multiple=True, help="Ask this one; repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-@pass_settings
-def command(settings: Settings, ask: bool, model: tuple[str, ...], as_json: bool) -> int:
-    """Say what is installed, where things are, and which providers have what they need.
-
-    Nothing is sent anywhere unless you say --ask or --model: then the configured model, the
-    embedded one if it is there, and those you name are asked for one word.
-
-    \b
-    Example:
-      artificer doctor
-      artificer doctor --model openai/gpt-5-mini
-    """
+@interruptible
+async def doctor(settings: Settings, options: DoctorOptions) -> Exit:
+    """Print what was found; return 1 if something is wrong."""
     config = configuration(settings)
-    findings = [*_program(), *_places(config), *_sandboxes(config), *_providers(config)]
-    findings += drive(lambda: _asked(config, _candidates(config, ask, model)))
-    if as_json:
+    ok, detail = await journal_finding(config)
+    findings = [*_program(), *_places(config), Finding("journal", ok, detail)]
+    findings += [*_sandboxes(config), *_providers(config)]
+    findings += await _ask(config, _candidates(config, options))
+    if options.as_json:
         out_json([asdict(finding) for finding in findings])
     else:
         _print(findings)
@@ -103,19 +93,15 @@ def _install(extra: str) -> str:
 
 def _places(config: Config) -> list[Finding]:
     settings = FILE_NAME if Path(FILE_NAME).exists() else f"no {FILE_NAME} here"
-    ok, detail = drive(lambda: journal_finding(config))
     return [
         Finding("settings", True, settings),
         Finding("home", True, str(config.home)),
         Finding("project", True, str(config.project_folder)),
-        Finding("journal", ok, detail),
     ]
 
 
 def _sandboxes(config: Config) -> list[Finding]:
     """Each sandbox, and the one that the programs of manifests would run in."""
-    from artificer.backends.sandbox.sandbox import choose, findings
-
     wanted = config.sandbox
     found = [Finding(f"sandbox {f.name}", f.works or None, f.detail, f.hint) for f in findings()]
     choice = choose(wanted.mode, wanted.network, findings())
@@ -153,28 +139,30 @@ def _built_in(name: str) -> Finding:
 def _embedded(config: Config) -> Finding:
     path = config.local_model or model_path(config.home)
     try:
-        here = path.exists()
+        exists = path.exists()
     except PermissionError:
         return Finding("provider local", None, f"{path} cannot be read by this user")
-    if here and not _installed("local"):
-        return Finding("provider local", None, f"{path}, but no server for it", _install("local"))
-    if here:
+    if exists and not _installed("local"):
+        return Finding(
+            "provider local", None, f"{path}, but the extra is missing", _install("local")
+        )
+    if exists:
         return Finding("provider local", True, str(path))
     if config.local_model:
-        return Finding("provider local", False, f"{path} is not there", "see local_model")
-    return Finding("provider local", None, "no model fetched", "artificer local fetch")
+        return Finding("provider local", False, f"{path} does not exist", "see local_model")
+    return Finding("provider local", None, "no model downloaded", "artificer local fetch")
 
 
-def _candidates(config: Config, ask: bool, named: tuple[str, ...]) -> list[str]:
+def _candidates(config: Config, options: DoctorOptions) -> list[str]:
     """The models to ask, each once."""
-    models = list(named)
-    if ask:
+    models = list(options.model)
+    if options.ask:
         models += [config.model] if config.model else []
         models += ["local/smollm2"] if _embedded(config).ok else []
     return list(dict.fromkeys(models))
 
 
-async def _asked(config: Config, models: list[str]) -> list[Finding]:
+async def _ask(config: Config, models: list[str]) -> list[Finding]:
     found = []
     for model in models:
         ok, detail = await ask_model(config, model)

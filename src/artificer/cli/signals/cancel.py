@@ -1,37 +1,23 @@
-"""``artificer cancel``: end a run that nobody will go on with."""
+"""``artificer cancel``: end a run at once."""
 
 from __future__ import annotations
 
-import click
-
-from artificer.cli.common.drive import in_world
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.signals import CancelOptions
+from artificer.cli.interruptible import interruptible
+from artificer.cli.opened_world import opened_world
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
-from artificer.world import World
 
 
-@click.command(name="cancel")
-@click.argument("run")
-@click.option("--reason", default="", help="Why; it is recorded.")
-@pass_settings
-def command(settings: Settings, run: str, reason: str) -> int:
-    """End RUN: its open calls are answered `cancelled`, and what exists is delivered.
-
-    A process that still drives the run is fenced: it can record nothing more and stops.
-
-    \b
-    Example:
-      artificer cancel last --reason "asked the wrong question"
-    """
-
-    async def work(world: World) -> Exit:
-        run_id = await world.find(run)
+@interruptible
+async def cancel(settings: Settings, options: CancelOptions) -> Exit:
+    """End the run and print its status."""
+    async with opened_world(settings) as world:
+        run_id = await world.find(options.run)
         before = (await world.get(run_id)).run.state.status
-        after = (await world.cancel(run_id, reason)).status
+        after = (await world.cancel(run_id, options.reason)).status
         if before is not None:
-            note(f"run {run_id} had ended before")
+            note(f"run {run_id} had already ended")
         out(after)
         return Exit.OK
-
-    return in_world(settings, work)

@@ -1,58 +1,56 @@
-"""``artificer resolve``: say what became of a call of which nobody knew."""
+"""``artificer resolve``: record whether an uncertain call was executed."""
 
 from __future__ import annotations
 
-import click
-
-from artificer.cli.common.ask_here import who
-from artificer.cli.common.drive import in_world
-from artificer.cli.common.post import leave
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.signals import ResolveOptions
+from artificer.cli.interruptible import interruptible
+from artificer.cli.opened_world import opened_world
+from artificer.cli.settings import Settings
+from artificer.cli.signals.send import send_signal
+from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.core.letters import Resolve
+from artificer.core.state import Doubt
 from artificer.errors import NotFoundError, OperatorError
-from artificer.world import World
 
 
-@click.command(name="resolve")
-@click.argument("run")
-@click.argument("call", default="")
-@click.option("--happened/--did-not-happen", "happened", default=None, help="What you found out.")
-@click.option("--reason", default="", help="How you know; the model is told.")
-@click.option("--json", "as_json", is_flag=True, help="Without an answer: print a JSON array.")
-@pass_settings
-def command(
-    settings: Settings, run: str, call: str, happened: bool | None, reason: str, as_json: bool
-) -> int:
-    """Say whether an ambiguous call of RUN had happened before the process died.
-
-    Without --happened or --did-not-happen the calls in doubt are listed. CALL is the id of one; it
-    can be left out when there is only one. The model is told before its next reply.
-
-    \b
-    Example:
-      artificer resolve last --happened --reason "the invoice is in the outbox"
-    """
-
-    async def work(world: World) -> Exit:
-        run_id = await world.find(run)
-        doubts = (await world.get(run_id)).run.doubts
-        if happened is None:
-            if as_json:
-                out_json([doubt.model_dump(mode="json") for doubt in doubts])
-                return Exit.OK
-            for doubt in doubts:
-                out(f"{doubt.call_id}  {doubt.tool} {one_line(doubt.arguments or '', 200)}")
-            if not doubts:
-                note("nothing is in doubt")
+@interruptible
+async def resolve(settings: Settings, options: ResolveOptions) -> Exit:
+    """Send the answer, or list the uncertain calls."""
+    async with opened_world(settings) as world:
+        run_id = await world.find(options.run)
+        uncertain = (await world.get(run_id)).run.doubts
+        if options.happened is None:
+            _show(uncertain, as_json=options.as_json)
             return Exit.OK
-        found = [doubt for doubt in doubts if call in ("", doubt.call_id)]
-        if not found:
-            raise NotFoundError("No such call is in doubt.", hint="Without an answer: a list.")
-        if len(found) > 1:
-            raise OperatorError(f"{len(found)} calls are in doubt.", hint="Say which one: CALL.")
-        letter = Resolve(by=who(), call_id=found[0].call_id, happened=happened, reason=reason)
-        return await leave(world, run_id, letter)
+        call = _choose(uncertain, options.call)
+        signal = Resolve(
+            by=user_name(),
+            call_id=call.call_id,
+            happened=options.happened,
+            reason=options.reason,
+        )
+        return await send_signal(world, run_id, signal)
 
-    return in_world(settings, work)
+
+def _show(uncertain: tuple[Doubt, ...], *, as_json: bool) -> None:
+    if as_json:
+        out_json([call.model_dump(mode="json") for call in uncertain])
+        return
+    for call in uncertain:
+        out(f"{call.call_id}  {call.tool} {one_line(call.arguments or '', 200)}")
+    if not uncertain:
+        note("no call is uncertain")
+
+
+def _choose(uncertain: tuple[Doubt, ...], call: str) -> Doubt:
+    """The call of that id, or the only one. Raises NotFoundError, OperatorError."""
+    found = [each for each in uncertain if call in ("", each.call_id)]
+    if not found:
+        raise NotFoundError(
+            "No such call is uncertain.", hint="Without an answer, the calls are listed."
+        )
+    if len(found) > 1:
+        raise OperatorError(f"{len(found)} calls are uncertain.", hint="Choose one with CALL.")
+    return found[0]

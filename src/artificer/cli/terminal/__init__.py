@@ -1,1 +1,1 @@
-"""Writing to a terminal, and exit codes."""
+"""Output, questions at a terminal, and exit codes."""

@@ -1,6 +1,6 @@
-"""Writing to people: data on stdout, the rest on stderr, colour only where somebody sees it.
+"""Output: data on stdout, everything else on stderr, colour only on a terminal.
 
-This file is imported by ``--help``: keep it light.
+``--help`` imports this file: keep it light.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2",
 
 
 def prepare() -> None:
-    """Let no character that a stream cannot encode end the program."""
+    """Make the streams escape characters that they cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -29,16 +29,16 @@ def prepare() -> None:
 
 
 def clean(text: str) -> str:
-    """Make text harmless for a terminal; new lines and tabs stay.
+    """Make text harmless for a terminal; new lines and tabs are kept.
 
     A model can write escape sequences that move the cursor, change the title or turn the reading
     direction. They are shown instead of obeyed.
     """
-    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def one_line(text: str, limit: int) -> str:
-    """Clean text on one line of at most ``limit`` characters."""
+    """Return clean text on one line of at most ``limit`` characters."""
     line = clean(" ".join(text[: 4 * limit].split()))
     whole = len(line) <= limit and len(text) <= 4 * limit
     return line if whole else line[: limit - 1] + "…"
@@ -69,7 +69,7 @@ def note(text: str, style: str | None = None) -> None:
 
 
 def complain(message: str, hint: str | None = None) -> None:
-    """Write an error and what to do about it to stderr."""
+    """Write an error, and a hint at the next step, to stderr."""
     label = styled("error:", "error", sys.stderr)
     sys.stderr.write(f"{label} {clean(message)}\n")
     if hint:
@@ -85,5 +85,5 @@ def styled(text: str, style: str | None, stream: TextIO) -> str:
 
 
 def has_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that wants colours (https://no-color.org)."""
+    """Return whether a stream is a terminal with colours (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

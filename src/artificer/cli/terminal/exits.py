@@ -1,4 +1,4 @@
-"""Exit codes: what a script may rely on. This file is imported by ``--help``: keep it light."""
+"""Exit codes, which scripts may rely on. ``--help`` imports this file: keep it light."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from artificer.errors import ArtificerError, TamperedError, Turn
 
 
 class Exit(IntEnum):
-    """How a command ended. The words of each stand in :data:`MEANINGS`."""
+    """The end of a command. :data:`MEANINGS` explains each."""
 
     OK = 0
     WRONG = 1
@@ -26,18 +26,18 @@ class Exit(IntEnum):
 
 
 MEANINGS: dict[Exit, str] = {
-    Exit.OK: "done; of a run: it is completed",
-    Exit.WRONG: "the check found something wrong: a divergence, a changed byte, a silent model",
-    Exit.USAGE: "the command line is wrong",
-    Exit.OPERATOR: "your turn: a setting, a file, an extra, a run that is not there",
-    Exit.AUTHOR: "the tool author's turn: a manifest or a tool cannot be used",
-    Exit.INCOMPLETE: "the run ended partial, failed or cancelled",
+    Exit.OK: "success; for a run: completed",
+    Exit.WRONG: "a check failed: a divergence, a changed byte, a model that does not answer",
+    Exit.USAGE: "wrong usage of the command line",
+    Exit.OPERATOR: "configuration error: a missing or invalid setting, file, extra or run",
+    Exit.AUTHOR: "tool error: a manifest or a tool is invalid",
+    Exit.INCOMPLETE: "the run ended as partial, failed or cancelled",
     Exit.STALLED: "the model could not be reached; the run can be resumed",
-    Exit.WAITING: "the run is paused, or waits for a person's answer; then it can be resumed",
-    Exit.BUG: "our turn: a bug in Artificer",
-    Exit.INTERRUPTED: "interrupted (Ctrl-C); a run can be resumed",
-    Exit.PIPE: "the reader of stdout went away",
-    Exit.TERMINATED: "terminated (SIGTERM); a run can be resumed",
+    Exit.WAITING: "the run is paused or waits for approval; it can be resumed",
+    Exit.BUG: "internal error; please report it",
+    Exit.INTERRUPTED: "interrupted (Ctrl-C); the run can be resumed",
+    Exit.PIPE: "the reader of stdout closed the pipe",
+    Exit.TERMINATED: "terminated (SIGTERM); the run can be resumed",
 }
 
 _OF_TURN: dict[Turn, Exit] = {
@@ -49,18 +49,18 @@ _OF_TURN: dict[Turn, Exit] = {
 
 
 def exit_of(error: ArtificerError) -> Exit:
-    """The exit code for an error: whose turn it is, or that stored bytes were changed."""
+    """Return the exit code of an error: by who must act, or that stored bytes were changed."""
     if isinstance(error, TamperedError):
         return Exit.WRONG
     return _OF_TURN[error.turn]
 
 
 class ReaderGone(Exception):
-    """Nobody reads stdout any more. Not an OSError, which click would turn into an exit code."""
+    """The reader of stdout closed the pipe. Not an OSError: click would make it an exit code."""
 
 
 class Interrupted(Exception):
-    """A signal ended the command after it had put everything in order."""
+    """A signal ended the command, in order."""
 
     def __init__(self, number: int) -> None:
         super().__init__("interrupted")
@@ -68,6 +68,6 @@ class Interrupted(Exception):
 
 
 def epilog() -> str:
-    """The exit codes as they stand at the end of ``artificer --help``."""
+    """Return the list of exit codes for ``artificer --help``."""
     lines = [f"{code.value:>5}  {meaning}" for code, meaning in MEANINGS.items()]
     return "\n".join(["Exit codes:", *lines])

@@ -1,4 +1,4 @@
-"""Where progress is written: lines on stderr, and on a terminal a last line that keeps changing."""
+"""The screen for progress: lines on stderr, and on a terminal a last line that keeps changing."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Plain lines: for pipes, files and logs. What is forming is not shown."""
+    """Plain lines: for pipes, files and logs. Text in progress is not shown."""
 
     def line(self, text: str, style: str | None = None) -> None:
         """Write a line that stays."""
         note(text, style)
 
     def forming(self, label: str, text: str) -> None:
-        """Show what is happening just now."""
+        """Show the current activity."""
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let somebody else write to the terminal."""
+        """Let other code write to the terminal."""
         yield
 
     def close(self) -> None:
-        """Leave the terminal as it was. May be called more than once."""
+        """Restore the terminal. May be called more than once."""
 
 
 class LiveScreen(Screen):
@@ -42,8 +42,10 @@ class LiveScreen(Screen):
         from rich.live import Live
 
         console = Console(stderr=True, no_color=not has_colour(sys.stderr), highlight=False)
-        self._now = _Now()
-        self._live: Live = Live(self._now, console=console, transient=True, refresh_per_second=10)
+        self._activity = _Activity()
+        self._live: Live = Live(
+            self._activity, console=console, transient=True, refresh_per_second=10
+        )
         self._live.start()
 
     def line(self, text: str, style: str | None = None) -> None:
@@ -53,12 +55,12 @@ class LiveScreen(Screen):
         self._live.console.print(Text(clean(text), style=_RICH_STYLES.get(style or "", "")))
 
     def forming(self, label: str, text: str) -> None:
-        """Replace the live line: the label, the time since it came up, and the end of the text."""
-        self._now.update(label, text)
+        """Replace the live line: the label, its age, and the end of the text."""
+        self._activity.update(label, text)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Take the live line away while somebody else writes."""
+        """Remove the live line while other code writes."""
         self._live.stop()
         try:
             yield
@@ -70,8 +72,8 @@ class LiveScreen(Screen):
         self._live.stop()
 
 
-class _Now:
-    """What is happening just now, drawn anew ten times a second so that its clock goes on."""
+class _Activity:
+    """The current activity, drawn ten times a second so that its clock advances."""
 
     def __init__(self) -> None:
         from rich.spinner import Spinner
@@ -99,5 +101,5 @@ _RICH_STYLES = {"good": "green", "bad": "red", "dim": "dim", "strong": "bold", "
 
 
 def new_screen(*, verbose: bool) -> Screen:
-    """A live screen on a terminal, unless logs are written to it too."""
+    """Return a live screen on a terminal, unless logs are written to it too."""
     return LiveScreen() if sys.stderr.isatty() and not verbose else Screen()

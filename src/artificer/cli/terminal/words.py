@@ -1,4 +1,4 @@
-"""How numbers, times and statuses are written for people."""
+"""Numbers, times and statuses in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from artificer.values.model import FailureCode, Usage
 
 FAILURES: dict[FailureCode, str] = {
-    "auth": "the provider refused the key, or there is none",
+    "auth": "the API key is missing, or the provider refused it",
     "bad_request": "the provider refused the request",
     "budget": "the budget is used up",
     "context_overflow": "the conversation no longer fits into the model's context",
@@ -15,17 +15,17 @@ FAILURES: dict[FailureCode, str] = {
     "malformed_response": "the model's reply could not be read",
     "max_tokens": "the model cannot write replies as long as max_tokens",
     "not_found": "the provider does not know this model",
-    "out_of_time": "the run's time was over before the reply",
+    "out_of_time": "the run reached its time limit before the reply",
     "overloaded": "the provider is overloaded",
     "rate_limited": "the provider's rate limit or quota is used up",
-    "stream_truncated": "the reply broke off",
+    "stream_truncated": "the connection broke during the reply",
     "timeout": "the model did not answer in time",
     "unavailable": "the model could not be reached",
 }
 
 
 def duration(ms: int) -> str:
-    """``12 ms``, ``1.2 s``, ``3 min 05 s``."""
+    """Return ``12 ms``, ``1.2 s``, ``3 min 05 s``."""
     if ms < 1000:
         return f"{ms} ms"
     if ms < 60_000:
@@ -35,26 +35,26 @@ def duration(ms: int) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """``1 turn``, ``1,234 turns``."""
+    """Return ``1 turn``, ``1,234 turns``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def tokens(usage: Usage) -> str:
-    """``1,234 tokens in (200 cached), 56 out``."""
+    """Return ``1,234 tokens in (200 cached), 56 out``."""
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
     return f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
 
 
 def cost(micros: int | None) -> str:
-    """``$0.0123``, or nothing where no price is known."""
+    """Return ``$0.0123``, or nothing if the price is unknown."""
     return "" if micros is None else f"${micros / 1_000_000:.4f}"
 
 
 def moment(at: int) -> str:
-    """``2026-11-21 23:45:31`` in UTC, of milliseconds since 1970."""
+    """Return ``2026-11-21 23:45:31`` in UTC for milliseconds since 1970."""
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def joined(*parts: str) -> str:
-    """The parts that are not empty, between dots."""
+    """Join the parts that are not empty with dots."""
     return " · ".join(part for part in parts if part)

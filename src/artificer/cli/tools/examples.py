@@ -1,72 +1,55 @@
-"""``artificer tools test``: the examples that manifests declare, made and held to what they say."""
+"""``artificer tools test``: run the examples that manifests declare as tests."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-import click
-
-from artificer.cli.common.drive import configuration, drive
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.backends.command.executor import CommandExecutor
+from artificer.cli.commands.tools import TestToolsOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.interruptible import interruptible
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.tools.run import call_of, judge_by_hand, perform
-
-if TYPE_CHECKING:
-    from artificer.config import Config
-    from artificer.manifests.keys import ExampleKeys
-    from artificer.wiring.toolbox import ToolBox
+from artificer.cli.tools.call import by_hand, judge_by_hand, perform
+from artificer.cli.tools.folder import load
+from artificer.config import Config
+from artificer.manifests.keys import ExampleKeys
+from artificer.values.canon import canonical
+from artificer.wiring.storage import memory_storage
+from artificer.wiring.toolbox import ToolBox, build_tools
 
 _STATUS = {"success": "ok"}
 
 
-@click.command(name="test")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@pass_settings
-def test(settings: Settings, folder: Path) -> int:
-    """Make the calls that the manifests of FOLDER declare as [[examples]].
-
-    An example with 'argv' is only built; others are run, here, with their effects.
-
-    \b
-    Example:
-      artificer tools test examples/tools
-    """
-    from artificer.backends.loader import load_folder
-    from artificer.wiring.storage import memory_storage
-    from artificer.wiring.toolbox import build_tools
-
+@interruptible
+async def test(settings: Settings, options: TestToolsOptions) -> Exit:
+    """Run the examples and print their results; return 1 if one is wrong."""
     config = configuration(settings)
-    tools = load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
-    box = build_tools([folder], kind="chat", storage=memory_storage(), config=config)
-    made = wrong = 0
+    tools = load(settings, options.folder)
+    box = build_tools([options.folder], kind="chat", storage=memory_storage(), config=config)
+    total = wrong = 0
     for tool in tools:
         for number, example in enumerate(tool.manifest.examples, start=1):
             name = tool.definition.name
-            fault = _fault(box, config, name, example)
-            made += 1
+            fault = await _fault(box, config, name, example)
+            total += 1
             wrong += fault is not None
             out(f"{name} {number}: {fault or 'ok'}", "bad" if fault else "good")
-    note(f"{made} examples, {wrong} wrong")
+    note(f"{total} examples, {wrong} wrong")
     return Exit.WRONG if wrong else Exit.OK
 
 
-def _fault(box: ToolBox, config: Config, name: str, example: ExampleKeys) -> str | None:
-    """Why an example does not hold, or None."""
-    from artificer.backends.command.executor import CommandExecutor
-    from artificer.values.canon import canonical
-
+async def _fault(box: ToolBox, config: Config, name: str, example: ExampleKeys) -> str | None:
+    """Return why an example fails, or None."""
     verdict = judge_by_hand(box, config, name, canonical(example.args).decode())
     if verdict.arguments is None or verdict.verdict not in ("allow", "ask"):
         return None if example.status == "invalid" else f"the gate says {verdict.verdict}"
-    call = call_of(box, name, verdict.arguments)
+    call = by_hand(box, name, verdict.arguments)
     executor = box.executors[name]
     if example.argv is not None and isinstance(executor, CommandExecutor):
         plan = executor.plan(call)
         built = " ".join(plan.argv) or "; ".join(p.message for p in plan.problems)
         return None if plan.argv == example.argv else f"the command is {built}"
-    receipt = drive(lambda: perform(executor, call))
+    receipt = await perform(executor, call)
     if receipt.status != _STATUS.get(example.status, example.status):
         return f"is {receipt.status}, not {example.status}"
-    return None if example.contains in receipt.content else f"does not hold {example.contains!r}"
+    return None if example.contains in receipt.content else f"does not contain {example.contains!r}"

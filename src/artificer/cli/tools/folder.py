@@ -1,22 +1,20 @@
-"""The tools of a folder, as the commands below ``artificer tools`` find them."""
+"""The tools of a folder, for the commands below ``artificer tools``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from artificer.cli.common.drive import configuration
-from artificer.cli.common.settings import Settings
-
-if TYPE_CHECKING:
-    from artificer.contracts.definition import ToolDefinition
-    from artificer.manifests.model import ManifestFile
+from artificer.backends.loader import load_folder
+from artificer.cli.configuration import configuration
+from artificer.cli.settings import Settings
+from artificer.contracts.definition import ToolDefinition
+from artificer.errors import NotFoundError
+from artificer.manifests.model import ManifestFile
 
 
 def load(settings: Settings, folder: Path) -> tuple[ManifestFile[Any], ...]:
-    """The tools of a folder, as the configuration says. Raises ManifestError."""
-    from artificer.backends.loader import load_folder
-
+    """Load the tools of a folder with the project's settings. Raises ManifestError."""
     config = configuration(settings)
     return load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
 
@@ -24,9 +22,7 @@ def load(settings: Settings, folder: Path) -> tuple[ManifestFile[Any], ...]:
 def find(
     tools: tuple[ManifestFile[Any], ...], name: str
 ) -> tuple[ManifestFile[Any], ToolDefinition]:
-    """The tool of that name, and its file's. Raises NotFoundError."""
-    from artificer.errors import NotFoundError
-
+    """Return the tool of that name and its definition. Raises NotFoundError."""
     offered = [(tool, definition) for tool in tools for definition in tool.manifest.definitions]
     for tool, definition in offered:
         if definition.name == name:

@@ -1,73 +1,50 @@
-"""``artificer policy``: the rules of this project, checked, and asked about a call."""
+"""``artificer policy``: check the rules of a project, and explain a decision."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any
 
-import click
-
-from artificer.cli.common.drive import configuration, drive
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.policy import CheckPolicyOptions, ExplainPolicyOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.interruptible import interruptible
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
-from artificer.core.kinds import RunKind
-
-if TYPE_CHECKING:
-    from artificer.config import Config
-    from artificer.contracts.definition import Toolset
-    from artificer.core.explain import Explanation
-    from artificer.core.gate import Verdict
-
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_TOOLS = click.option("--tools", type=_FOLDER, multiple=True, help="A folder of manifests, too.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-
-
-@click.group(name="policy")
-def command() -> None:
-    """The rules of artificer.toml: check them, and ask what they say of a call.
-
-    \b
-    Example:
-      artificer policy check
-      artificer policy explain git_log --args '{"count": 3}'
-    """
+from artificer.config import Config
+from artificer.contracts.definition import Toolset
+from artificer.core.explain import Explanation, unheard
+from artificer.core.explain import explain as explain_call
+from artificer.core.gate import Verdict, judge
+from artificer.core.policy import Asked, Occasion
+from artificer.core.taint import Taint
+from artificer.policies.engine import consult_here
+from artificer.values.blocks import ToolUseBlock
+from artificer.values.strict_json import parse_object
+from artificer.wiring.policies import policy_faults
+from artificer.wiring.servers import build_servers
+from artificer.wiring.storage import memory_storage
+from artificer.wiring.toolbox import build_tools
 
 
-@command.command(name="check")
-@_TOOLS
-@_JSON
-@pass_settings
-def check(settings: Settings, tools: tuple[Path, ...], as_json: bool) -> int:
-    """Read the rules and the Cedar policies as a run would, and list them.
-
-    A rule that can never match is an error: it names no tool of this project, or an argument that
-    none of its tools has, or a glob is written as a regular expression. So is a Cedar policy about
-    an entity that no call has. A rule that no call can reach is a warning.
-
-    \b
-    Example:
-      artificer policy check
-      artificer policy check --tools tools --json
-    """
-    from artificer.core.explain import unheard
-    from artificer.wiring.policies import policy_faults
-
+@interruptible
+async def check(settings: Settings, options: CheckPolicyOptions) -> Exit:
+    """Print the rules and their faults; return 1 if there are any."""
     config = configuration(settings)
-    toolset = _toolset(config, tools)
+    toolset = await _toolset(config, options.tools)
     policy = config.policy
-    dead, never = unheard(policy), list(policy_faults(policy, toolset)) if toolset.tools else []
-    if as_json:
-        facts = {"unheard": list(dead), "faults": never}
+    unreachable = unheard(policy)
+    faults = list(policy_faults(policy, toolset)) if toolset.tools else []
+    if options.as_json:
+        facts = {"unheard": list(unreachable), "faults": faults}
         out_json({**policy.model_dump(mode="json"), **facts})
     else:
         _list(config)
-    for number in dead:
-        note(f"rule {number} is never heard: a rule before it matches every call")
-    for fault in never:
+    for number in unreachable:
+        note(f"rule {number} is never evaluated: an earlier rule matches every call")
+    for fault in faults:
         note(fault)
-    return Exit.WRONG if never else Exit.OK
+    return Exit.WRONG if faults else Exit.OK
 
 
 def _list(config: Config) -> None:
@@ -93,51 +70,19 @@ def _short(value: Any) -> str:
 
 
 def _condition(facts: dict[str, Any]) -> str:
-    given = {name: value for name, value in facts.items() if name != "at"}
-    return f"{facts['at']}[" + " ".join(f"{name}={value}" for name, value in given.items()) + "]"
+    others = {name: value for name, value in facts.items() if name != "at"}
+    return f"{facts['at']}[" + " ".join(f"{name}={value}" for name, value in others.items()) + "]"
 
 
-@command.command(name="explain")
-@click.argument("tool")
-@click.option("--args", "arguments", metavar="JSON", default="{}", help="The arguments.")
-@click.option("--kind", type=click.Choice(get_args(RunKind)), default="deliver", show_default=True)
-@click.option("--model", metavar="PROVIDER/MODEL", help="The model, for Cedar policies.")
-@click.option("--after", metavar="TOOL", help="As if this untrusted tool had returned before.")
-@_TOOLS
-@_JSON
-@pass_settings
-def explain(
-    settings: Settings,
-    tool: str,
-    arguments: str,
-    kind: str,
-    model: str | None,
-    after: str | None,
-    tools: tuple[Path, ...],
-    as_json: bool,
-) -> int:
-    """Say what the gate would do with a call of TOOL, by which rule and why. Nothing runs.
-
-    TOOL is one of this project's: of its folders of manifests, its MCP servers, or a create_* tool.
-
-    \b
-    Example:
-      artificer policy explain git_log --args '{"count": 3}'
-      artificer policy explain mail.send --after web.fetch --json
-    """
-    from artificer.core.explain import explain as explain_call
-    from artificer.core.gate import judge
-    from artificer.core.policy import Asked, Occasion
-    from artificer.core.taint import Taint
-    from artificer.policies.engine import consult_here
-    from artificer.values.blocks import ToolUseBlock
-    from artificer.values.strict_json import parse_object
-
+@interruptible
+async def explain(settings: Settings, options: ExplainPolicyOptions) -> Exit:
+    """Print the gate's decision about a call, and the rules that led to it."""
     config = configuration(settings)
-    toolset = _toolset(config, tools)
+    toolset = await _toolset(config, options.tools)
+    after = options.after
     taint = None if after is None else Taint(tool=after, call_id="earlier")
-    occasion = Occasion(kind, model or config.model or "", taint)
-    block = ToolUseBlock(id="by-hand", name=tool, arguments=arguments)
+    occasion = Occasion(options.kind, options.model or config.model or "", taint)
+    block = ToolUseBlock(id="by-hand", name=options.tool, arguments=options.arguments)
     (verdict,) = judge(
         (block,),
         toolset=toolset,
@@ -148,16 +93,16 @@ def explain(
         occasion=occasion,
         consult=consult_here(),
     )
-    definition, given = toolset.get(tool), parse_object(arguments)
+    definition, arguments = toolset.get(options.tool), parse_object(options.arguments)
     explanation = None
-    if definition is not None and isinstance(given, dict) and verdict.verdict != "invalid":
-        asked = Asked(definition, given, occasion)
-        explanation = explain_call(config.policy, asked, consult_here())
-    _tell(verdict, explanation, as_json=as_json)
+    if definition is not None and isinstance(arguments, dict) and verdict.verdict != "invalid":
+        request = Asked(definition, arguments, occasion)
+        explanation = explain_call(config.policy, request, consult_here())
+    _print(verdict, explanation, as_json=options.as_json)
     return Exit.OK
 
 
-def _tell(verdict: Verdict, explanation: Explanation | None, *, as_json: bool) -> None:
+def _print(verdict: Verdict, explanation: Explanation | None, *, as_json: bool) -> None:
     steps = explanation.steps if explanation else ()
     if as_json:
         facts = verdict.model_dump(mode="json", include={"tool", "verdict", "rule", "reason"})
@@ -174,23 +119,16 @@ def _tell(verdict: Verdict, explanation: Explanation | None, *, as_json: bool) -
         out(f"  {problem.pointer or 'arguments'}: {problem.message}")
 
 
-def _toolset(config: Config, folders: tuple[Path, ...]) -> Toolset:
+async def _toolset(config: Config, folders: tuple[Path, ...]) -> Toolset:
     """The tools that a report of this project may use."""
-    from artificer.wiring.servers import build_servers
-    from artificer.wiring.storage import memory_storage
-    from artificer.wiring.toolbox import build_tools
-
-    async def collect() -> Toolset:
-        storage = memory_storage()
-        async with build_servers(config, storage) as servers:
-            box = build_tools(
-                [*config.tools, *folders, *await servers.offered()],
-                kind="deliver",
-                storage=storage,
-                config=config,
-                servers=servers,
-                facilities=config.facilities,
-            )
-            return box.toolset
-
-    return drive(collect)
+    storage = memory_storage()
+    async with build_servers(config, storage) as servers:
+        box = build_tools(
+            [*config.tools, *folders, *await servers.offered()],
+            kind="deliver",
+            storage=storage,
+            config=config,
+            servers=servers,
+            facilities=config.facilities,
+        )
+        return box.toolset

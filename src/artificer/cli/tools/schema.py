@@ -1,73 +1,41 @@
-"""``artificer tools schema``: what a model, an MCP client or a provider is given of a tool."""
+"""``artificer tools schema``: the schema of a tool for a model, an MCP client or a provider."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from artificer.cli.common.drive import configuration
-from artificer.cli.common.settings import Settings, pass_settings
+from artificer.cli.commands.tools import PROVIDERS, SchemaOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.tools.folder import find, load
+from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
+from artificer.manifests.model import ManifestFile
+from artificer.providers.wire_tools import WireTools
+from artificer.wiring.storage import memory_storage
+from artificer.wiring.toolbox import build_tools
 
-if TYPE_CHECKING:
-    from artificer.contracts.definition import ToolDefinition
-    from artificer.manifests.model import ManifestFile
 
-PROVIDERS = ("anthropic", "openai")
-
-
-@click.command(name="schema")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("tool", required=False)
-@click.option("--mcp", is_flag=True, help="As an MCP server would offer it.")
-@click.option(
-    "--strict",
-    type=click.Choice(PROVIDERS),
-    help="As this provider's strict mode is sent them: one TOOL, or all of FOLDER.",
-)
-@pass_settings
-def schema(
-    settings: Settings,
-    folder: Path,
-    tool: str | None,
-    mcp: bool,
-    strict: str | None,
-) -> int:
-    """Print the JSON Schema of TOOL's arguments.
-
-    With --strict an object with the name and the schema that a request holds, or an array of them
-    without TOOL. "strict": false says that this schema is beyond the provider's strict mode, or
-    that the toolset is; the gate holds a model to the schema in any case.
-
-    \b
-    Example:
-      artificer tools schema examples/tools git_log
-      artificer tools schema examples/tools git_log --strict openai
-      artificer tools schema examples/tools --strict anthropic
-    """
-    if strict is not None and not mcp:
-        return _print_strict(settings, folder, tool, strict)
-    if tool is None or strict is not None:
-        raise click.UsageError("Name a TOOL, or a provider with --strict; --mcp goes alone.")
-    found, definition = find(load(settings, folder), tool)
-    out_json(_mcp_form(found, definition) if mcp else definition.input_schema)
+def schema(settings: Settings, options: SchemaOptions) -> Exit:
+    """Print the schema of one tool, or the tools in a provider's strict form."""
+    if options.strict is not None and not options.mcp:
+        return _print_strict(settings, options, options.strict)
+    if options.tool is None or options.strict is not None:
+        raise click.UsageError("Name a TOOL, or a provider with --strict; --mcp excludes --strict.")
+    found, definition = find(load(settings, options.folder), options.tool)
+    out_json(_mcp_form(found, definition) if options.mcp else definition.input_schema)
     return Exit.OK
 
 
-def _print_strict(settings: Settings, folder: Path, tool: str | None, provider: str) -> int:
-    """Print what a request to the provider would hold, of these tools alone."""
-    from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
-    from artificer.providers.wire_tools import WireTools
-    from artificer.wiring.storage import memory_storage
-    from artificer.wiring.toolbox import build_tools
-
+def _print_strict(settings: Settings, options: SchemaOptions, provider: str) -> Exit:
+    """Print the tools in the form of a request to the provider."""
     config = configuration(settings)
-    box = build_tools([folder], kind="chat", storage=memory_storage(), config=config)
-    tools = box.narrowed(None if tool is None else [tool]).toolset.tools
+    box = build_tools([options.folder], kind="chat", storage=memory_storage(), config=config)
+    tools = box.narrowed(None if options.tool is None else [options.tool]).toolset.tools
     dialect = dict(zip(PROVIDERS, (ANTHROPIC_STRICT, OPENAI_STRICT), strict=True))[provider]
     wired = WireTools(tools, strict=dialect)
     forms = []
@@ -76,7 +44,7 @@ def _print_strict(settings: Settings, folder: Path, tool: str | None, provider: 
         forms.append({"name": wire.name, "strict": wire.strict, "schema": wire.schema})
         if not wire.strict:
             note(f"{definition.name} is sent without strict mode")
-    out_json(forms if tool is None else forms[0])
+    out_json(forms if options.tool is None else forms[0])
     return Exit.OK
 
 

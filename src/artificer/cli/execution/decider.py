@@ -1,4 +1,4 @@
-"""Deciding about a plan or a change: at the terminal, in advance, or by a letter."""
+"""Deciding about a plan or a change: at the terminal, or in advance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from artificer.artifacts.plan import Plan
 from artificer.builds.facts import ConsentGiven, Decided
 from artificer.builds.gist import gist
 from artificer.builds.jobs import AskConsent, AskDecision
-from artificer.cli.common.ask_here import read_line, who
+from artificer.cli.terminal.approver import read_line, user_name
 from artificer.cli.terminal.console import clean, styled
 from artificer.cli.terminal.screen import Screen
 
@@ -20,42 +20,46 @@ if TYPE_CHECKING:
 Decision = Literal["approve", "reject", "iterate"]
 
 
-class Yes:
-    """Approves every plan, because somebody said so in advance (build.builder.Decider).
+class PlanApprover:
+    """Approves every plan, as ``--yes`` says (runtime.builds.builder.Decider).
 
-    It agrees to no change with concerns: nobody has seen that, so the build waits.
+    It consents to no change with concerns: nobody has seen it, so the build waits.
     """
 
-    async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
+    async def decide(self, run: str, plan: Plan, job: AskDecision) -> Decided:
         """Approve."""
-        return Decided(key=wish.key, digest=wish.digest, decision="approve", by=f"{who()} --yes")
+        return Decided(
+            key=job.key, digest=job.digest, decision="approve", by=f"{user_name()} --yes"
+        )
 
-    async def consent(self, run: str, wish: AskConsent, diff: str) -> None:
-        """Leave it to a person."""
+    async def consent(self, run: str, job: AskConsent, diff: str) -> None:
+        """Let the build wait."""
 
 
 class TerminalDecider:
-    """Shows the plan on stderr and reads the decision from stdin (build.builder.Decider)."""
+    """Shows a plan on stderr and reads the decision from stdin (runtime.builds.builder.Decider)."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
-    async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
-        """Show the plan and wait for ``approve``, ``reject``, or what is to be changed."""
+    async def decide(self, run: str, plan: Plan, job: AskDecision) -> Decided:
+        """Show the plan and wait for ``approve``, ``reject``, or a request for changes."""
         with self._screen.paused():
-            _show(plan, wish.digest)
+            _show(plan, job.digest)
             words = ""
             while not words:
                 sys.stderr.write("  [approve / reject / what to change] ")
                 sys.stderr.flush()
                 words = (await read_line()).strip()
         decision, reason = read_decision(words)
-        return Decided(key=wish.key, digest=wish.digest, decision=decision, by=who(), reason=reason)
+        return Decided(
+            key=job.key, digest=job.digest, decision=decision, by=user_name(), reason=reason
+        )
 
-    async def consent(self, run: str, wish: AskConsent, diff: str) -> ConsentGiven:
+    async def consent(self, run: str, job: AskConsent, diff: str) -> ConsentGiven:
         """Show the concerns and the change, and wait for yes or no."""
         with self._screen.paused():
-            sys.stderr.write("\n" + "\n".join(clean(line) for line in lines_of(wish, diff)) + "\n")
+            sys.stderr.write("\n" + "\n".join(clean(line) for line in lines_of(job, diff)) + "\n")
             words = ""
             while words.lower() not in _ANSWERS:
                 sys.stderr.write("  Agree to this change? [yes / no] ")
@@ -64,32 +68,32 @@ class TerminalDecider:
         granted = _ANSWERS[words.lower()]
         reason = "" if granted else "Rejected at the terminal."
         return ConsentGiven(
-            key=wish.key, digest=wish.digest, granted=granted, by=who(), reason=reason
+            key=job.key, digest=job.digest, granted=granted, by=user_name(), reason=reason
         )
 
 
 _ANSWERS = {"y": True, "yes": True, "approve": True, "n": False, "no": False, "reject": False}
 
-MOST_LINES = 400
-"""Lines of a diff that are shown to somebody who is asked."""
+MAX_DIFF_LINES = 400
+"""Lines of a diff that are shown with a question."""
 
 
-def lines_of(wish: AskConsent, diff: str, most: int = MOST_LINES) -> Iterator[str]:
-    """A change that somebody is to agree to: what is wrong with it, and all of it."""
-    yield f"{wish.step.path} needs your consent:"
-    yield from (f"  - {concern.text}" for concern in wish.checked.concerns)
-    if wish.checked.report:
-        yield from ("", gist(wish.checked.report))
+def lines_of(job: AskConsent, diff: str, limit: int = MAX_DIFF_LINES) -> Iterator[str]:
+    """A change that needs consent: the concerns, and the diff."""
+    yield f"{job.step.path} needs your consent:"
+    yield from (f"  - {concern.text}" for concern in job.checked.concerns)
+    if job.checked.report:
+        yield from ("", gist(job.checked.report))
     yield ""
     lines = diff.splitlines()
-    yield from lines[:most]
-    if len(lines) > most:
-        yield f"… {len(lines) - most} more lines"
-    yield f"change {wish.digest}"
+    yield from lines[:limit]
+    if len(lines) > limit:
+        yield f"… {len(lines) - limit} more lines"
+    yield f"change {job.digest}"
 
 
 def read_decision(words: str) -> tuple[Decision, str]:
-    """What somebody answered: one of the two words, or what the plan is to be changed in."""
+    """Return the decision in an answer: one of the two words, or a request for changes."""
     match words.lower():
         case "a" | "approve" | "y" | "yes":
             return "approve", ""
@@ -99,10 +103,13 @@ def read_decision(words: str) -> tuple[Decision, str]:
             return "iterate", words
 
 
-def decider_here(screen: Screen, *, yes: bool = False) -> Decider | None:
-    """Who decides about plans here. Without one, a plan waits for ``artificer build approve``."""
+def decider_for(screen: Screen, *, yes: bool = False) -> Decider | None:
+    """Return a decider about plans and changes.
+
+    Return None without a terminal: a plan then waits for ``artificer build approve``.
+    """
     if yes:
-        return Yes()
+        return PlanApprover()
     return TerminalDecider(screen) if sys.stdin.isatty() and sys.stderr.isatty() else None
 
 

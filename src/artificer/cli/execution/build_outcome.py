@@ -1,26 +1,24 @@
-"""What is said at the end of a build, or where it waits."""
+"""Delivering a build's outcome, or the decision that it waits for."""
 
 from __future__ import annotations
 
 from artificer.builds.scheduler import question_of
 from artificer.builds.state import BuildState, consents_of
-from artificer.cli.common.build_progress import summary_of
-from artificer.cli.common.outcome import Wish, as_json
+from artificer.cli.execution.build_progress import summary_of
+from artificer.cli.execution.outcome_json import Failed, outcome_json
 from artificer.cli.terminal.console import complain, note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, joined, tokens
-from artificer.core.events import CompactionFailed, ModelFailed
 from artificer.runs import Run
 from artificer.runtime.builds.tree import Node
 
 
-def hand_over_build(
-    run: Run, nodes: list[Node], failure: ModelFailed | CompactionFailed | None, wish: Wish
-) -> Exit:
-    """Tell what came of a build and what to do next; return the exit code."""
+def deliver_build(run: Run, nodes: list[Node], failure: Failed | None, *, as_json: bool) -> Exit:
+    """Print the outcome of a build and the next step; return the exit code."""
     state = run.state
-    if wish.as_json:
-        out_json({**as_json(run, run.deliverable, None, failure), **_as_json(run, nodes)})
+    if as_json:
+        outcome = outcome_json(run, run.deliverable, None, failure)
+        out_json({**outcome, **_build_json(run, nodes)})
         return exit_of_build(run, nodes)
     out(run.text.rstrip())
     facts = joined(summary_of(state), tokens(state.usage), cost(state.cost_micros))
@@ -30,11 +28,11 @@ def hand_over_build(
         return Exit.OK
     if state.status is not None:
         return Exit.INCOMPLETE
-    return _waits(run, nodes)
+    return _waiting(run, nodes)
 
 
-def _as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
-    """What a build adds to the outcome of a run."""
+def _build_json(run: Run, nodes: list[Node]) -> dict[str, object]:
+    """The members that a build adds to the outcome of a run."""
     build = run.state.build
     if build is None:
         return {}
@@ -43,14 +41,14 @@ def _as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
         "specs": {spec.name: spec.status for spec in build.specs},
         "integration": build.integration,
         "plan": question.digest if question else None,
-        "changes": [wish.digest for wish in consents_of(build)],
+        "changes": [job.digest for job in consents_of(build)],
         "stalled": build.stalled,
         "runs": len(nodes),
     }
 
 
 def exit_of_build(run: Run, nodes: list[Node]) -> Exit:
-    """The exit code of a build as it stands."""
+    """Return the exit code of a build in its present state."""
     if run.state.status is not None:
         return Exit.OK if run.status == "completed" else Exit.INCOMPLETE
     waits = any(node.status in ("waiting", "paused") for node in nodes)
@@ -60,12 +58,12 @@ def exit_of_build(run: Run, nodes: list[Node]) -> Exit:
 
 
 def _failed(build: BuildState) -> str:
-    """The first spec that failed, as an argument; nothing where it is the plan."""
+    """The first spec that failed, as an argument; nothing if it is the plan."""
     names = [spec.name for spec in build.specs if spec.status == "failed"]
     return f" {names[0]}" if names else ""
 
 
-def _waits(run: Run, nodes: list[Node]) -> Exit:
+def _waiting(run: Run, nodes: list[Node]) -> Exit:
     build = run.state.build
     question = question_of(build) if build else None
     if question is not None:
@@ -74,9 +72,9 @@ def _waits(run: Run, nodes: list[Node]) -> Exit:
         note(f"  then         artificer build approve {run.id} && artificer resume {run.id}")
         note(f"  or           artificer build iterate {run.id} 'what to change'")
     consents = consents_of(build) if build else []
-    for wish in consents:
-        complain(f"{wish.step.path} needs your consent.")
-        for concern in wish.checked.concerns:
+    for job in consents:
+        complain(f"{job.step.path} needs your consent.")
+        for concern in job.checked.concerns:
             note(f"  - {concern.text}")
     if consents:
         note(f"  read it      artificer build review {run.id}")
@@ -94,5 +92,5 @@ def _waits(run: Run, nodes: list[Node]) -> Exit:
             f" then artificer resume {run.id}",
         )
     elif question is None and not consents:
-        note(f"go on with: artificer resume {run.id}")
+        note(f"continue with: artificer resume {run.id}")
     return exit_of_build(run, nodes)

@@ -1,4 +1,4 @@
-"""Leaving a letter for a run, and saying what became of it."""
+"""Sending a signal to a run and reporting its effect."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from artificer.core.letters import Letter
 from artificer.core.record import EventLine
 from artificer.errors import OperatorError
 
-LOOKS, PAUSE_S = 8, 0.25
-"""How often, and how many seconds apart, to look whether a letter was taken."""
+CHECKS, PAUSE_S = 8, 0.25
+"""How often, and how many seconds apart, to check whether a signal was received."""
 
 
-async def leave(world: Archive, run_id: str, letter: Letter) -> Exit:
-    """Send a letter and wait a moment for whoever drives the run to take it.
+async def send_signal(world: Archive, run_id: str, signal: Letter) -> Exit:
+    """Send a signal and wait a moment for the process that executes the run to receive it.
 
     Raises OperatorError for a run that has ended.
     """
@@ -25,23 +25,23 @@ async def leave(world: Archive, run_id: str, letter: Letter) -> Exit:
     if state.status is not None:
         more = "build" if state.build is not None else f"follow-up {run_id}"
         raise OperatorError(
-            f"Run {run_id} has ended: {state.status}.", hint=f"To ask for more: artificer {more}"
+            f"Run {run_id} has ended: {state.status}.", hint=f"To continue: artificer {more}"
         )
-    number = await world.send(run_id, letter)
-    for _ in range(LOOKS):
+    number = await world.send(run_id, signal)
+    for _ in range(CHECKS):
         history = await world.get(run_id)
         if history.run.state.letters >= number:
-            return _taken(history.lines, number)
+            return _received(history.lines, number)
         await asyncio.sleep(PAUSE_S)
-    note(f"left for run {run_id}; if nobody drives it: artificer resume {run_id}")
+    note(f"sent to run {run_id}; if no process executes it: artificer resume {run_id}")
     return Exit.OK
 
 
-def _taken(lines: tuple[object, ...], number: int) -> Exit:
+def _received(lines: tuple[object, ...], number: int) -> Exit:
     events = [line.event for line in lines if isinstance(line, EventLine)]
     ignored = [e for e in events if isinstance(e, ReceiptIgnored) and e.letter == number]
     if ignored:
-        note(f"it changed nothing: {ignored[0].reason}", "bad")
+        note(f"received, without effect: {ignored[0].reason}", "bad")
         return Exit.WRONG
-    note("taken", "good")
+    note("received", "good")
     return Exit.OK

@@ -1,4 +1,4 @@
-"""Telling a build while it happens: which step is under way, what it came to, what is merged."""
+"""The progress of a build: the steps in progress, their results, merged specs."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from artificer.core.state import RunState
 from artificer.runtime.builds.outcome import child_id
 from artificer.values.base import Digest
 
-SAID = 160
+REPORT_WIDTH = 160
 """Characters of a report that are shown."""
 
 
 class BuildProgress:
-    """Writes what happens to a build, and to the runs that it started, to a screen.
+    """Shows the progress of a build, and of the runs that it started, on a screen.
 
-    ``run`` is the build's id once it is known. Runs that are of no build are not its business.
+    ``run`` is the build's id once it is known. Runs outside of a build are ignored.
     """
 
     def __init__(self, screen: Screen) -> None:
         self.run: str | None = None
         self.failure: ev.ModelFailed | None = None
         self._screen = screen
-        self._wishes: dict[Digest, w.Wish] = {}
+        self._jobs: dict[Digest, w.Wish] = {}
         self._steps: dict[str, str] = {}
-        """What each run of the build works at, by its id."""
+        """The step that each run of the build works on, by the run's id."""
 
-    def minds(self, run: str, spec: RunSpec | None) -> bool:
-        """Whether a run is a build, or of one."""
+    def covers(self, run: str, spec: RunSpec | None) -> bool:
+        """Return whether a run is a build, or part of one."""
         if spec is not None and (spec.kind == "build" or spec.parent):
             self._steps.setdefault(run, "")
         return run in self._steps
 
     def taken_up(self, run: str, state: RunState) -> None:
-        """Take note of what a build had wished for before."""
+        """Remember the jobs that a build had started before."""
         if state.build is not None:
-            for wish in state.build.open:
-                self._wished(run, wish)
+            for job in state.build.open:
+                self._started(run, job)
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-        """Write what a record means to somebody who waits."""
+        """Show a record."""
         if isinstance(line, EventLine):
             self._event(run, line.event)
             return
         match line.intent:
-            case AdvanceBuild(wish=wish):
-                self._wished(run, wish)
+            case AdvanceBuild(wish=job):
+                self._started(run, job)
             case Generate(turn=turn):
                 self._screen.forming(f"{self._steps.get(run)}: turn {turn}", "")
             case CallTool(tool=tool):
@@ -63,20 +63,20 @@ class BuildProgress:
                 pass
 
     def streamed(self, run: str, text: str) -> None:
-        """Show which step is being written at."""
+        """Show the step that the model writes."""
         self._screen.forming(f"{self._steps.get(run)}: the model writes", text)
 
-    def _wished(self, run: str, wish: w.Wish) -> None:
-        self._wishes[wish.key] = wish
-        if isinstance(wish, w.StartRun):
-            self._steps[child_id(run, wish)] = _name(wish)
-            self._screen.forming(_name(wish), "")
-        elif isinstance(wish, w.Check):
-            what = f"{wish.step.path}: {'judging' if wish.for_judge else 'validating'}"
-            self._steps[child_id(run, wish)] = what
-            self._screen.forming(what, "")
-        elif isinstance(wish, w.MergeSpec):
-            self._screen.forming(f"merging {wish.tip.spec}", "")
+    def _started(self, run: str, job: w.Wish) -> None:
+        self._jobs[job.key] = job
+        if isinstance(job, w.StartRun):
+            self._steps[child_id(run, job)] = _name(job)
+            self._screen.forming(_name(job), "")
+        elif isinstance(job, w.Check):
+            step = f"{job.step.path}: {'judging' if job.for_judge else 'validating'}"
+            self._steps[child_id(run, job)] = step
+            self._screen.forming(step, "")
+        elif isinstance(job, w.MergeSpec):
+            self._screen.forming(f"merging {job.tip.spec}", "")
 
     def _event(self, run: str, event: ev.Event) -> None:
         match event:
@@ -96,55 +96,55 @@ class BuildProgress:
                 pass
 
     def _fact(self, fact: f.Fact) -> None:
-        wish = self._wishes.get(getattr(fact, "key", ""))
+        job = self._jobs.get(getattr(fact, "key", ""))
         match fact:
-            case f.RunReturned(outcome=outcome, detail=detail) if isinstance(wish, w.StartRun):
-                why = f": {one_line(detail, SAID)}" if detail else ""
+            case f.RunReturned(outcome=outcome, detail=detail) if isinstance(job, w.StartRun):
+                why = f": {one_line(detail, REPORT_WIDTH)}" if detail else ""
                 style = None if outcome == "made" else "bad"
-                self._screen.line(f"  {_name(wish)}  {outcome}{why}", style)
-            case f.Checked() if isinstance(wish, w.Check):
-                self._checked(wish, fact)
-            case f.SpecMerged() if isinstance(wish, w.MergeSpec):
-                self._screen.line(f"  {wish.tip.spec}  merged", "good")
-            case f.MergeRefused(cause=cause, report=report) if isinstance(wish, w.MergeSpec):
-                self._screen.line(f"  {wish.tip.spec}  not merged, {cause}", "bad")
-                self._said(report)
+                self._screen.line(f"  {_name(job)}  {outcome}{why}", style)
+            case f.Checked() if isinstance(job, w.Check):
+                self._checked(job, fact)
+            case f.SpecMerged() if isinstance(job, w.MergeSpec):
+                self._screen.line(f"  {job.tip.spec}  merged", "good")
+            case f.MergeRefused(cause=cause, report=report) if isinstance(job, w.MergeSpec):
+                self._screen.line(f"  {job.tip.spec}  not merged, {cause}", "bad")
+                self._report(report)
             case f.BaseRefused(report=report) | f.RebuildRefused(report=report):
-                self._said(report)
-            case f.ConsentGiven(granted=granted, by=by) if isinstance(wish, w.AskConsent):
+                self._report(report)
+            case f.ConsentGiven(granted=granted, by=by) if isinstance(job, w.AskConsent):
                 word = "agreed to" if granted else "rejected"
-                self._screen.line(f"  {wish.step.path}  {word} by {by}", "strong")
+                self._screen.line(f"  {job.step.path}  {word} by {by}", "strong")
             case f.Decided(decision=decision, by=by, reason=reason):
                 words = {"approve": "approved", "reject": "rejected", "iterate": "sent back"}
-                told = f": {one_line(reason, SAID)}" if reason else ""
-                self._screen.line(f"  the plan was {words[decision]} by {by}{told}", "strong")
+                why = f": {one_line(reason, REPORT_WIDTH)}" if reason else ""
+                self._screen.line(f"  the plan was {words[decision]} by {by}{why}", "strong")
             case _:
                 pass
 
-    def _checked(self, wish: w.Check, fact: f.Checked) -> None:
+    def _checked(self, job: w.Check, fact: f.Checked) -> None:
         good = fact.passed and not fact.concerns
         style = "good" if good else "strong" if fact.concerns else "bad"
-        self._screen.line(f"  {wish.step.path}  {came_to(wish, fact)}", style)
+        self._screen.line(f"  {job.step.path}  {came_to(job, fact)}", style)
         if not fact.passed:
-            self._said(fact.report)
+            self._report(fact.report)
         for concern in fact.concerns:
-            self._screen.line(f"      needs consent: {one_line(concern.text, SAID)}", "bad")
+            self._screen.line(f"      needs consent: {one_line(concern.text, REPORT_WIDTH)}", "bad")
         for text in left_out(fact):
-            self._screen.line(f"      {one_line(text, SAID)}", "dim")
+            self._screen.line(f"      {one_line(text, REPORT_WIDTH)}", "dim")
 
-    def _said(self, report: str) -> None:
+    def _report(self, report: str) -> None:
         for line in gist(report).splitlines():
-            self._screen.line(f"      {one_line(line, SAID)}", "bad")
+            self._screen.line(f"      {one_line(line, REPORT_WIDTH)}", "bad")
 
 
-def _name(wish: w.StartRun) -> str:
-    attempt = "" if wish.attempt == 1 else f", run {wish.attempt}"
-    review = "" if wish.review == "draft" else f", {wish.review}"
-    return f"{wish.step.path}{review}{attempt}"
+def _name(job: w.StartRun) -> str:
+    attempt = "" if job.attempt == 1 else f", run {job.attempt}"
+    review = "" if job.review == "draft" else f", {job.review}"
+    return f"{job.step.path}{review}{attempt}"
 
 
 def summary_of(state: RunState) -> str:
-    """How many specs of a build are merged."""
+    """Return how many specs of a build are merged."""
     build = state.build
     if build is None or not build.specs:
         return ""

@@ -1,4 +1,4 @@
-"""The request of a command line, as an argument or from stdin."""
+"""The prompt of a command line, as an argument or from stdin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 
 def read_prompt(argument: str) -> str:
-    """The prompt as given, or all of stdin for ``-``. Raises UsageError."""
+    """Return the argument, or all of stdin for ``-``. Raises UsageError."""
     try:
         # A byte of an argument that is not UTF-8 arrives as a surrogate, which cannot be encoded.
         data = sys.stdin.buffer.read() if argument == "-" else argument.encode()

@@ -1,4 +1,4 @@
-"""Asking the person at the terminal whether a call may run."""
+"""Asking the user at the terminal to approve a call."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ class TerminalApprover:
         self._turn = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
-        """Show the exact call and wait for yes or no. Only ``y`` and ``yes`` allow it."""
+        """Show the exact call and wait for yes or no. Only ``y`` and ``yes`` approve it."""
         async with self._turn:
             with self._screen.paused():
                 _show(question)
                 answer = (await read_line()).strip().lower()
         approved = answer in ("y", "yes")
-        return Answer(approved, by=who(), reason="" if approved else "Declined at the terminal.")
+        return Answer(
+            approved, by=user_name(), reason="" if approved else "Declined at the terminal."
+        )
 
 
-def approver_here(screen: Screen, *, unattended: bool = False) -> Approver | None:
-    """An approver if there is somebody to ask, or if nobody is to be waited for.
+def approver_for(screen: Screen, *, unattended: bool = False) -> Approver | None:
+    """Return an approver at the terminal, or one that denies all calls if unattended.
 
-    Without one, what policy asks about waits for ``artificer approve``.
+    Return None without a terminal: calls that need approval then wait for ``artificer approve``.
     """
     if unattended:
         return Refuser()
@@ -41,11 +43,11 @@ def approver_here(screen: Screen, *, unattended: bool = False) -> Approver | Non
 
 
 def _show(question: Question) -> None:
-    """Everything of the call is shown: what is approved is this call and nothing else."""
+    """Show the complete call: the approval is for this call and nothing else."""
     lines = [
         styled(f"\nApprove {clean(question.tool)}?", "strong", sys.stderr),
         f"  arguments  {clean(question.arguments)}",
-        f"  reason     {clean(question.reason) or 'the policy asks about this tool'}",
+        f"  reason     {clean(question.reason) or 'the policy requires approval of this tool'}",
         f"  call       {question.digest}",
         "  [y/N] ",
     ]
@@ -67,8 +69,8 @@ async def read_line() -> str:
     return os.read(descriptor, 4096).decode("utf-8", "replace")
 
 
-def who() -> str:
-    """Who is at the terminal."""
+def user_name() -> str:
+    """Return the name of the user who runs the command."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,8 +1,8 @@
-"""Telling a run while it happens: turns, the text forming, calls with verdict and outcome."""
+"""The progress of a run: turns, text in progress, calls with verdict and result."""
 
 from __future__ import annotations
 
-from artificer.cli.common.build_progress import BuildProgress
+from artificer.cli.execution.build_progress import BuildProgress
 from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.screen import Screen
 from artificer.cli.terminal.words import FAILURES, count, duration, joined
@@ -17,7 +17,7 @@ ARGUMENTS = 60
 """Characters of a call's arguments that are shown."""
 
 FORMING = 400
-"""Characters of a reply in the making that are kept for showing its end."""
+"""Characters kept of a reply in progress, to show its end."""
 
 
 class Progress(Observer):
@@ -26,8 +26,8 @@ class Progress(Observer):
     def __init__(self, screen: Screen) -> None:
         self.run: str | None = None
         self.failure: ev.ModelFailed | ev.CompactionFailed | None = None
-        self.asked: int | None = None
-        """The record at which a fork was asked for."""
+        self.requested_record: int | None = None
+        """The record at which a fork was requested."""
         self.screen = screen
         self._builds = BuildProgress(screen)
         self._turn = 0
@@ -36,10 +36,10 @@ class Progress(Observer):
         self._label = ""
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-        """Write what a record means to somebody who waits."""
+        """Show a record."""
         begun = line.event if isinstance(line, EventLine) else None
         spec = begun.spec if isinstance(begun, ev.PromptReceived) else None
-        if self._builds.minds(run, spec):
+        if self._builds.covers(run, spec):
             self._builds.recorded(run, line)
             self.run, self.failure = self._builds.run, self._builds.failure
             return
@@ -52,24 +52,24 @@ class Progress(Observer):
                 self._show(f"turn {self._turn}: waiting for the model")
             case Compact(turn=turn):
                 self._turn = turn
-                self._show(f"turn {turn}: summarising what no longer fits")
+                self._show(f"turn {turn}: summarising older messages")
             case CallTool(tool=tool) | AskApproval(tool=tool):
                 self._show(f"turn {self._turn}: {tool}")
 
     def taken_up(self, run: str, state: RunState) -> None:
-        """Take note of what is under way, whose outcome may be told later."""
-        if self._builds.minds(run, state.spec):
+        """Remember the calls in progress, whose results are shown later."""
+        if self._builds.covers(run, state.spec):
             self._builds.taken_up(run, state)
             return
         self._turn = state.turn
         waiting = {pending.call_id: pending.n for pending in state.pending}
         for call in state.calls:
             if call.verdict and call.id in waiting:
-                told = (call.verdict.tool, call.verdict.arguments or "")
-                self._calls[waiting[call.id]] = told
+                shown = (call.verdict.tool, call.verdict.arguments or "")
+                self._calls[waiting[call.id]] = shown
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
-        """Take note of what a fork begins with, without a word: its origin has told it."""
+        """Remember the records that a fork starts with, without showing them."""
         if isinstance(line, IntentLine):
             self._intended(line)
 
@@ -83,12 +83,12 @@ class Progress(Observer):
                 self._calls[n] = (tool, arguments)
 
     def streamed(self, run: str, delta: Delta) -> None:
-        """Show the end of what is forming."""
-        if self._builds.minds(run, None):
+        """Show the end of the text in progress."""
+        if self._builds.covers(run, None):
             self._builds.streamed(run, delta.text)
             return
-        what = f"writes {delta.name}" if isinstance(delta, ArgumentsDelta) else "answers"
-        label = f"turn {self._turn}: the model {what}"
+        activity = f"writes {delta.name}" if isinstance(delta, ArgumentsDelta) else "answers"
+        label = f"turn {self._turn}: the model {activity}"
         if label != self._label:
             self._show(label)
         self._forming = (self._forming + delta.text)[-FORMING:]
@@ -129,22 +129,22 @@ class Progress(Observer):
 
     def _compacted(self, event: ev.ContextCompacted | ev.CompactionFailed) -> None:
         if isinstance(event, ev.ContextCompacted):
-            told = f"{count(event.upto, 'message')} summarised, no longer sent"
+            text = f"{count(event.upto, 'message')} summarised, no longer sent"
         elif event.code == "budget":
-            self.failure, told = event, f"no summary: {FAILURES['budget']}"
+            self.failure, text = event, f"no summary: {FAILURES['budget']}"
         else:
-            told = f"{count(event.upto, 'message')} no longer sent, without a summary"
-        self.screen.line(f"  {told}")
+            text = f"{count(event.upto, 'message')} no longer sent, without a summary"
+        self.screen.line(f"  {text}")
 
     def _forked(self, run: str, origin: ev.Origin) -> None:
         self.screen.line(f"run {run} · forked from {origin.run} after record {origin.seq}", "dim")
-        if self.asked not in (None, origin.seq):
+        if self.requested_record not in (None, origin.seq):
             self.screen.line(
-                f"  record {self.asked} is inside a turn: its facts are taken up to record "
-                f"{origin.seq}, where every call was answered"
+                f"  record {self.requested_record} is mid-turn: copied up to record {origin.seq}, "
+                "where every call has a result"
             )
-        for what in origin.changed:
-            self.screen.line(f"  changed: {what}")
+        for name in origin.changed:
+            self.screen.line(f"  changed: {name}")
 
     def _responded(self, event: ev.ModelResponded) -> None:
         odd = {"max_tokens": "cut off at its output limit", "refusal": "declined"}
@@ -178,7 +178,7 @@ class Progress(Observer):
 
 def _sent_back(event: ev.ReplyChecked) -> str:
     if event.unfinished:
-        return f"cut off after {len(event.unfinished)} characters: asking for the rest"
+        return f"cut off after {len(event.unfinished)} characters: requesting the rest"
     if event.findings:
         return f"sent back for repair: {count(len(event.findings), 'finding')}"
-    return f"sent back: {event.rejected or 'there was no answer in it'}"
+    return f"sent back: {event.rejected or 'it contained no answer'}"

@@ -1,0 +1,56 @@
+"""``artificer build revise`` and ``retry``: change a build after work started."""
+
+from __future__ import annotations
+
+from artificer.archive import Archive
+from artificer.builds.state import BuildState
+from artificer.cli.build.state import build_state
+from artificer.cli.commands.build import RetryOptions, ReviseOptions
+from artificer.cli.interruptible import interruptible
+from artificer.cli.opened_world import opened_world
+from artificer.cli.settings import Settings
+from artificer.cli.signals.send import send_signal
+from artificer.cli.terminal.approver import user_name
+from artificer.cli.terminal.exits import Exit
+from artificer.core.letters import Retry, Revise
+from artificer.errors import NotFoundError, OperatorError
+
+
+@interruptible
+async def revise(settings: Settings, options: ReviseOptions) -> Exit:
+    """Ask for another plan of a build whose work started."""
+    async with opened_world(settings) as world:
+        run_id = await world.find(options.run)
+        await _unfinished_build(world, run_id)
+        signal = Revise(by=user_name(), feedback=options.feedback)
+        return await send_signal(world, run_id, signal)
+
+
+@interruptible
+async def retry(settings: Settings, options: RetryOptions) -> Exit:
+    """Try a failed spec, or the plan, again."""
+    async with opened_world(settings) as world:
+        run_id = await world.find(options.run)
+        build = await _unfinished_build(world, run_id)
+        _require_failed(run_id, build, options.spec)
+        signal = Retry(by=user_name(), spec=options.spec, hint=options.hint)
+        return await send_signal(world, run_id, signal)
+
+
+async def _unfinished_build(world: Archive, run_id: str) -> BuildState:
+    build = build_state((await world.get(run_id)).run)
+    if build.ended is not None:
+        raise OperatorError(
+            f"The build is over: {build.ended}.", hint="Start another one: artificer build."
+        )
+    return build
+
+
+def _require_failed(run: str, build: BuildState, name: str) -> None:
+    """Raise NotFoundError for a spec that does not exist or has not failed."""
+    failed = [spec.name for spec in build.specs if spec.status == "failed"]
+    if name and name not in failed:
+        raise NotFoundError(
+            f"No spec {name!r} has failed; failed: {', '.join(failed) or 'none'}.",
+            hint=f"artificer explain {run}",
+        )

@@ -1,0 +1,1 @@
+"""Declarations of commands: names, options, help. Nothing here imports the runtime."""

@@ -1,0 +1,93 @@
+"""The commands that show runs."""
+
+from __future__ import annotations
+
+from artificer.cli.commands.shared import POSITIVE, RunAsJson, json_flag
+from artificer.cli.declare import Command, argument, option, options
+
+
+@options
+class RunsOptions:
+    """List the newest runs of this project, newest last.
+
+    `open` means that a run is in progress or was interrupted, `stalled` that its model could not be
+    reached: `artificer resume` continues both.
+
+    \b
+    Example:
+      artificer runs --limit 5
+    """
+
+    limit: int = option(type=POSITIVE, default=20, show_default=True, metavar="N")
+    everything: bool = option("--all", is_flag=True, help="Include the runs that builds started.")
+    as_json: bool = json_flag("Print a JSON array.")
+
+
+@options
+class ShowOptions:
+    """Show RUN record by record: turns, calls, decisions with their rules, receipts, cost.
+
+    The first column is the record's number, the second the time since the run started. `→` marks
+    an intent: an action recorded before it is executed. Long texts are cut; --raw shows all.
+
+    \b
+    Example:
+      artificer show last
+      artificer show last --raw | jq .event.type
+      artificer show last --tree
+    """
+
+    run: str = argument()
+    as_json: bool = json_flag("Print a JSON object with all records.")
+    raw: bool = option(is_flag=True, help="Print the complete records as JSON lines.")
+    as_tree: bool = option("--tree", is_flag=True, help="Show a build with all its runs.")
+
+
+@options
+class ExplainOptions(RunAsJson):
+    """Explain RUN in ten lines: its status and why, what is pending, denied calls, next steps.
+
+    \b
+    Example:
+      artificer explain last
+    """
+
+
+@options
+class DiffOptions:
+    """Compare RUN with OTHER: the first records that differ, then turn by turn.
+
+    Compares prompt, calls, arguments, results, deliverable and cost, but not times and ids. Exits
+    with 1 if the runs differ.
+
+    \b
+    Example:
+      artificer fork last --model anthropic/claude-opus-4-5
+      artificer diff 01m80a7sd6 last
+    """
+
+    run: str = argument()
+    other: str = argument()
+    as_json: bool = json_flag("Print a JSON object; nothing is cut.")
+
+
+@options
+class OpenOptions:
+    """Open RUN's report in the browser; the page is written if it does not exist.
+
+    Without a display, only the path is printed.
+
+    \b
+    Example:
+      artificer open last
+    """
+
+    run: str = argument()
+    only_print: bool = option("--print", is_flag=True, help="Only print the path.")
+
+
+runs = Command("runs", RunsOptions, "inspect.runs:runs")
+show = Command("show", ShowOptions, "inspect.show:show")
+explain = Command("explain", ExplainOptions, "inspect.explain:explain")
+diff = Command("diff", DiffOptions, "inspect.diff:diff")
+open_ = Command("open", OpenOptions, "inspect.open:open_report")

@@ -1,0 +1,94 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from artificer.cli.declare import argument, option, options
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
+POSITIVE = click.IntRange(1)
+MODEL = "PROVIDER/MODEL"
+
+
+def json_flag(help_text: str) -> Any:
+    """Declare ``--json``, the field ``as_json``."""
+    return option("--json", is_flag=True, help=help_text)
+
+
+@options
+class RunOption:
+    """The run that a command is about."""
+
+    run: str = argument()
+
+
+@options
+class RunAsJson(RunOption):
+    """The run that a command prints, perhaps as JSON."""
+
+    as_json: bool = json_flag("Print a JSON object.")
+
+
+@options
+class OutcomeOptions:
+    """The form in which a run's outcome is delivered."""
+
+    out: Path | None = option(
+        type=FOLDER, help="Also write report.html, report.md and artifacts to this folder."
+    )
+    as_json: bool = json_flag("Print the outcome as one JSON object.")
+
+
+@options
+class ExecutionOptions:
+    """Settings that a command overrides while it executes a run."""
+
+    local_model: Path | None = option(
+        type=EXISTING_FILE, help="The GGUF file of the provider `local`."
+    )
+    compat: bool = option(
+        is_flag=True, help="Read manifests as leniently as the format's reference."
+    )
+
+
+@options
+class ToolFolders:
+    """Folders of manifests of a recorded run."""
+
+    tools: tuple[Path, ...] = option(
+        type=FOLDER, multiple=True, help="The new place of a tool folder that was moved."
+    )
+
+
+@options
+class UnattendedOption:
+    """The answer where nobody can be asked."""
+
+    unattended: bool = option(
+        is_flag=True, help="Deny calls that need approval instead of waiting."
+    )
+
+
+@options
+class ReplyLimit:
+    """The limit of one reply."""
+
+    max_tokens: int | None = option(
+        type=POSITIVE,
+        help="Limit on the tokens of one reply. Default: the model's limit, within the budget.",
+    )
+
+
+@options
+class ReasonOption:
+    """The reason that is recorded with a signal."""
+
+    reason: str = option(default="", help="The reason; it is recorded.")

@@ -1,1 +1,0 @@
-"""Shared by commands: opening the world, following a run, and its outcome."""

@@ -1,0 +1,52 @@
+"""A run's outcome as one JSON object."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from artificer.artifacts.deliverable import Deliverable
+from artificer.core.events import CompactionFailed, ModelFailed
+from artificer.report import Views
+from artificer.runs import Run
+
+Failed = ModelFailed | CompactionFailed
+"""An event that may have stalled a run."""
+
+
+def outcome_json(
+    run: Run, delivered: Deliverable | None, views: Views | None, failure: Failed | None
+) -> dict[str, Any]:
+    """Return the object; its members are listed in docs/reference/cli.md."""
+    state = run.state
+    return {
+        "run": run.id,
+        "kind": state.given.kind,
+        "model": f"{state.given.provider}/{state.given.model}",
+        "status": run.status,
+        "reason": state.reason,
+        "text": run.text,
+        "output": _output(run),
+        "message": run.message,
+        "note": delivered.note if delivered else "",
+        "files": _files(views),
+        "findings": [f.model_dump(mode="json") for f in delivered.findings] if delivered else [],
+        "turns": state.turn,
+        "usage": state.usage.model_dump(mode="json"),
+        "cost_micros": state.cost_micros,
+        "questions": [asdict(question) for question in run.questions],
+        "failure": {"code": failure.code, "message": failure.message} if failure else None,
+        "deliverable": state.deliverable,
+    }
+
+
+def _output(run: Run) -> Any:
+    has_schema = run.state.given.response_format is not None
+    return run.output if has_schema and run.status == "completed" else None
+
+
+def _files(views: Views | None) -> dict[str, Any] | None:
+    if views is None:
+        return None
+    artifacts = [str(path) for path in views.artifacts]
+    return {"html": str(views.html), "markdown": str(views.markdown), "artifacts": artifacts}

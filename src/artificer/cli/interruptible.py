@@ -1,0 +1,98 @@
+"""Running an asynchronous command so that Ctrl-C and SIGTERM end it in order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
+
+from artificer.cli.terminal.exits import Interrupted
+from artificer.errors import OperatorError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def interruptible(command: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Make an asynchronous command a function that :func:`run_async` runs."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run_async(command(*args, **kwargs))
+
+    return run
+
+
+def run_async(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on an event loop of its own and return its result.
+
+    The first SIGINT or SIGTERM cancels it; the second one exits at once.
+
+    Raises:
+        Interrupted: a signal cancelled it.
+        OperatorError: the system does not let this process start a thread.
+    """
+    try:
+        return asyncio.run(_until_signal(main))
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        raise OperatorError(
+            "This process may not start another thread: its memory or its threads are limited.",
+            hint="Raise the limit (ulimit -v, ulimit -u, the container's). A run can be resumed.",
+        ) from error
+
+
+async def _until_signal(main: Coroutine[Any, Any, T]) -> T:
+    task = asyncio.current_task()
+    assert task is not None
+    with _signals(task) as caught:
+        try:
+            return await main
+        except asyncio.CancelledError:
+            if not caught:
+                raise
+            raise Interrupted(caught[0]) from None
+
+
+@contextmanager
+def _signals(task: asyncio.Task[object]) -> Iterator[list[int]]:
+    """Cancel the task at the first signal, and exit at the second without waiting for anything.
+
+    Only the main thread can handle signals: in any other one they are left to the program.
+    """
+    loop = asyncio.get_running_loop()
+    caught: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if caught:
+            if sys.stderr.isatty():
+                os.write(2, b"\x1b[?25h\n")  # the live display had hidden the cursor
+            os._exit(128 + number)
+        caught.append(number)
+        loop.call_soon_threadsafe(task.cancel)
+
+    before = [(number, signal.getsignal(number)) for number in SIGNALS]
+    for number in SIGNALS:
+        # The loop's own handler makes a signal wake the loop, whichever thread the signal
+        # reaches. It is replaced: a loop that hangs would never see the second signal.
+        loop.add_signal_handler(number, lambda: None)
+        signal.signal(number, on_signal)
+    try:
+        yield caught
+    finally:
+        for number, handler in before:
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

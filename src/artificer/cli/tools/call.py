@@ -1,0 +1,44 @@
+"""One call by hand, through the gate that a model's call passes."""
+
+from __future__ import annotations
+
+import json
+
+from artificer.config import Config
+from artificer.core.gate import Verdict, judge
+from artificer.policies.engine import consult_here
+from artificer.ports import Call, Executor, Lasting, Receipt
+from artificer.system import SystemClock
+from artificer.values.blocks import ToolUseBlock
+from artificer.wiring.toolbox import ToolBox
+
+
+async def perform(executor: Executor, call: Call) -> Receipt:
+    """Perform a call outside of any run: what it started ends with it."""
+    try:
+        return await executor.execute(call)
+    finally:
+        if isinstance(executor, Lasting):
+            await executor.release(call.run)
+
+
+def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Verdict:
+    """Return the gate's verdict about a call that a person makes."""
+    block = ToolUseBlock(id="by-hand", name=tool, arguments=arguments)
+    (verdict,) = judge(
+        (block,),
+        toolset=box.toolset,
+        policy=config.policy,
+        made=(),
+        most=1,
+        stop="tool_use",
+        consult=consult_here(),
+    )
+    return verdict
+
+
+def by_hand(box: ToolBox, tool: str, arguments: str) -> Call:
+    """Return the call for an executor."""
+    definition = box.toolset.get(tool)
+    assert definition is not None  # the gate has allowed it
+    return Call(SystemClock().new_run_id(), "by-hand", definition, json.loads(arguments), "by-hand")

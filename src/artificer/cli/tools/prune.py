@@ -1,0 +1,18 @@
+"""``artificer tools prune``: remove the files that tools wrote in old runs."""
+
+from __future__ import annotations
+
+from artificer.backends.command.evidence import prune as prune_folder
+from artificer.cli.commands.tools import PruneToolsOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.settings import Settings
+from artificer.cli.terminal.console import note
+from artificer.cli.terminal.exits import Exit
+
+
+def prune(settings: Settings, options: PruneToolsOptions) -> Exit:
+    """Remove the folders and print their number."""
+    folder = configuration(settings).project_folder / "evidence"
+    removed = prune_folder(folder, older_than_days=options.days)
+    note(f"removed the folders of {len(removed)} runs")
+    return Exit.OK
