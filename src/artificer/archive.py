@@ -30,6 +30,7 @@ from artificer.runtime.compare import Comparison, compare
 from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.keeping import GRACE_S, Check, Sweep, check_world, collect
 from artificer.runtime.kept import KeptHeads
+from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.snapshot import restore
@@ -100,13 +101,13 @@ class Archive:
 
         A finished one is read from two records. Without ``builds``, none that a build started.
         """
-        heads = await self._heads()
-        if not builds:
-            names = {head.run for head in heads}
-            heads = [head for head in heads if not is_of_build(head.run, names)]
         journal, blobs = self._storage.journal, self._storage.blobs
-        newest = heads if limit is None else heads[max(0, len(heads) - limit) :]
-        return [await summarise(journal, blobs, head) for head in newest]
+        found: list[Summary] = []
+        async for head in newest(journal, builds=builds):
+            if len(found) == limit:
+                break
+            found.append(await summarise(journal, blobs, head))
+        return found[::-1]
 
     async def tree(self, run_id: str) -> list[Node]:
         """The runs that a build has started, as they belong together; none of any other run.
@@ -149,13 +150,15 @@ class Archive:
         Raises:
             NotFoundError: none does, or several do.
         """
-        runs = await self.runs()
-        asked = [run for run in runs if not is_of_build(run, runs)]
-        if word == "last" and asked:
-            return asked[-1]
-        found = [run for run in runs if run == word]
-        found = found or [run for run in asked if run.startswith(word)]
-        found = found or [run for run in runs if run.startswith(word)]
+        journal = self._storage.journal
+        if word == "last":
+            async for head in newest(journal, builds=False):
+                return head.run
+        if await exists(journal, word):
+            return word
+        names = dict.fromkeys(await self.runs())
+        runs = [run for run in names if run.startswith(word)]
+        found = [run for run in runs if not is_of_build(run, names)] or runs
         if len(found) == 1:
             return found[0]
         which = f"{len(found)} runs begin with" if found else "There is no run"

@@ -1,0 +1,47 @@
+"""Runs are listed newest first, page by page."""
+
+from __future__ import annotations
+
+import pytest
+
+from artificer.ports import Head
+from artificer.runtime.listing import PAGE, exists, newest
+from artificer.storage import MemoryJournal
+from artificer.testing.journal_suite import records_after
+
+pytestmark = pytest.mark.req("runs-page")
+
+
+async def journal_of(*runs: str) -> MemoryJournal:
+    """A journal with a record of each run."""
+    journal = MemoryJournal()
+    for run in runs:
+        lease = await journal.acquire(run)
+        await journal.append(run, lease.epoch, Head(), records_after(Head(), run, "fact"))
+    return journal
+
+
+async def listed(journal: MemoryJournal, *, builds: bool = True) -> list[str]:
+    return [head.run async for head in newest(journal, builds=builds)]
+
+
+async def test_every_run_is_listed_once_however_many_pages_there_are() -> None:
+    """The last page is not full, and one that is full is not the last."""
+    names = [f"run-{n}" for n in range(2 * PAGE + 1)]
+    assert await listed(await journal_of(*names)) == names[::-1]
+    assert await listed(await journal_of(*names[:PAGE])) == names[:PAGE][::-1]
+
+
+async def test_a_run_without_a_record_is_not_listed() -> None:
+    """It was acquired, and its process died."""
+    journal = await journal_of("one")
+    await journal.acquire("two")
+    assert await listed(journal) == ["one"]
+    assert await exists(journal, "one") and not await exists(journal, "two")
+
+
+async def test_runs_of_builds_are_left_out_though_the_build_is_on_another_page() -> None:
+    """A point in a name does not make a run one of a build."""
+    children = [f"build.{n}" for n in range(PAGE)]
+    journal = await journal_of("build", "a.name", *children)
+    assert await listed(journal, builds=False) == ["a.name", "build"]
