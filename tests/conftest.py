@@ -1,26 +1,27 @@
-"""What holds for every test.
+"""Settings for every test: examples, sampling, order, and tests that cannot run here.
 
-A test run is the same every time: Hypothesis draws its examples from the test itself, not from
-chance. ``ARTIFICER_EXPLORE=10`` draws ten times as many, others in every run (`make test-all`).
-`make mutants` runs the tests once for each mutant: with a fifth of the examples, always the same,
-and the properties last.
+A commit's tests are the same every time: the examples of properties are drawn with its seed, which
+the run prints (see sampling.py). `make mutants` runs the tests once for each mutant: with a fifth
+of the examples, always the same, and the properties last.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
-EXPLORE = float(os.environ.get("ARTIFICER_EXPLORE", "0"))
+from needs import MISSING
+from sampling import EXPLORE, SEED
 
 # No timing decides whether a test passes: a busy machine is slow, not wrong.
 _ALWAYS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("artificer", _ALWAYS, derandomize=True)
-settings.register_profile("explore", _ALWAYS, derandomize=False, print_blob=True)
+settings.register_profile("artificer", _ALWAYS, database=None)
+settings.register_profile("explore", _ALWAYS, print_blob=True)
 MUTANTS = "MUTANT_UNDER_TEST" in os.environ
 settings.register_profile(
     "mutants",
@@ -31,6 +32,9 @@ settings.register_profile(
 )
 settings.load_profile("mutants" if MUTANTS else "explore" if EXPLORE else "artificer")
 
+SHARE = 0.5
+"""The share of a property's examples that one commit draws; the next commit draws others."""
+
 MAY_SKIP = (
     "ARTIFICER_CRASH_ALL",  # hours
     "Landlock holds these from ABI",
@@ -40,6 +44,25 @@ MAY_SKIP = (
 )
 """Why a test may be skipped in CI: what the machine or its user, not a missing program, decides."""
 
+FIRST = ("tests/runtime/builds/", "tests/cli/", "tests/bench/", "tests/test_mcp_conformance.py")
+"""Where the longest tests are. They start first, so that no worker is left with one at the end."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Seed Hypothesis, unless the command line does."""
+    if not (MUTANTS or EXPLORE or config.option.hypothesis_seed):
+        config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Print the seed, also in a quiet run."""
+    if not hasattr(session.config, "workerinput"):
+        drawn = f"explores, {EXPLORE:g} times as many examples" if EXPLORE else f"seed {SEED}"
+        session.config.get_terminal_writer().line(
+            f"{drawn} (ARTIFICER_SEED={SEED} draws the same samples)"
+        )
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
@@ -47,25 +70,53 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """In CI a skipped test is a failure, for it proves nothing there."""
     report = yield
+    _fail_in_ci(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same holds for a module that is skipped as a whole."""
+    report = yield
+    _fail_in_ci(report)
+    return report
+
+
+def _fail_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
     if report.skipped and os.environ.get("CI") and isinstance(report.longrepr, tuple):
         _, _, reason = report.longrepr
         if not any(word in reason for word in MAY_SKIP):
             report.outcome = "failed"
             report.longrepr = f"{reason} (in CI a test that is skipped has failed)"
-    return report
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the output with what is missing here, and the command that installs it."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or hasattr(config, "workerinput"):
+        return
+    missing: Counter[tuple[str, str]] = Counter()
+    for report in reporter.stats.get("skipped", ()):
+        if found := MISSING.search(report.longrepr[2]):
+            missing[found["name"].removeprefix("Skipped: "), found["command"]] += 1
+    for (name, command), count in sorted(missing.items()):
+        reporter.write_line(f"{count} skipped for want of {name}: {command}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share the embedded model's server run one after the other."""
+    """Put long tests first, tests that share a server on one worker, and draw the examples."""
     for item in items:
         if item.get_closest_marker("real_model"):
             item.add_marker(pytest.mark.xdist_group("real_model"))
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     tests = [getattr(item, "obj", None) for item in items]
     if MUTANTS:
         _draw(tests, 0.2)
         items.sort(key=lambda item: is_hypothesis_test(getattr(item, "obj", None)))
-    elif EXPLORE:
-        _draw(tests, EXPLORE)
+    else:
+        _draw(tests, EXPLORE or SHARE)
 
 
 def _draw(tests: list[Any], times: float) -> None:
@@ -73,6 +124,6 @@ def _draw(tests: list[Any], times: float) -> None:
     for test in {getattr(test, "__func__", test) for test in tests}:
         if is_hypothesis_test(test) and not hasattr(test, "drawn_times"):
             usual = test._hypothesis_internal_use_settings
-            most = max(1, int(usual.max_examples * times))
-            test._hypothesis_internal_use_settings = settings(usual, max_examples=most)
+            count = max(1, int(usual.max_examples * times))
+            test._hypothesis_internal_use_settings = settings(usual, max_examples=count)
             test.drawn_times = times

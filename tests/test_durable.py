@@ -18,6 +18,7 @@ from artificer import World
 from artificer.archive import Archive
 from artificer.errors import OperatorError, TamperedError
 from artificer.storage.anchor import newest_mark
+from needs import needs
 
 HERE = Path(__file__).parent
 
@@ -171,7 +172,7 @@ class TestTheAnchor:
 
 
 @pytest.mark.req("anchor-first")
-@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@needs("strace")
 @pytest.mark.parametrize(
     ("effect", "durability", "synced"),
     [("once", "power", True), ("pure", "power", False), ("once", "process", False)],

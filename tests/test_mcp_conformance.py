@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from needs import require
+
 SCRIPT = Path(__file__).parents[1] / "bench" / "conformance.sh"
 PASSING = (
     "server-initialize",
@@ -33,7 +35,7 @@ PASSING = (
 def test_what_is_offered_conforms() -> None:
     folder = os.environ.get("CONFORMANCE_DIR", "")
     if not (folder and Path(folder, "node_modules", ".bin", "conformance").exists()):
-        pytest.skip("install the suite: CONFORMANCE_DIR=… bench/conformance.sh --install")
+        require("the MCP conformance suite", False)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])

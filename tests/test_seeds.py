@@ -1,8 +1,9 @@
-"""The examples of properties: the same in every run, unless more are asked for."""
+"""The examples of properties: the same for a commit, others for the next, more on request."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from sampling import sample
+
+HERE = Path(__file__).parent
 PROPERTY = """
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -18,43 +22,91 @@ DRAWN = []
 
 @pytest.mark.parametrize("side", [1, 2])
 @given(st.integers())
-@settings(max_examples=7)
+@settings(max_examples=8)
 def test_it(side, number):
     DRAWN.append(number)
 
 def test_drawn():
     print("DRAWN", len(DRAWN), DRAWN)
 """
+SKIPPED = """
+import pytest
+from needs import require
+
+def test_one():
+    require("nosuchprogram")
+
+def test_two():
+    require("the embedded model", False)
+"""
+
+
+def outcome_of(folder: Path, text: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a module with our settings."""
+    (folder / "tests").mkdir(exist_ok=True)
+    shutil.copy(HERE / "conftest.py", folder / "tests")
+    (folder / "tests" / "test_it.py").write_text(text, encoding="utf-8")
+    usual = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "tests"],
+        cwd=folder,
+        env={**usual, "PYTHONPATH": str(HERE), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+SETTINGS = ("ARTIFICER_EXPLORE", "CI")
 
 
 def drawn(folder: Path, **environment: str) -> tuple[int, str]:
-    """Run a property of seven examples, twice, and return what it drew."""
-    shutil.copy(Path(__file__).parent / "conftest.py", folder)
-    (folder / "test_property.py").write_text(PROPERTY, encoding="utf-8")
-    usual = {name: value for name, value in os.environ.items() if name != "ARTIFICER_EXPLORE"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "."],
-        cwd=folder,
-        env={**usual, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (line,) = [line for line in done.stdout.splitlines() if "DRAWN" in line]
-    _, _, told = line.partition("DRAWN ")
-    count, _, numbers = told.partition(" ")
-    return int(count), numbers
+    """Run a property of eight examples, twice, and return what it drew."""
+    done = outcome_of(folder, PROPERTY, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"DRAWN (\d+) (.*)", done.stdout)
+    assert found, done.stdout
+    return int(found[1]), found[2]
 
 
 @pytest.mark.req("tests-deterministic")
-def test_a_property_draws_the_same_examples_in_every_run(tmp_path: Path) -> None:
-    first, second = drawn(tmp_path), drawn(tmp_path)
-    assert first == second and first[0] == 14
+def test_a_commit_draws_the_same_examples_in_every_run_and_another_one_others(
+    tmp_path: Path,
+) -> None:
+    first, second = drawn(tmp_path, ARTIFICER_SEED="7"), drawn(tmp_path, ARTIFICER_SEED="7")
+    assert first == second and first[0] == 8
+    assert drawn(tmp_path, ARTIFICER_SEED="8") != first
 
 
 @pytest.mark.req("tests-deterministic")
 def test_exploring_draws_more_and_others(tmp_path: Path) -> None:
     first = drawn(tmp_path, ARTIFICER_EXPLORE="3")
     second = drawn(tmp_path, ARTIFICER_EXPLORE="3")
-    assert first[0] == second[0] == 42
+    assert first[0] == second[0] == 48
     assert first != second
+
+
+@pytest.mark.req("tests-deterministic")
+def test_a_sample_has_both_ends_and_stays_in_order() -> None:
+    drawn = sample(range(100), 10, purpose="here")
+    assert len(drawn) == 10 and drawn == sorted(drawn) and {0, 99} <= set(drawn)
+    assert drawn == sample(range(100), 10, purpose="here")
+    assert sample("abc", 10, purpose="here") == ["a", "b", "c"]
+
+
+@pytest.mark.req("tests-skipped")
+def test_the_last_lines_say_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+    done = outcome_of(tmp_path, SKIPPED)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-2:] == [
+        "1 skipped for want of nosuchprogram: apt-get install nosuchprogram",
+        "1 skipped for want of the embedded model: artificer local fetch",
+    ]
+
+
+@pytest.mark.req("tests-skipped")
+def test_in_ci_a_skipped_test_fails(tmp_path: Path) -> None:
+    done = outcome_of(tmp_path, SKIPPED, CI="1")
+    assert done.returncode == 1 and "2 failed" in done.stdout
+    whole = outcome_of(tmp_path, "import pytest\npytest.importorskip('nosuchmodule')", CI="1")
+    assert whole.returncode == 2, whole.stdout

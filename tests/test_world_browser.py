@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,18 +11,15 @@ from typing import Any
 
 import pytest
 
-from artificer.backends.browser.window import PROGRAMS
 from artificer.core.events import ToolReturned
 from artificer.ports import Answer, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.world import World
+from needs import needs
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(
-        not (any(map(shutil.which, PROGRAMS)) and importlib.util.find_spec("playwright")),
-        reason="apt install chromium; pip install 'artificer[browser]'",
-    ),
+    needs("chromium", "playwright"),
 ]
 
 PAGE = b"""<!doctype html><title>Tea</title><form method=post action="/ordered">

@@ -19,6 +19,7 @@ from artificer.artifacts.svg.allowed import ELEMENTS, PRESENTATION, grammar_of
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.svg.rebuild import MAX_PROBLEMS, rebuild
 from artificer.values.base import Problem
+from needs import reason
 
 CASES = Path(__file__).parents[1] / "cases" / "artifacts"
 ATTACKS = json.loads((CASES / "svg_attacks.json").read_text())
@@ -77,7 +78,7 @@ def test_a_drawing_keeps_what_it_shows(case: dict[str, Any]) -> None:
 @pytest.mark.req("svg-benign")
 @pytest.mark.parametrize("case", BENIGN[-3:], ids=lambda case: case["name"])
 def test_a_rebuilt_drawing_looks_the_same_to_the_last_pixel(case: dict[str, Any]) -> None:
-    vl_convert = pytest.importorskip("vl_convert")
+    vl_convert = pytest.importorskip("vl_convert", reason=reason("vl_convert"))
     before = vl_convert.svg_to_png(case["markup"], scale=2)
     blank = vl_convert.svg_to_png(
         re.sub(r"(<svg[^>]*>).*", r"\1</svg>", case["markup"], flags=re.DOTALL)

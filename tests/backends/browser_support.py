@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import shutil
 from typing import Any
 
-import pytest
-
 from artificer.backends.browser.executor import BrowserExecutor
-from artificer.backends.browser.window import PROGRAMS
 from artificer.contracts.schema import compile_schema
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
+from needs import needs
 
-HERE = any(map(shutil.which, PROGRAMS)) and importlib.util.find_spec("playwright")
-needs_browser = pytest.mark.skipif(
-    not HERE, reason="apt install chromium; pip install 'artificer[browser]'"
-)
+needs_browser = needs("chromium", "playwright")
 
 HEAD = '[tool]\nname = "web"\nversion = "1"\ndescription = "The web."\ntimeout_seconds = 8\n'
 COMMANDS = "".join(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import tarfile
 import zipfile
@@ -20,6 +19,7 @@ from artificer.contracts.schema import compile_schema
 from artificer.manifests.model import ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
+from needs import require
 
 pytestmark = pytest.mark.req("examples-confined")
 
@@ -70,8 +70,8 @@ async def folder(tmp_path: Path) -> Path:
 
 def needed(tool: ManifestFile) -> None:
     program = tool.manifest.tool.binary
-    if not tool.manifest.part.executor and not shutil.which(program):
-        pytest.skip(f"{program} is not installed: apt install {PACKAGES.get(program, program)}")
+    if not tool.manifest.part.executor:
+        require(program)
 
 
 async def attempt(tool: ManifestFile, folder: Path, given: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from artificer.backends.command.spec.section import argv_of
 from artificer.backends.loader import load_folder
 from artificer.errors import ManifestError
 from artificer.ports import Call
+from needs import require
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 
@@ -108,8 +108,7 @@ async def test_the_examples_do_what_they_say(
     tools = load_folder(EXAMPLES)
     executor = CommandExecutor(tools, cwd=tmp_path)
     manifest = next(tool.manifest for tool in tools if tool.definition.name == name)
-    if not shutil.which(manifest.tool.binary):
-        pytest.skip(f"{manifest.tool.binary} is not installed")
+    require(manifest.tool.binary)
     if name == "git_log":
         await commit_all(tmp_path)
     receipt = await executor.execute(Call("r", "c", manifest.definition, given, "k"))

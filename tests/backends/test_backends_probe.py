@@ -27,6 +27,7 @@ from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.values.blocks import ToolResultBlock
 from artificer.world import World
+from needs import require
 
 pytestmark = pytest.mark.req("manifest-probe")
 HERE = Path(__file__).parent
@@ -179,7 +180,7 @@ async def test_a_probe_is_bounded_and_may_write_nowhere_in_a_sandbox(tmp_path: P
     ("status", "found"), [(200, "happened"), (404, "absent"), (500, "unknown"), (302, "unknown")]
 )
 async def test_a_request_asks_by_the_key(status: int, found: str) -> None:
-    pytest.importorskip("httpcore2")
+    require("httpcore2")
     from artificer.backends.http.executor import HttpExecutor
 
     def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:

@@ -25,6 +25,7 @@ from artificer.errors import ConfigError, ManifestError
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
+from needs import require
 
 FOUND = {finding.name: finding for finding in (find_bubblewrap(), find_landlock())}
 
@@ -34,6 +35,8 @@ def sandbox(request: pytest.FixtureRequest) -> SandboxFinding:
     """Each sandbox in turn."""
     finding = FOUND[request.param]
     if not finding.works:
+        if finding.name == "bubblewrap":
+            require("bwrap")
         pytest.skip(f"{finding.name}: {finding.detail}; {finding.hint}")
     return finding
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from artificer.contracts.schema import compile_schema
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
+from needs import require
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 
@@ -394,8 +394,7 @@ NEEDED = {"sqlite": "python3", "python": "python3", "bc": "bc"}
 async def test_the_examples_work(
     name: str, calls: list[tuple[str, dict[str, str]]], output: str
 ) -> None:
-    if shutil.which(NEEDED[name]) is None:
-        pytest.skip(f"{NEEDED[name]} is not installed: apt install {NEEDED[name]}")
+    require(NEEDED[name])
     file = EXAMPLES / f"{name}_session.clad.toml"
     executor = SessionExecutor([parse_manifest(file.read_text(), file.name)])
     tools = {tool.name: tool for tool in executor.tools}

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from needs import needs
+
 RUN = Path(__file__).parents[2] / "bench" / "crash" / "run.py"
 pytestmark = pytest.mark.req("crash-consistency")
 
@@ -57,7 +59,7 @@ def test_a_probe_settles_what_a_dead_owner_left(ours: dict[str, dict[str, Any]])
 
 
 @pytest.mark.req("steady-clock")
-@pytest.mark.skipif(shutil.which("cc") is None, reason="the clock is set by a library made here")
+@needs("cc")  # it makes the library that sets the clock
 def test_a_clock_that_is_set_ends_no_run(ours: dict[str, dict[str, Any]]) -> None:
     row = ours["clock jump"]
     assert (row["trials"], row["faults"], row["unsure"]) == (8, 0, 0)

@@ -33,6 +33,7 @@ from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
 from artificer.values.blocks import user
 from artificer.values.model import ModelFailure, ModelReply
 from artificer.values.strict_json import parse_object
+from needs import require
 
 CASES = Path(__file__).parents[1] / "cases" / "providers"
 STREAMS = {
@@ -274,7 +275,7 @@ MESSAGES = (
 @fuzz(3)
 def test_whatever_an_mcp_server_answers_is_an_outcome(lines: list[str]) -> None:
     """A server behind a URL; each line is its answer to one call."""
-    pytest.importorskip("mcp")
+    require("mcp")
     from http_support import Seen, answer, serving
 
     from artificer.backends.mcp.connection import McpLink, McpServer

@@ -27,6 +27,7 @@ from artificer.providers.local_process import Address, LocalServer
 from artificer.values.blocks import Message, ToolResultBlock, user
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
 from artificer.values.strict_json import parse_object
+from needs import require
 
 pytestmark = pytest.mark.real_model
 
@@ -38,9 +39,8 @@ PIE = ToolChoice(mode="tool", name="create_pie_chart")
 @pytest.fixture(scope="module")
 def server() -> Iterator[LocalServer]:
     """One server for the module."""
-    pytest.importorskip("xllamacpp", reason="pip install 'artificer[local]'")
-    if not MODEL.exists():
-        pytest.skip("the embedded model is not there: run `artificer local fetch`")
+    require("xllamacpp")
+    require("the embedded model", MODEL.exists())
     running = LocalServer(MODEL)
     yield running
     asyncio.run(running.stop())

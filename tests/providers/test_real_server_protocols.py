@@ -21,6 +21,7 @@ from artificer.providers.local_fetch import model_path
 from artificer.providers.local_process import Address, LocalServer
 from artificer.values.blocks import Message
 from artificer.values.model import ModelFailure, ToolChoice
+from needs import require
 
 pytestmark = pytest.mark.real_model
 
@@ -30,8 +31,8 @@ HOME = Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser()
 @pytest.fixture(scope="module")
 def address() -> Iterator[Address]:
     """One server for all tests of this module."""
-    if not model_path(HOME).exists():
-        pytest.skip("the embedded model is not there: run `artificer local fetch`")
+    require("xllamacpp")
+    require("the embedded model", model_path(HOME).exists())
     server = LocalServer(model_path(HOME))
     yield asyncio.run(server.address())
     asyncio.run(server.stop())

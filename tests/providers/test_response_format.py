@@ -25,6 +25,7 @@ from artificer.runtime.replay import replay
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.blocks import user
+from needs import require
 
 PERSON: JsonObject = {
     "title": "Person",
@@ -184,8 +185,7 @@ class TestTheEmbeddedModel:
 
     @pytest.mark.real_model
     async def test_a_real_model_cannot_write_anything_else(self) -> None:
-        if not model_path(HOME).exists():
-            pytest.skip("the embedded model is not there: run `artificer local fetch`")
+        require("the embedded model", model_path(HOME).exists())
         rig, local = Rig(), Local(model_path(HOME))
         state = await rig.run(
             local,

@@ -11,11 +11,12 @@ from render_sample import report
 from test_render_hostile import HOSTILE, calls
 
 from artificer.render.html import to_html
+from needs import reason
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.req("html-in-a-browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="install chromium (apt-get install chromium)"),
+    pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium")),
 ]
 
 

@@ -13,11 +13,12 @@ import pytest
 from render_browser import CHROMIUM, Browser, browser
 
 from artificer.artifacts.svg.rebuild import rebuild
+from needs import reason
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.req("svg-same-picture"),
-    pytest.mark.skipif(CHROMIUM is None, reason="install chromium (apt-get install chromium)"),
+    pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium")),
 ]
 
 CASES = Path(__file__).parents[1] / "cases" / "artifacts" / "svg_benign.json"

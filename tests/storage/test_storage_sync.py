@@ -1,18 +1,19 @@
 """Durability, as the operating system sees it."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from needs import needs
+
 SYNCER = str(Path(__file__).parent / "syncer.py")
 
 
 @pytest.mark.req("journal-durability")
-@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@needs("strace")
 @pytest.mark.parametrize(("durability", "syncs"), [("power", 5), ("process", 0)])
 def test_syncs_of_five_appends(tmp_path: Path, durability: str, syncs: int) -> None:
     trace = tmp_path / "trace"
@@ -27,7 +28,7 @@ def test_syncs_of_five_appends(tmp_path: Path, durability: str, syncs: int) -> N
 
 
 @pytest.mark.req("journal-designed-errors")
-@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@needs("strace")
 def test_a_folder_that_cannot_be_synced(tmp_path: Path) -> None:
     """SQLite calls fdatasync: the one fsync is ours, of the folder of a new journal."""
     strace = ["strace", "-f", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from artificer.artifacts.command_line import is_allowed
 from artificer.backends.command.executor import CommandExecutor
 from artificer.ports import Call
 from artificer.runtime.builds.detect import MAX_BYTES, MAX_COMMANDS, detect
+from needs import needs
 
 pytestmark = pytest.mark.req("build-detect")
 
@@ -135,7 +135,7 @@ async def test_the_commands_are_tools_that_run_in_the_worktree(tmp_path: Path, f
     assert (await executor.execute(call)).status == "error"
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs("node")
 async def test_a_nodes_modules_are_found_above_the_worktree_and_not_in_it(tmp_path: Path) -> None:
     from artificer.runtime.builds.validate import Validator
 

@@ -13,6 +13,7 @@ from artificer.config import Config
 from artificer.core.spec import Limits
 from artificer.providers.local_fetch import model_path
 from artificer.world import World
+from needs import require
 
 MODEL = model_path(Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser())
 
@@ -20,9 +21,8 @@ MODEL = model_path(Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expand
 @pytest.mark.real_model
 @pytest.mark.req("build-owed", "build-drive")
 async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: Path) -> None:
-    pytest.importorskip("xllamacpp", reason="pip install 'artificer[local]'")
-    if not MODEL.exists():
-        pytest.skip("the embedded model is not there: run `artificer local fetch`")
+    require("xllamacpp")
+    require("the embedded model", MODEL.exists())
     home = project(tmp_path / "p")
     config = Config(home=tmp_path / "home", project="p", durability="process", local_model=MODEL)
     async with await World.open(config) as world:

@@ -23,14 +23,13 @@ from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.toolchains import hidden, toolchains
 from artificer.runtime.builds.validate import Validator
 from artificer.wiring.sandbox import grants_of_build, held_by
+from needs import needs, reason
 
 pytestmark = pytest.mark.req("build-sandbox")
 
 WORKING = [finding.name for finding in findings() if finding.works]
-needs_one = pytest.mark.skipif(not WORKING, reason="needs a sandbox: apt install bubblewrap")
-needs_bubblewrap = pytest.mark.skipif(
-    "bubblewrap" not in WORKING, reason="needs bubblewrap: apt install bubblewrap"
-)
+needs_one = pytest.mark.skipif(not WORKING, reason=reason("a sandbox"))
+needs_bubblewrap = pytest.mark.skipif("bubblewrap" not in WORKING, reason=reason("bubblewrap"))
 
 
 @needs_one
@@ -73,7 +72,7 @@ test("it is found", () => assert.ok(require("is-even")(2)));
 
 
 @needs_bubblewrap
-@pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm: apt install npm")
+@needs("npm")
 async def test_installed_packages_are_found(tmp_path: Path) -> None:
     files = {"package.json": PACKAGE, "even.test.js": NODE_TEST, ".gitignore": "node_modules/\n"}
     home = project(tmp_path / "p", files)

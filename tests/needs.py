@@ -1,0 +1,71 @@
+"""The programs that tests run: whether they are here, and how to get those that are not."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from artificer.backends.browser.window import PROGRAMS
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = {
+    "httpcore2": "http",
+    "mcp": "mcp",
+    "playwright": "browser",
+    "vl_convert": "charts",
+    "xllamacpp": "local",
+}
+"""Modules, each with the extra that brings it."""
+
+OTHERS = {
+    "the embedded model": "artificer local fetch",
+    "the MCP conformance suite": "make test, where npm is installed",
+    "bubblewrap": "apt-get install bubblewrap",
+    "a sandbox": "apt-get install bubblewrap",
+}
+MISSING = re.compile(r"(?P<name>.+) is not installed: (?P<command>.+)")
+"""The reason of every test that is skipped because something is missing."""
+
+
+def _packages() -> dict[str, str]:
+    """Programs, each with its Debian packages, as ``requirements/system.sh`` lists them."""
+    text = (ROOT / "requirements" / "system.sh").read_text(encoding="utf-8")
+    table = text.partition("<<'PROGRAMS'\n")[2].partition("\nPROGRAMS")[0]
+    return {
+        program: names for program, _, names in (row.partition(" ") for row in table.split("\n"))
+    }
+
+
+PACKAGES = _packages()
+
+
+def reason(name: str) -> str:
+    """Return why a test that needs this is skipped."""
+    if name in EXTRAS:
+        command = f"pip install 'artificer[{EXTRAS[name]}]'"
+    else:
+        command = OTHERS.get(name) or f"apt-get install {PACKAGES.get(name, name)}"
+    return f"{name} is not installed: {command}"
+
+
+def has(name: str) -> bool:
+    """Whether a program or a module is here."""
+    if name in EXTRAS:
+        return importlib.util.find_spec(name) is not None
+    return any(map(shutil.which, PROGRAMS if name == "chromium" else (name,)))
+
+
+def needs(*names: str) -> pytest.MarkDecorator:
+    """A mark that skips tests where one of these is missing."""
+    missing = [name for name in names if not has(name)]
+    return pytest.mark.skipif(bool(missing), reason=reason(missing[0]) if missing else "")
+
+
+def require(name: str, here: bool | None = None) -> None:
+    """Skip the test unless this is here."""
+    if not (has(name) if here is None else here):
+        pytest.skip(reason(name))
