@@ -164,10 +164,10 @@ class TestHostile:
                 changes: dict[str, Any] = {"prev": head.hash}
                 if isinstance(line, EventLine) and line.seq == 3:
                     changes["state"] = digest_of(b"forged")
-                body, _ = encode(line.model_copy(update=changes))
+                body, _ = encode(line.replace(**changes))
                 head = Head(seq=line.seq, hash=digest_of(body))
                 bodies.append(json.dumps({"record": body.decode()}, separators=(",", ":")))
-            first = {**json.loads(data[0]), "head": head.model_dump()}
+            first = {**json.loads(data[0]), "head": head.to_json()}
             header = json.dumps(first, separators=(",", ":"))
             forged = [header, *bodies, *(text for text in data if text.startswith('{"blob'))]
             with pytest.raises(TamperedError, match=r"record 3|reproduce itself"):
@@ -344,9 +344,7 @@ class TestRerun:
             journal, blobs = world._storage.journal, world._storage.blobs
             recorded = await load(journal, blobs, run.id)
             assert await rerun(recorded, blobs, ScriptedProvider([])) == []
-            allowed = recorded.state.model_copy(
-                update={"spec": recorded.state.given.model_copy(update={"policy": Policy()})}
-            )
+            allowed = recorded.state.replace(spec=recorded.state.given.replace(policy=Policy()))
             from dataclasses import replace
 
             (fault,) = await rerun(replace(recorded, state=allowed), blobs, ScriptedProvider([]))

@@ -123,8 +123,8 @@ class TestReading:
 
     def test_lines_and_json(self) -> None:
         text = f"problem: It is bad.\na  3  {self.A.hash}\n\n(world)  7  {self.B.hash}\n"
-        heads = {"a": self.A.model_dump()}
-        value = json.dumps({"sound": True, "heads": heads, "world": self.B.model_dump()})
+        heads = {"a": self.A.to_json()}
+        value = json.dumps({"sound": True, "heads": heads, "world": self.B.to_json()})
         assert read_kept(text) == read_kept(value) == KeptHeads({"a": self.A, WORLD: self.B})
 
     def test_what_older_releases_printed(self) -> None:

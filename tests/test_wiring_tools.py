@@ -80,9 +80,9 @@ async def test_the_configuration_says_how_folders_are_read(tmp_path: Path) -> No
     try:
         with pytest.raises(ManifestError, match="is missing"):
             build_tools([folder], kind="chat", storage=storage, config=config)
-        lenient = config.model_copy(update={"tools_compat": True})
+        lenient = config.replace(tools_compat=True)
         assert build_tools([folder], kind="chat", storage=storage, config=lenient).toolset.tools
-        signed = config.model_copy(update={"tools_keys": (tmp_path / "no-key.pem",)})
+        signed = config.replace(tools_keys=(tmp_path / "no-key.pem",))
         with pytest.raises(ConfigError, match="no public key"):
             build_tools([folder], kind="chat", storage=storage, config=signed)
     finally:

@@ -92,7 +92,7 @@ async def test_a_manifest_that_names_no_server_is_told_which_there_are(tmp_path:
 async def test_a_tool_list_that_has_changed_refuses_to_resume(tmp_path: Path) -> None:
     def at(**server: Any) -> Config:
         here = {"home": tmp_path, "project": "p", "durability": "process"}
-        return config(**server).model_copy(update=here)
+        return config(**server).replace(**here)
 
     async with await World.open(at(allow=("add", "echo"))) as world:
         with pytest.raises(AuthorError, match="no answer"):  # the run is left where it began

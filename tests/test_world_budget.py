@@ -39,7 +39,7 @@ async def test_two_worlds_of_one_project_share_its_day(tmp_path: Path) -> None:
 
 async def test_another_project_has_its_own_day(tmp_path: Path) -> None:
     for name in ("p", "q"):
-        config = at(tmp_path, per_day_tokens=6_000).model_copy(update={"project": name})
+        config = at(tmp_path, per_day_tokens=6_000).replace(project=name)
         async with await World.open(config) as world:
             assert (await world.budget()).spent.settled == Amount()
             await world.run("Hi.", model=ScriptedProvider([say("Hi.")]))

@@ -131,7 +131,7 @@ async def test_schemas_are_told_with_their_digests() -> None:
     definition = toolset.get("double")
     assert definition is not None
     assert told["input_schema"] == definition.input_schema
-    assert told["digest"] == digest_of(canonical(definition.model_dump(mode="json")))
+    assert told["digest"] == digest_of(canonical(definition.to_json()))
     assert status == "error" and "double" in missing["detail"]
 
 

@@ -27,7 +27,9 @@ from artificer.errors import ConfigError
 from artificer.money import BudgetConfig, LimitsConfig, PriceConfig, SettingsSection
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
+from artificer.values.base import CheckedValue
 from artificer.values.canon import canonical, digest_of
+from artificer.values.settings import model_of
 
 FILE_NAME = "artificer.toml"
 
@@ -161,7 +163,7 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
         home = config.home.expanduser().absolute()
     except RuntimeError as error:  # ~somebody, whom this machine does not know
         raise ConfigError(f"The home {config.home} cannot be found: {error}.") from error
-    return config.model_copy(update={"home": home, "policy": to_policy(rules.policy, path)})
+    return config.replace(home=home, policy=to_policy(rules.policy, path))
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -224,5 +226,7 @@ def _known(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
 def _models(annotation: object) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
+    elif isinstance(annotation, type) and issubclass(annotation, CheckedValue):
+        yield model_of(annotation)
     for part in get_args(annotation):
         yield from _models(part)

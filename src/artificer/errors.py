@@ -4,6 +4,7 @@
     ├── AuthorError            the author of a tool, a manifest or a program acts next
     │   ├── ManifestError          a *.clad.toml file cannot be used
     │   ├── ToolDefinitionError    a tool's name, schema or signature cannot be used
+    │   ├── InvalidValueError      a member of a value has a wrong type or is out of its range
     │   └── CanonicalError         a value has no canonical JSON (NaN, huge integer, lone surrogate)
     ├── OperatorError          the person who runs the program acts next
     │   ├── ConfigError            a setting, flag or file is wrong
@@ -62,6 +63,17 @@ class ToolDefinitionError(AuthorError):
     """A tool's name, schema or signature cannot be used."""
 
     code = "tool_definition"
+
+
+class InvalidValueError(AuthorError, ValueError):
+    """A member of a value has a wrong type or is out of its range; ``pointer`` says which one."""
+
+    code = "invalid_value"
+
+    def __init__(self, subject: str, pointer: str, reason: str) -> None:
+        super().__init__(f"{subject}: {pointer} {reason}." if pointer else f"{subject} {reason}.")
+        self.pointer = pointer
+        self.reason = reason
 
 
 class CanonicalError(AuthorError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -15,6 +15,10 @@ class SettingsSection(BaseModel):
     """A section of the file, which refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with changes, which are not checked."""
+        return self.model_copy(update=changes)
 
 
 def micros(dollars: float | None) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.builds.summary import told
@@ -15,7 +15,7 @@ from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
-from artificer.errors import AuthorError, OperatorError
+from artificer.errors import AuthorError, InvalidValueError, OperatorError
 from artificer.ports import BlobStore, Question
 from artificer.values.base import JsonValue
 from artificer.values.model import FailureCode, Usage
@@ -78,7 +78,7 @@ class Run:
         """What the run delivered, once it is finished."""
         if self.state.deliverable is None:
             return None
-        return Deliverable.model_validate_json(self._blobs.get(self.state.deliverable))
+        return Deliverable.read(self._blobs.get(self.state.deliverable))
 
     @property
     def text(self) -> str:
@@ -118,7 +118,7 @@ class Run:
         """
         try:
             return TypeAdapter(kind).validate_json(self._json())
-        except ValidationError as error:
+        except InvalidValueError as error:
             raise AuthorError(f"The run's output is no {kind.__name__}: {error}.") from error
 
     def _json(self) -> str:

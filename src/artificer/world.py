@@ -316,16 +316,14 @@ class World(Archive):
         limits = limits or given.limits
         if model is not None and limits.max_tokens == given.limits.max_tokens:
             limits = limits_for(model_name, limits, self.config)
-        spec = given.model_copy(
-            update={
-                "prompt": given.prompt if prompt is None else prompt,
-                "system": given.system if system is None else system,
-                "limits": limits,
-                "provider": provider.name,
-                "model": name,
-                "wire": wire_of(provider),
-                "price": price or price_of(model_name, limits, self.config),
-            }
+        spec = given.replace(
+            prompt=given.prompt if prompt is None else prompt,
+            system=given.system if system is None else system,
+            limits=limits,
+            provider=provider.name,
+            model=name,
+            wire=wire_of(provider),
+            price=price or price_of(model_name, limits, self.config),
         )
         wish = Wish(at, edits, steer, from_start=prompt is not None or system is not None)
         new_id = new_id or SystemClock().new_run_id()

@@ -104,7 +104,7 @@ def test_optional_members_have_their_defaults_and_replace_is_no_part_of_the_payl
     assert isinstance(bar, BarChart) and bar.orientation == "vertical" and bar.title == ""
     checklist = catalog.load("create_checklist", MINIMAL["create_checklist"])
     assert isinstance(checklist, Checklist) and checklist.items[0].checked is False
-    assert "replace" not in bar.model_dump()
+    assert "replace" not in bar.to_json()
 
 
 @pytest.mark.req("artifact-all-problems")
@@ -458,7 +458,7 @@ def bar_arguments(draw: st.DrawFn) -> JsonObject:
 @given(bar_arguments())
 def test_nothing_of_a_valid_chart_is_changed(arguments: JsonObject) -> None:
     assert problems("create_bar_chart", arguments) == ()
-    loaded = catalog.load("create_bar_chart", arguments).model_dump(mode="json")
+    loaded = catalog.load("create_bar_chart", arguments).to_json()
     assert {key: loaded[key] for key in arguments} == arguments
 
 

@@ -182,7 +182,7 @@ def test_a_deliverable_is_stored_and_read_back() -> None:
         findings=(Finding(code="missing", subject="list:x", message="m", start=1, end=2),),
         note="n",
     )
-    assert Deliverable.model_validate_json(deliverable.canonical()) == deliverable
+    assert Deliverable.read(deliverable.canonical()) == deliverable
 
 
 @pytest.mark.req("deliverable-findings")

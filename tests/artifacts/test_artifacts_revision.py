@@ -47,7 +47,7 @@ def test_a_kept_report_loses_a_citation_only_by_withdrawing(
 def test_what_a_last_reply_drops_is_kept_or_asked_about(
     between: list[Candidate], reply: str
 ) -> None:
-    between = [candidate.model_copy(update={"final": False}) for candidate in between]
+    between = [candidate.replace(final=False) for candidate in between]
     choice = choose("", between, reply, MADE)
     dropped = set().union(*(cited(candidate.text) for candidate in between)) - cited(reply)
     if choice.last and len(between) == 1:

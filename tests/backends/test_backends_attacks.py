@@ -50,7 +50,7 @@ def refused(manifest: Manifest, **given: Any) -> bool:
 
 async def run(manifest: Manifest, folder: Path, seconds: float = 20, **given: Any) -> Receipt:
     executor = CommandExecutor([ManifestFile(manifest, "t.clad.toml")], cwd=folder)
-    definition = executor.tools[0].model_copy(update={"timeout_ms": round(seconds * 1000)})
+    definition = executor.tools[0].replace(timeout_ms=round(seconds * 1000))
     return await executor.execute(Call("run-1", "call-1", definition, given, "key"))
 
 

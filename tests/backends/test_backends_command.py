@@ -34,7 +34,7 @@ def executor_of(
 
 
 async def perform(executor: CommandExecutor, timeout_ms: int = 20_000, **given: Any) -> Receipt:
-    definition = executor.tools[0].model_copy(update={"timeout_ms": timeout_ms})
+    definition = executor.tools[0].replace(timeout_ms=timeout_ms)
     return await executor.execute(Call("run-1", "call-1", definition, given, "key-1"))
 
 

@@ -136,7 +136,7 @@ class TestParser:
     ) -> None:
         script(tmp_path / "parse.py", f"import sys\n{text}")
         executor = executor_of(tmp_path, self.TEXT)
-        definition = executor.tools[0].model_copy(update={"timeout_ms": 2_000})
+        definition = executor.tools[0].replace(timeout_ms=2_000)
         receipt = await executor.execute(Call("run-1", "c", definition, {}, "k"))
         assert receipt.status == status
         assert words in receipt.content

@@ -47,7 +47,7 @@ async def call(
 ) -> Receipt:
     """Call a tool."""
     tool = next(tool for tool in executor.tools if tool.name == f"stub.{name}")
-    limited = tool.model_copy(update={"timeout_ms": timeout_ms})
+    limited = tool.replace(timeout_ms=timeout_ms)
     return await executor.execute(Call("r", "c", limited, arguments, "k"))
 
 
@@ -115,7 +115,7 @@ async def test_structured_content_is_preferred_and_held_to_its_schema() -> None:
     async with linked() as link:
         tools = await discover(link, CONTRACT, None)
         wrong = next(t.tool for t in tools if t.tool.remote == "wrong")
-        lying = wrong.model_copy(update={"output_schema": tools[0].tool.output_schema})
+        lying = wrong.replace(output_schema=tools[0].tool.output_schema)
         executor = McpExecutor(link, [tools[0], McpTool(lying)])
         good = await call(executor, "add", a=1, b=2)
         bad = await call(executor, "wrong")

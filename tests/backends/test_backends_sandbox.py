@@ -344,7 +344,7 @@ async def test_a_missing_program_is_told_as_without_a_sandbox(
 async def test_what_was_started_ends_with_the_call(sandbox: SandboxFinding, folder: Path) -> None:
     line = "setsid sh -c 'while :; do echo x >> out/beat; sleep 0.02; done' & sleep 60"
     manifest = manifest_of(line)
-    manifest = replace(manifest, tool=manifest.tool.model_copy(update={"timeout_seconds": 1}))
+    manifest = replace(manifest, tool=manifest.tool.replace(timeout_seconds=1))
     receipt, _ = await run(sandbox, folder, manifest, writable=(Path("out"),))
     assert receipt.status == "timeout"
     beat = (folder / "out" / "beat").stat().st_size

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.req("build-prompts")
 
 
 def world() -> BuildWorld:
-    made = BuildWorld(plan_of({"a": [], "b": ["a"]}).model_copy(update={"constants": CONSTANTS}))
+    made = BuildWorld(plan_of({"a": [], "b": ["a"]}).replace(constants=CONSTANTS))
     made.begin(f.BuildOptions(size="medium"))
     return made
 
@@ -137,9 +137,7 @@ def test_a_judge_is_given_numbered_criteria_and_owes_a_verdict_on_each() -> None
 
 def test_the_scope_of_code_is_what_the_spec_and_the_tasks_name() -> None:
     made = BuildWorld(plan_of({"a": []}))
-    phase = phase_of("fix").model_copy(
-        update={"tasks": (phase_of("fix").tasks[0].model_copy(update={"file": "src/a.py"}),)}
-    )
+    phase = phase_of("fix").replace(tasks=(phase_of("fix").tasks[0].replace(file="src/a.py"),))
     made.begin(f.BuildOptions(size="brief"), brief=phase)
     made.tell(made.answer(made.open(w.PrepareBase)))
     run = made.open(w.StartRun)

@@ -9,6 +9,7 @@ import pytest
 from artificer.builds import facts as f
 from artificer.builds import jobs as w
 from artificer.builds.scheduler import asked_about
+from artificer.values.base import ValueReader
 from build_world import BASE, BuildWorld, artifact_digest, done, phase_of, plan_of, spec_of
 
 
@@ -364,13 +365,11 @@ def test_a_constant_that_changes_makes_everything_invalid(value: str, gone: set[
     from artificer.artifacts.plan import Constant
 
     graph: dict[str, Any] = {"a": [], "b": []}
-    world = BuildWorld(
-        plan_of(graph).model_copy(update={"constants": (Constant(name="N", value="x"),)})
-    )
+    world = BuildWorld(plan_of(graph).replace(constants=(Constant(name="N", value="x"),)))
     world.begin(f.BuildOptions(size="small"))
     world.go(until=lambda state: len(state.merged) == 1)
     added = (Constant(name="N", value=value), Constant(name="M", value="1"))
-    world.plan = plan_of(graph).model_copy(update={"constants": added})
+    world.plan = plan_of(graph).replace(constants=added)
     world.tell(f.RevisionRequested(feedback="Another value.", by="me"))
     world.tell(world.answer(world.open(w.StartRun, "plan")))
     world.approve()
@@ -427,16 +426,14 @@ def test_a_judge_has_the_last_word_before_an_artifact_counts() -> None:
 
 @pytest.mark.req("build-replay")
 def test_every_fact_and_the_state_can_be_stored_and_read_back() -> None:
-    from pydantic import TypeAdapter
-
     from artificer.builds.state import BuildState
 
     world = approved({"a": [], "b": ["a"]})
     world.go(until=lambda state: bool(state.merged))
-    facts: TypeAdapter[f.Fact] = TypeAdapter(f.Fact)
+    facts: ValueReader[f.Fact] = ValueReader(f.Fact, "the fact")
     for fact in world.log:
-        assert facts.validate_json(fact.canonical()) == fact
-    again = BuildState.model_validate_json(world.state.canonical())
+        assert facts.read(fact.canonical()) == fact
+    again = BuildState.read(world.state.canonical())
     assert again == world.state and again.digest == world.state.digest
 
 

@@ -17,6 +17,7 @@ from artificer.core.record import EventLine, encode
 from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.sqlite import SqliteJournal
+from artificer.values.base import Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
 
@@ -144,11 +145,11 @@ async def forge(path: Path, lines: list[object], run: str, *, at: int) -> None:
     """Write a well-chained copy of a run in which one state's digest is another."""
     head, records = Head(), []
     for line in lines:
-        assert hasattr(line, "model_copy")
+        assert isinstance(line, Value)
         update = {"run": run, "prev": head.hash}
         if isinstance(line, EventLine) and line.seq == at:
             update["state"] = f"sha256:{'0' * 64}"
-        copied = line.model_copy(update=update)
+        copied = line.replace(**update)
         body, _ = encode(copied)
         head = Head(seq=copied.seq, hash=digest_of(body))
         records.append(Record(run, head.seq, head.hash, body))

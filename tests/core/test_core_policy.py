@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from artificer.contracts.definition import ToolDefinition, open_object
 from artificer.core.conditions import Condition
 from artificer.core.policy import Decision, Occasion, Policy, Rule, decide
 from artificer.core.readings import readings
 from artificer.core.taint import Taint, tainted
+from artificer.errors import InvalidValueError
 from artificer.values.base import JsonObject, JsonValue
 
 ANY: JsonObject = {"type": "object"}
@@ -208,13 +208,13 @@ class TestConditions:
         ],
     )
     def test_a_condition_that_means_nothing_is_refused(self, fault: dict[str, Any]) -> None:
-        with pytest.raises(ValidationError):
+        with pytest.raises(InvalidValueError):
             Condition(**{"at": "/x", **fault})
 
     def test_a_fraction_is_stored_as_text(self) -> None:
         condition = Condition(at="/x", minimum=0.1, maximum=1e22)
         assert (condition.minimum, condition.maximum) == ("0.1", "1" + "0" * 22)
-        assert Condition.model_validate_json(condition.canonical()) == condition
+        assert Condition.read(condition.canonical()) == condition
 
     def test_a_pattern_and_a_glob_take_linear_time(self) -> None:
         long = "a" * 200_000  # a backtracking engine would take years

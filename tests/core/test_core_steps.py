@@ -44,7 +44,7 @@ def begun(**facts: Any) -> RunState:
         rules=2,
     )
     state, _ = reduce(RunState(), ev.PromptReceived(at=1, spec=spec, release="0"))
-    return state.model_copy(update=facts)
+    return state.replace(**facts)
 
 
 def said(text: str) -> Message:
@@ -130,7 +130,7 @@ def test_a_short_reply_to_a_request_for_a_repair_has_not_made_it(
 class TestWordsAndNotes:
     def test_what_the_runtime_notes_is_not_what_a_person_said_last(self) -> None:
         before = begun()
-        after, _ = next_turn(before.model_copy(update={"notes": ("A call was refused.",)}))
+        after, _ = next_turn(before.replace(notes=("A call was refused.",)))
         assert texts(after)[-1] == "A call was refused."
         assert after.said == before.said
 

@@ -108,7 +108,7 @@ RULE = {
 @given(trees(RULE), trees({"path": "a/b", "n": [1, {"path": "x"}]}))
 @fuzz(100)
 def test_a_rule_is_refused_or_decides(rule: Any, arguments: Any) -> None:
-    read = declared(lambda: Rule.model_validate_json(json.dumps(rule)), also=(ValueError,))
+    read = declared(lambda: Rule.read(json.dumps(rule)), also=(ValueError,))
     if read is not None and isinstance(arguments, dict):
         with bounded():
             found = decide(Policy(rules=(read,)), DO, arguments, Occasion(), None)
@@ -136,7 +136,7 @@ def test_cedar_policies_are_faulty_or_decide(text: str, arguments: Any, name: st
         if found or isinstance(given_arguments, tuple):
             return
         policy = Policy(cedar=(PolicyText(name="x.cedar", text=text),))
-        tool = DO.model_copy(update={"name": name[:64].encode("ascii", "replace").decode()})
+        tool = DO.replace(name=name[:64].encode("ascii", "replace").decode())
         decision = decide(policy, tool, given_arguments, Occasion(), consult_here(policy))
     assert decision.decision in ("allow", "deny", "ask")
 

@@ -184,7 +184,7 @@ async def deliver_repair(run: Rig) -> None:
 async def unicode_large(run: Rig) -> None:
     """Text of every script, strings of many KiB, raw responses that are no text."""
     raw = bytes(range(256)) * 20
-    long = say(ODD * 300).model_copy(update={"raw": raw, "model": "é", "response_id": "😀"})
+    long = say(ODD * 300).replace(raw=raw, model="é", response_id="😀")
     thought = ReasoningBlock(provider="scripted", data='{"signature":"' + "x" * 5_000 + '"}')
     await run.run(
         [reply(thought, call("large", what=ODD)), reply(call("large", what="x" * 5_000)), long],
@@ -332,7 +332,7 @@ async def context(run: Rig) -> None:
 
     def answer(body: JsonObject) -> ModelReply | ModelFailure:
         told = next(summaries if body["system"] == "Summarise." else answers)
-        return told.model_copy(update={"usage": Usage()}) if told in turns else told
+        return told.replace(usage=Usage()) if told in turns else told
 
     await run.run(ScriptedProvider(answer), limits=small, compaction="Summarise.", prompt=ODD)
 
@@ -368,7 +368,7 @@ def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
         answers = [
             reply(TextBlock(text="Hm."), call("echo", x=1), call("large", what="é")),
             ModelReply(blocks=(ToolUseBlock(id="b", name="echo", arguments="{"),), stop="tool_use"),
-            say("Done.").model_copy(update={"usage": Usage(input_tokens=9, cached_tokens=4)}),
+            say("Done.").replace(usage=Usage(input_tokens=9, cached_tokens=4)),
         ]
         if original.name == "anthropic":
             answers[0] = reply(thought, *answers[0].blocks)

@@ -82,7 +82,7 @@ class TestRecordedRuns:
                         statuses |= {verdict.verdict for verdict in line.event.verdicts}
                     if isinstance(line.event, ev.ToolReturned):
                         statuses.add(line.event.status)
-        assert events == {event.__name__ for event in get_args(get_args(ev.Event)[0])}
+        assert events == {event.__name__ for event in get_args(ev.Event)}
         assert statuses >= {"ok", "error", "ambiguous", "allow", "ask", "denied", "invalid"}
         assert statuses >= {"unknown_tool", "duplicate"}
 

@@ -55,7 +55,7 @@ def a_request(**changes: object) -> ModelRequest:
         "tool_choice": ToolChoice(),
         "max_tokens": 200,
     }
-    return ModelRequest.model_validate({**whole, **changes})
+    return ModelRequest.from_json({**whole, **changes})
 
 
 async def ask(

@@ -162,8 +162,8 @@ class TestToolLoops:
             run = await world.run("Weather?", model="own/m", tools=[weather])
             assert run.state.given.wire == "chat/foreign" and run.status == "stalled"
             down = False
-            own = world.config.providers["own"].model_copy(update={"returns_reasoning": True})
-            again = world.config.model_copy(update={"providers": {"own": own}})
+            own = world.config.providers["own"].replace(returns_reasoning=True)
+            again = world.config.replace(providers={"own": own})
             async with await World.open(again) as other:
                 resumed = await other.resume(run.id, tools=[weather])
                 assert resumed.failure == "bad_request", "the double demands what was not chosen"

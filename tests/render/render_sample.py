@@ -306,7 +306,7 @@ def report(
         model="claude-sonnet-5",
         kind="deliver",
         created="2026-11-21T23:14:08Z",
-        digest=digest(deliverable.model_dump(mode="json")),
+        digest=digest(deliverable.to_json()),
         usage="6 turns, 18,402 tokens",
     )
     return Report(title, deliverable, payloads, provenance)

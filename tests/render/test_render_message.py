@@ -20,7 +20,7 @@ HOSTILE = "![x](https://evil.example/q) <script>alert(1)</script> [y](javascript
 
 def saying(message: str) -> Report:
     made = report()
-    return replace(made, deliverable=made.deliverable.model_copy(update={"message": message}))
+    return replace(made, deliverable=made.deliverable.replace(message=message))
 
 
 def test_the_page_shows_it_above_the_report() -> None:

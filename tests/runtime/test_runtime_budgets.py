@@ -128,7 +128,7 @@ class TestWall:
                     clock.time += 200
                     await asyncio.get_running_loop().create_future()
                 answer = await super().generate(payload, on_delta)
-                return answer.model_copy(update={"usage": Usage()})
+                return answer.replace(usage=Usage())
 
         limits = Limits(turns=60, max_tokens=100, context_tokens=4_000, wall_ms=200)
         state = await rig.run(Reads(reading(50)), limits=limits, compaction="Summarise.")
@@ -298,7 +298,7 @@ class TestReports:
     ) -> None:
         day = Day(rig, tokens=10_000)
         price = Price(input=1_000_000, output=1_000_000, cached=1_000_000, written=2_000_000)
-        answer = reply(call("read")).model_copy(update={"usage": reported})
+        answer = reply(call("read")).replace(usage=reported)
         state = await day.run(answer, say("Done."), limits=SMALL, price=price)
         first, second = [e for e in await rig.events() if isinstance(e, ev.ModelResponded)]
         assert (first.reported, second.reported) == (reported, None)
@@ -314,12 +314,12 @@ class TestReports:
         """Also where it is above what was reserved: the provider has charged for it."""
         day = Day(rig, tokens=100_000)
         dear = Usage(input_tokens=9_000, output_tokens=SMALL.max_tokens)
-        state = await day.run(say("Done.").model_copy(update={"usage": dear}), limits=SMALL)
+        state = await day.run(say("Done.").replace(usage=dear), limits=SMALL)
         assert state.usage == dear
         assert (await day.spent())[0].tokens == 9_100
 
     async def test_silence_exhausts_a_budget_too(self, rig: Rig) -> None:
-        silent = [r.model_copy(update={"usage": Usage()}) for r in reading(9)]
+        silent = [r.replace(usage=Usage()) for r in reading(9)]
         state = await Day(rig, tokens=4_000).run(*silent, limits=SMALL)
         assert (state.standing, state.failure) == ("stalled", "budget")
         limits = Limits(max_tokens=100, total_tokens=4_000)
@@ -327,7 +327,7 @@ class TestReports:
         assert limited.reason == "token_limit"
 
     async def test_a_summary_is_counted_likewise(self, rig: Rig) -> None:
-        silent = [r.model_copy(update={"usage": Usage()}) for r in reading(50)]
+        silent = [r.replace(usage=Usage()) for r in reading(50)]
         limits = Limits(turns=60, max_tokens=100, context_tokens=4_000)
         await rig.run(list(silent), limits=limits, compaction="Summarise.")
         summaries = [
@@ -349,7 +349,7 @@ class TestDay:
     async def test_the_next_request_is_not_made_and_the_run_waits(self, rig: Rig) -> None:
         day = Day(rig, tokens=1_200)
         big = reply(call("read"))
-        big = big.model_copy(update={"usage": Usage(input_tokens=1_000, output_tokens=50)})
+        big = big.replace(usage=Usage(input_tokens=1_000, output_tokens=50))
         state = await day.run(big, limits=SMALL)
         assert (state.standing, state.failure) == ("stalled", "budget")
         (failed,) = [e for e in await rig.events() if isinstance(e, ev.ModelFailed)]
@@ -361,7 +361,7 @@ class TestDay:
     async def test_it_goes_on_the_next_day(self, rig: Rig) -> None:
         day = Day(rig, tokens=1_200)
         big = reply(call("read"))
-        big = big.model_copy(update={"usage": Usage(input_tokens=1_000, output_tokens=50)})
+        big = big.replace(usage=Usage(input_tokens=1_000, output_tokens=50))
         await day.run(big, limits=SMALL)
         assert (await day.resume()).failure == "budget"
         rig.clock.time += 86_400_000
@@ -503,7 +503,7 @@ class TestDay:
 
         rig.journal = journal = Emptied()
         day = Day(rig, tokens=1_000_000)
-        answers = [r.model_copy(update={"usage": Usage()}) for r in reading(9)]
+        answers = [r.replace(usage=Usage()) for r in reading(9)]
         limits = Limits(turns=60, max_tokens=100, context_tokens=4_000)
         spec = rig.spec(limits=limits, compaction="Summarise.")
         state = await day.engine(ScriptedProvider(answers)).start("run", spec)

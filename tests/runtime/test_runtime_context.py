@@ -65,7 +65,7 @@ class Model:
             self.made += 1
             answer = self._turn()
         if isinstance(answer, ModelReply):
-            answer = answer.model_copy(update={"usage": usage})
+            answer = answer.replace(usage=usage)
         return answer
 
     def _turn(self) -> ModelReply:
@@ -492,9 +492,9 @@ async def test_a_snapshot_of_it_is_what_a_full_reduction_comes_to(
     def answer(body: JsonObject) -> ModelReply | ModelFailure:
         told = model(body)
         if counted and isinstance(told, ModelReply):
-            few = told.usage.model_copy(update={"output_tokens": 1})
-            return told if counted == "truly" else told.model_copy(update={"usage": few})
-        return told.model_copy(update={"usage": Usage()})
+            few = told.usage.replace(output_tokens=1)
+            return told if counted == "truly" else told.replace(usage=few)
+        return told.replace(usage=Usage())
 
     limits = Limits(turns=60, context_tokens=8_000)
     facts = {"compaction": SUMMARISE, "response_format": form}
@@ -583,7 +583,7 @@ async def test_a_tainted_conversation_stays_tainted(rig: Rig) -> None:
     rig.tools.add("send", work, sensitive=True)
     read = [reply(call("read", n=n)) for n in range(9)]
     script = [reply(call("fetch")), *read, reply(call("send")), say("Done.")]
-    script = [r.model_copy(update={"usage": Usage()}) for r in script]
+    script = [r.replace(usage=Usage()) for r in script]
     answers = iter(script)
     model = ScriptedProvider(
         lambda body: say("Summary.") if body["system"] == SUMMARISE else next(answers)

@@ -431,7 +431,7 @@ class TestTampering:
         journal, blobs = MemoryJournal(), MemoryStore()
         await recorded(journal, blobs)
         last = (await journal.read("run"))[-1]
-        line = decode(last.body, blobs.get).model_copy(update=false)
+        line = decode(last.body, blobs.get).replace(**false)
         body, _ = encode(line)
         changed = dataclasses.replace(last, body=body, hash=digest_of(body))
         tampered = [*(await journal.read("run"))[:-1], changed]

@@ -75,7 +75,7 @@ def statuses(state: RunState) -> list[str]:
 def costly(tokens_in: int, tokens_out: int) -> ModelReply:
     """A reply that calls a tool, and what it cost."""
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
-    return reply(call("echo", x=1)).model_copy(update={"usage": usage})
+    return reply(call("echo", x=1)).replace(usage=usage)
 
 
 async def finish(rig: Rig, *answers: ModelReply | ModelFailure, **facts: Any) -> RunState:
@@ -165,7 +165,7 @@ class TestAnswers:
         choices = (ToolChoice(mode="tool", name="echo"), ToolChoice(mode="none"))
         await rig.run(provider, choices=choices)
         asked = [body["tool_choice"] for body in provider.requests]
-        assert asked == [choice.model_dump() for choice in choices]
+        assert asked == [choice.to_json() for choice in choices]
 
 
 @pytest.mark.req("reply-streamed")

@@ -224,7 +224,7 @@ class TestBeforeTheRun:
         assert format_of(Person).name == "Person" and format_of({}).name == "reply"
 
     def test_strict_is_for_what_every_strict_mode_can_say(self) -> None:
-        asked = format_of(PERSON).model_copy(update={"strict": True})
+        asked = format_of(PERSON).replace(strict=True)
         assert format_of(asked) == asked
 
 

@@ -62,7 +62,7 @@ async def test_a_denial_that_was_made_an_approval_is_not_acted_on(tmp_path: Path
     async with await World.open(config) as world:
         denied = await asked(world)
         await world.send("a", denied)
-        approved = denied.model_copy(update={"approved": True}).canonical()
+        approved = denied.replace(approved=True).canonical()
         edit(config, "UPDATE letters SET body = ?", approved)
         with pytest.raises(TamperedError, match="Signal 1 to run a"):
             await world.resume("a", model=ScriptedProvider([say("Paid.")]), tools=[pay])
@@ -80,7 +80,7 @@ async def test_an_approval_that_says_something_else_than_its_signal_is_found() -
     denied = AnswerCall(call=digest or "", approved=False, by="alice")
     await rig.mailbox.post("run", denied.canonical())
     rig.mailbox = MemoryMailbox()
-    await rig.mailbox.post("run", denied.model_copy(update={"approved": True}).canonical())
+    await rig.mailbox.post("run", denied.replace(approved=True).canonical())
     assert (await rig.resume([say("Paid.")])).status == "completed"
     (problem,) = (await verify(rig.journal, rig.blobs)).problems
     assert "says something else than its signal 1" in problem

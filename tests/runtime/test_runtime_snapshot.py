@@ -67,10 +67,7 @@ def test_a_snapshot_and_its_tail_are_the_whole(
 ) -> None:
     async def go() -> None:
         usage = Usage() if counted else Usage(input_tokens=3, output_tokens=2)
-        answers = [
-            a.model_copy(update={"usage": usage}) if isinstance(a, ModelReply) else a
-            for a in script
-        ]
+        answers = [a.replace(usage=usage) if isinstance(a, ModelReply) else a for a in script]
         driven = Driven(answers, set())
         await driven.drive(kind)
         rig = driven.rig

@@ -108,7 +108,7 @@ class Talk:
             return ModelFailure(code="context_overflow", message="too long")
         said = self._said()
         usage = Usage(input_tokens=tokens, output_tokens=5) if self.reader.counts else Usage()
-        return said.model_copy(update={"usage": usage})
+        return said.replace(usage=usage)
 
     def _said(self) -> ModelReply:
         if not self.script:
@@ -174,7 +174,7 @@ def test_whatever_is_said(
     async def go() -> None:
         talk = Talk(list(script), reader, summaries)
         limits = Limits(turns=MOST_TURNS, context_tokens=context, max_tokens=500)
-        limits = limits.model_copy(update={"total_tokens": total})
+        limits = limits.replace(total_tokens=total)
         asked = "Do it: " + "p" * prompt
         spec = {
             "system": SYSTEM,

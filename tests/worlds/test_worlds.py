@@ -49,7 +49,7 @@ async def resume(world: World, run: str, *answers: ModelReply) -> tuple[Run, lis
 async def test_a_run_of_a_newer_release_is_not_taken_for_a_damaged_one() -> None:
     rig = Rig()
     state = await rig.run([say("Done.")])
-    newer = state.given.model_copy(update={"rules": RULES + 1})
+    newer = state.given.replace(rules=RULES + 1)
     with pytest.raises(OperatorError, match="knows up to"):
         reduce(RunState(), PromptReceived(at=1, spec=newer, release="9.9.9"))
     records = _rewritten(await rig.journal.read("run"), newer)
@@ -61,8 +61,8 @@ def _rewritten(records: list[Record], spec: RunSpec) -> list[Record]:
     """The first record, as a release that knows the rules of the spec writes it."""
     line = decode(records[0].body, lambda digest: b"")
     assert isinstance(line, EventLine) and isinstance(line.event, PromptReceived)
-    event = line.event.model_copy(update={"spec": spec})
-    body, _ = encode(line.model_copy(update={"event": event}))
+    event = line.event.replace(spec=spec)
+    body, _ = encode(line.replace(event=event))
     return [Record(run="run", seq=1, hash=digest_of(body), body=body)]
 
 

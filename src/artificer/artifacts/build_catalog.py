@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from pydantic import ValidationError
+from typing import Any
 
 from artificer.artifacts import completion, judgement, phase, plan, spec
 from artificer.artifacts.command_line import allowed_pattern
@@ -25,11 +23,13 @@ from artificer.artifacts.plan import Plan
 from artificer.artifacts.ref import BuildArtifactKind
 from artificer.artifacts.spec import Spec
 from artificer.contracts.definition import ToolDefinition
-from artificer.errors import OperatorError
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.errors import InvalidValueError, OperatorError
+from artificer.values.base import JsonObject, Problem, Value, ValueReader
 from artificer.values.canon import canonical
 
 BuildArtifact = Plan | Spec | Phase | Completion | Judgement
+
+_stored: ValueReader[BuildArtifact] = ValueReader(BuildArtifact, "the artifact")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def tool_for(owed: RequiredArtifact) -> ToolDefinition:
         if owed.criteria:
             members["criteria"]["items"]["properties"]["criterion"]["maximum"] = owed.criteria
             schema["required"] = ["criteria", *schema["required"]]
-    return tool.model_copy(update={"input_schema": schema})
+    return tool.replace(input_schema=schema)
 
 
 def check(tool: str, arguments: JsonObject) -> tuple[Problem, ...]:
@@ -139,9 +139,9 @@ def identity(tool: str, arguments: JsonObject) -> tuple[BuildArtifactKind, str, 
 def store(tool: str, arguments: JsonObject) -> BuildArtifact:
     """Return accepted arguments in their stored form, with every default filled in."""
     kind = _KINDS[_BY_TOOL[tool]]
-    taken = kind.takes.model_validate_json(canonical(arguments))
-    whole = {**taken.model_dump(mode="json"), "format": kind.format}
-    return _read(kind.stored, canonical(whole))
+    taken = kind.takes.read(canonical(arguments))
+    whole = {**taken.to_json(), "format": kind.format}
+    return kind.stored.from_json(whole)
 
 
 def read(kind: BuildArtifactKind, data: bytes) -> BuildArtifact:
@@ -151,12 +151,13 @@ def read(kind: BuildArtifactKind, data: bytes) -> BuildArtifact:
         OperatorError: this release cannot read its format, or it is not such an artifact.
     """
     try:
-        return _read(_KINDS[kind].stored, data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
+        artifact = _stored.read(data)
+        if isinstance(artifact, _KINDS[kind].stored):
+            return artifact
+        raise InvalidValueError(f"The {kind}", "/format", "is that of another kind")
+    except InvalidValueError as error:
         raise OperatorError(
-            f"This {kind} cannot be read: {where}: {first['msg']}.",
+            f"This {kind} cannot be read: {error.pointer or 'the whole'} {error.reason}.",
             hint=f"This release reads {_KINDS[kind].format}; a newer one may have written it.",
         ) from error
 
@@ -172,11 +173,3 @@ def describe(tool: str, artifact: BuildArtifact) -> str:
     member, noun = _KINDS[kind].holds
     count = len(getattr(artifact, member))
     return f"{kind.capitalize()} created with {count} {noun if count == 1 else noun + 's'}"
-
-
-Stored = TypeVar("Stored", bound=Value)
-
-
-def _read(model: type[Stored], data: bytes) -> Stored:
-    # Through JSON, because strict models take an array for a tuple only from JSON.
-    return model.model_validate_json(data)

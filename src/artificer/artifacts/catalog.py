@@ -6,7 +6,6 @@ The gate uses it. The artifacts of builds are in ``build_catalog.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
 
 from artificer.artifacts import build_catalog, chart, checklist, file, table, withdraw
 from artificer.artifacts import list as item_list
@@ -23,8 +22,7 @@ from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.strict_nulls import without_nulls
-from artificer.values.base import JsonObject, Problem, Value
-from artificer.values.canon import canonical
+from artificer.values.base import JsonObject, Problem
 
 Artifact = Chart | Table | ItemList | Checklist | Svg | File
 
@@ -129,22 +127,22 @@ def load(tool: str, arguments: JsonObject) -> Artifact:
 
     Raises:
         InvariantError: a drawing has problems.
-        pydantic.ValidationError: the input schema does not accept the arguments.
+        InvalidValueError: the input schema does not accept the arguments.
     """
     payload = {k: v for k, v in (_payload(tool, arguments) or {}).items() if k != "replace"}
     match kind_of(tool):
         case "chart":
-            return _read(chart.MODELS[tool], payload)
+            return chart.MODELS[tool].from_json(payload)
         case "table":
-            return _read(Table, payload)
+            return Table.from_json(payload)
         case "list":
-            return _read(ItemList, payload)
+            return ItemList.from_json(payload)
         case "checklist":
-            return _read(Checklist, payload)
+            return Checklist.from_json(payload)
         case "svg":
             return svg.load(payload)
         case "file":
-            return _read(File, payload)
+            return File.from_json(payload)
 
 
 def describe(tool: str, artifact: Artifact) -> str:
@@ -152,14 +150,6 @@ def describe(tool: str, artifact: Artifact) -> str:
     name = artifact.name if isinstance(artifact, File) else artifact.id
     kind = kind_of(tool)
     return f'{tool}: {kind} "{name}" ({_size(artifact)}). Cite it as {placeholder(kind, name)}.'
-
-
-Model = TypeVar("Model", bound=Value)
-
-
-def _read(model: type[Model], payload: JsonObject) -> Model:
-    # Through JSON, because strict models accept an array for a tuple only from JSON.
-    return model.model_validate_json(canonical(payload))
 
 
 def _payload(tool: str, arguments: JsonObject) -> JsonObject | None:

@@ -10,8 +10,6 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
-
 from artificer.artifacts.fields import (
     FiniteNumber,
     Id,
@@ -24,7 +22,7 @@ from artificer.artifacts.fields import (
     text_field,
 )
 from artificer.artifacts.tool import flat_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, JsonValue, Meta, Problem, Value
 
 MAX_CHARTS = 12
 MAX_LABEL = 128
@@ -41,11 +39,11 @@ Label = Annotated[str, text_field(MAX_LABEL, "Name of this category.")]
 SeriesName = Annotated[str, text_field(MAX_SERIES_NAME, "Name of the series in the legend.")]
 Labels = Annotated[
     tuple[Label, ...],
-    Field(min_length=1, max_length=MAX_LABELS, description="The categories, in order."),
+    Meta(min_length=1, max_length=MAX_LABELS, description="The categories, in order."),
 ]
 OrientationField = Annotated[
     Orientation,
-    Field(description="vertical for columns; horizontal for bars, better for long labels."),
+    Meta(description="vertical for columns; horizontal for bars, better for long labels."),
 ]
 
 
@@ -53,7 +51,7 @@ class Segment(Value):
     """One share of a pie."""
 
     label: Annotated[str, text_field(MAX_LABEL, "What this share is.")]
-    value: Annotated[NonNegative, Field(description="Its size, 0 or more; any unit.")]
+    value: Annotated[NonNegative, Meta(description="Its size, 0 or more; any unit.")]
 
 
 class Series(Value):
@@ -62,7 +60,7 @@ class Series(Value):
     name: SeriesName
     values: Annotated[
         tuple[FiniteNumber, ...],
-        Field(min_length=1, max_length=MAX_LABELS, description="One number for each label."),
+        Meta(min_length=1, max_length=MAX_LABELS, description="One number for each label."),
     ]
 
 
@@ -72,7 +70,7 @@ class StackedSeries(Value):
     name: SeriesName
     values: Annotated[
         tuple[NonNegative, ...],
-        Field(
+        Meta(
             min_length=1,
             max_length=MAX_LABELS,
             description="One number for each label, 0 or more.",
@@ -83,8 +81,8 @@ class StackedSeries(Value):
 class Point(Value):
     """One point in the plane."""
 
-    x: Annotated[FiniteNumber, Field(description="Horizontal position.")]
-    y: Annotated[FiniteNumber, Field(description="Vertical position.")]
+    x: Annotated[FiniteNumber, Meta(description="Horizontal position.")]
+    y: Annotated[FiniteNumber, Meta(description="Vertical position.")]
     label: Annotated[str, text_field(MAX_LABEL, "What this point is.")] = ""
 
 
@@ -94,12 +92,12 @@ class PointSeries(Value):
     name: SeriesName
     points: Annotated[
         tuple[Point, ...],
-        Field(min_length=1, max_length=MAX_POINTS, description="The points."),
+        Meta(min_length=1, max_length=MAX_POINTS, description="The points."),
     ]
 
 
 AnySeries = Annotated[
-    tuple[Series, ...], Field(min_length=1, max_length=MAX_SERIES, description="The series.")
+    tuple[Series, ...], Meta(min_length=1, max_length=MAX_SERIES, description="The series.")
 ]
 
 
@@ -110,7 +108,7 @@ class PieChart(Value):
     title: Title = ""
     segments: Annotated[
         tuple[Segment, ...],
-        Field(min_length=1, max_length=MAX_SEGMENTS, description="The shares of the whole."),
+        Meta(min_length=1, max_length=MAX_SEGMENTS, description="The shares of the whole."),
     ]
 
 
@@ -149,7 +147,7 @@ class ScatterChart(Value):
     title: Title = ""
     series: Annotated[
         tuple[PointSeries, ...],
-        Field(min_length=1, max_length=MAX_SCATTER_SERIES, description="The series of points."),
+        Meta(min_length=1, max_length=MAX_SCATTER_SERIES, description="The series of points."),
     ]
 
 
@@ -161,7 +159,7 @@ class StackedBarChart(Value):
     labels: Labels
     series: Annotated[
         tuple[StackedSeries, ...],
-        Field(min_length=1, max_length=MAX_SERIES, description="The series, stacked in order."),
+        Meta(min_length=1, max_length=MAX_SERIES, description="The series, stacked in order."),
     ]
     orientation: OrientationField = "vertical"
 

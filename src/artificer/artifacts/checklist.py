@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from artificer.artifacts.fields import Id, Title, blanks, items, repeats, text, text_field
 from artificer.artifacts.tool import wrapped_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_CHECKLISTS = 8
 MAX_ITEMS = 64
@@ -22,24 +20,24 @@ class CheckItem(Value):
 
     id: Annotated[
         str,
-        Field(
+        Meta(
             pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_ITEM_ID}}}$",
             description="Stable id of the item: letters, digits, _ and -.",
         ),
     ]
     label: Annotated[str, text_field(MAX_LABEL, "What is to be done.")]
-    checked: Annotated[bool, Field(description="true if it is done already.")] = False
+    checked: Annotated[bool, Meta(description="true if it is done already.")] = False
 
 
 class Checklist(Value):
     """Items to tick off."""
 
-    kind: Annotated[Literal["checklist"], Field(description="Always checklist.")]
+    kind: Annotated[Literal["checklist"], Meta(description="Always checklist.")]
     id: Id
     title: Title = ""
     items: Annotated[
         tuple[CheckItem, ...],
-        Field(min_length=1, max_length=MAX_ITEMS, description="The items."),
+        Meta(min_length=1, max_length=MAX_ITEMS, description="The items."),
     ]
 
 

@@ -25,7 +25,7 @@ _RULE = (
 
 
 def command_field(description: str) -> Any:
-    """Return a pydantic field for a command line."""
+    """Return the rules of a command line."""
     return text_field(MAX_COMMAND, description)
 
 

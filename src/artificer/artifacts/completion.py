@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.fields import blank, text, text_field
 from artificer.artifacts.plan import MAX_OVERVIEW
 from artificer.artifacts.tool import artifact_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/completion/1"
 
@@ -26,17 +24,18 @@ class CompletionInput(Value):
     ]
     nothing_to_do: Annotated[
         bool,
-        Field(
+        Meta(
             description="true only if all that the phase asks for was there before you began, and"
             " you changed no file."
         ),
     ] = False
 
 
-class Completion(CompletionInput):
+class Completion(CompletionInput, tag_field="format"):
     """A completion in its stored form."""
 
-    format: Literal["artificer/completion/1"]
+    format: ClassVar[Literal["artificer/completion/1"]] = "artificer/completion/1"
+    tag_is_content = True
 
 
 COMPLETE_TASK = artifact_tool(

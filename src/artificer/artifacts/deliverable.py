@@ -54,7 +54,7 @@ class Deliverable(Value):
 
     def canonical(self) -> bytes:
         """Return the stored bytes. An empty message is left out of them."""
-        body = self.model_dump(mode="json")
+        body = self.to_json()
         if not self.message:
             del body["message"]
         return canonical_typed(body)

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 from unicodedata import category
 
-from pydantic import Field, JsonValue
-
 from artificer.contracts import schema
-from artificer.values.base import JsonObject, Problem
+from artificer.values.base import JsonObject, JsonValue, Meta, Problem
 from artificer.values.text import unprintable
 
 MAX_ID = 64
@@ -26,19 +24,19 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 Id = Annotated[
     str,
-    Field(
+    Meta(
         pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_ID}}}$",
         description="Short id of your choice: letters, digits, _ and -. The narrative cites it.",
     ),
 ]
-Title = Annotated[str, Field(max_length=MAX_TITLE, description="Heading shown above it.")]
-FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Title = Annotated[str, Meta(max_length=MAX_TITLE, description="Heading shown above it.")]
+FiniteNumber = float
+NonNegative = Annotated[float, Meta(ge=0)]
 
 
 def text_field(limit: int, description: str) -> Any:
-    """Return a pydantic field for a text of 1 to ``limit`` code points."""
-    return Field(min_length=1, max_length=limit, description=description)
+    """Return the rules of a text of 1 to ``limit`` code points."""
+    return Meta(min_length=1, max_length=limit, description=description)
 
 
 def items(owner: JsonValue, name: str) -> list[JsonValue]:

@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import Field
-
 from artificer.artifacts.fields import blank, text
 from artificer.artifacts.names import is_device
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.tool import flat_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_FILES = 24
 MAX_NAME = 160
@@ -39,7 +37,7 @@ class File(Value):
 
     name: Annotated[
         str,
-        Field(
+        Meta(
             min_length=1,
             max_length=MAX_NAME,
             pattern=NAME_PATTERN,
@@ -47,7 +45,7 @@ class File(Value):
         ),
     ]
     content: Annotated[
-        str, Field(min_length=1, max_length=MAX_CONTENT, description="The whole text of the file.")
+        str, Meta(min_length=1, max_length=MAX_CONTENT, description="The whole text of the file.")
     ]
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.fields import blank, blanks, items, text, text_field
 from artificer.artifacts.plan import MAX_NOTE, Notes
 from artificer.artifacts.tool import artifact_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/judgement/1"
 MAX_CRITERIA = 40
@@ -19,8 +17,8 @@ MAX_CRITERIA = 40
 class Judged(Value):
     """What the judge found about one criterion."""
 
-    criterion: Annotated[int, Field(ge=1, le=MAX_CRITERIA, description="Number of the criterion.")]
-    met: Annotated[bool, Field(description="Whether it is met.")]
+    criterion: Annotated[int, Meta(ge=1, le=MAX_CRITERIA, description="Number of the criterion.")]
+    met: Annotated[bool, Meta(description="Whether it is met.")]
     evidence: Annotated[str, text_field(MAX_NOTE, "What in the work shows it.")]
 
 
@@ -29,15 +27,15 @@ class JudgementInput(Value):
 
     criteria: Annotated[
         tuple[Judged, ...],
-        Field(max_length=MAX_CRITERIA, description="Every criterion, once, by its number."),
+        Meta(max_length=MAX_CRITERIA, description="Every criterion, once, by its number."),
     ] = ()
     problems: Annotated[
-        Notes, Field(description="What must be put right before the work can be accepted.")
+        Notes, Meta(description="What must be put right before the work can be accepted.")
     ] = ()
-    advice: Annotated[Notes, Field(description="What could be better, but blocks nothing.")] = ()
+    advice: Annotated[Notes, Meta(description="What could be better, but blocks nothing.")] = ()
     verdict: Annotated[
         Literal["accept", "reject"],
-        Field(description="accept if every criterion is met and no problem is left, else reject."),
+        Meta(description="accept if every criterion is met and no problem is left, else reject."),
     ]
 
     @property
@@ -46,10 +44,11 @@ class JudgementInput(Value):
         return self.verdict == "accept"
 
 
-class Judgement(JudgementInput):
+class Judgement(JudgementInput, tag_field="format"):
     """A judgement in its stored form."""
 
-    format: Literal["artificer/judgement/1"]
+    format: ClassVar[Literal["artificer/judgement/1"]] = "artificer/judgement/1"
+    tag_is_content = True
 
 
 SUBMIT_VERDICT = artifact_tool(

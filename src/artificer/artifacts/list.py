@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from artificer.artifacts.fields import Id, Title, blank, items, text_field
 from artificer.artifacts.tool import wrapped_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_LISTS = 12
 MAX_ITEMS = 48
@@ -24,13 +22,13 @@ _MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 class ItemList(Value):
     """Plain items. ``ordered`` numbers them."""
 
-    kind: Annotated[Literal["list"], Field(description="Always list.")]
+    kind: Annotated[Literal["list"], Meta(description="Always list.")]
     id: Id
     title: Title = ""
-    ordered: Annotated[bool, Field(description="true to number the items: steps, ranks.")] = False
+    ordered: Annotated[bool, Meta(description="true to number the items: steps, ranks.")] = False
     items: Annotated[
         tuple[ListItem, ...],
-        Field(min_length=1, max_length=MAX_ITEMS, description="The items."),
+        Meta(min_length=1, max_length=MAX_ITEMS, description="The items."),
     ]
 
 

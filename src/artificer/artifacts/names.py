@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Annotated
 from unicodedata import category, normalize
 
-from pydantic import Field
-
 from artificer.artifacts.fields import repeats
-from artificer.values.base import JsonValue, Problem
+from artificer.values.base import JsonValue, Meta, Problem
 
 MAX_NAME = 48
 MAX_PATH = 240
@@ -23,7 +21,7 @@ NAME_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
 KebabName = Annotated[
     str,
-    Field(
+    Meta(
         min_length=1,
         max_length=MAX_NAME,
         pattern=NAME_PATTERN,

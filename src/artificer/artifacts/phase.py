@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
-
-from pydantic import Field, WithJsonSchema
+from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.command_line import command_field, command_problems
 from artificer.artifacts.fields import blank, blanks, items, text, text_field
+from artificer.artifacts.json_schema import in_schema
 from artificer.artifacts.names import MAX_PATH, KebabName, name_problems, path_problems
 from artificer.artifacts.plan import MAX_DESCRIPTION, MAX_OVERVIEW, Heading, Notes
 from artificer.artifacts.tool import artifact_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/phase/1"
 MAX_TASKS = 40
 
 TaskAction = Annotated[
     Literal["create", "modify", "delete"] | None,
-    WithJsonSchema({"type": "string", "enum": ["create", "modify", "delete"]}),
+    in_schema({"type": "string", "enum": ["create", "modify", "delete"]}),
 ]
 
 
@@ -29,9 +28,9 @@ class Task(Value):
     description: Annotated[str, text_field(MAX_DESCRIPTION, "What has to be done.")]
     file: Annotated[
         str,
-        Field(max_length=MAX_PATH, description="The file it is about, from the project's folder."),
+        Meta(max_length=MAX_PATH, description="The file it is about, from the project's folder."),
     ] = ""
-    action: Annotated[TaskAction, Field(description="What becomes of that file.")] = None
+    action: Annotated[TaskAction, Meta(description="What becomes of that file.")] = None
 
 
 class PhaseInput(Value):
@@ -42,7 +41,7 @@ class PhaseInput(Value):
     objective: Annotated[str, text_field(MAX_OVERVIEW, "What the phase brings about.")]
     tasks: Annotated[
         tuple[Task, ...],
-        Field(min_length=1, max_length=MAX_TASKS, description="What the code run does, in order."),
+        Meta(min_length=1, max_length=MAX_TASKS, description="What the code run does, in order."),
     ]
     validation_command: Annotated[
         str,
@@ -52,7 +51,7 @@ class PhaseInput(Value):
         ),
     ]
     success_criteria: Annotated[
-        Notes, Field(description="What has to hold when the phase is done.")
+        Notes, Meta(description="What has to hold when the phase is done.")
     ] = ()
 
     @property
@@ -61,10 +60,11 @@ class PhaseInput(Value):
         return tuple(dict.fromkeys(task.file for task in self.tasks if task.file))
 
 
-class Phase(PhaseInput):
+class Phase(PhaseInput, tag_field="format"):
     """A phase in its stored form, with its format and every default."""
 
-    format: Literal["artificer/phase/1"]
+    format: ClassVar[Literal["artificer/phase/1"]] = "artificer/phase/1"
+    tag_is_content = True
 
 
 CREATE_PHASE = artifact_tool(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.dependencies import Graph, graph_problems
 from artificer.artifacts.fields import MAX_TITLE, blank, blanks, items, repeats, text, text_field
 from artificer.artifacts.names import KebabName, name_problems
 from artificer.artifacts.tool import artifact_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/plan/1"
 MAX_SPECS = 10
@@ -24,7 +22,7 @@ MAX_VALUE = 500
 
 Heading = Annotated[str, text_field(MAX_TITLE, "Its title, for people.")]
 NoteText = Annotated[str, text_field(MAX_NOTE, "One of them, in a sentence.")]
-Notes = Annotated[tuple[NoteText, ...], Field(max_length=MAX_NOTES)]
+Notes = Annotated[tuple[NoteText, ...], Meta(max_length=MAX_NOTES)]
 
 
 class Constant(Value):
@@ -32,7 +30,7 @@ class Constant(Value):
 
     name: Annotated[str, text_field(100, "What it is called, such as DATABASE_PATH.")]
     value: Annotated[str, text_field(MAX_VALUE, "Its value, to be used exactly as it is.")]
-    purpose: Annotated[str, Field(max_length=MAX_NOTE, description="What it is for.")] = ""
+    purpose: Annotated[str, Meta(max_length=MAX_NOTE, description="What it is for.")] = ""
 
 
 class SpecRef(Value):
@@ -43,7 +41,7 @@ class SpecRef(Value):
     description: Annotated[str, text_field(MAX_DESCRIPTION, "What this spec brings about.")]
     dependencies: Annotated[
         tuple[Annotated[str, text_field(100, "Name of a spec of this plan.")], ...],
-        Field(
+        Meta(
             max_length=MAX_SPECS,
             description="Names of the specs that have to be done before this one.",
         ),
@@ -57,13 +55,13 @@ class PlanInput(Value):
     overview: Annotated[str, text_field(MAX_OVERVIEW, "What the plan brings about, and how.")]
     specs: Annotated[
         tuple[SpecRef, ...],
-        Field(min_length=1, max_length=MAX_SPECS, description="The specs it is made of."),
+        Meta(min_length=1, max_length=MAX_SPECS, description="The specs it is made of."),
     ]
-    non_goals: Annotated[Notes, Field(description="What the plan leaves out on purpose.")] = ()
-    risks: Annotated[Notes, Field(description="What could go wrong, and what is done then.")] = ()
+    non_goals: Annotated[Notes, Meta(description="What the plan leaves out on purpose.")] = ()
+    risks: Annotated[Notes, Meta(description="What could go wrong, and what is done then.")] = ()
     constants: Annotated[
         tuple[Constant, ...],
-        Field(
+        Meta(
             max_length=MAX_CONSTANTS,
             description="Names, paths, environment variables and formats that more than one spec"
             " uses: fixed here once.",
@@ -76,10 +74,11 @@ class PlanInput(Value):
         return {spec.name: spec.dependencies for spec in self.specs}
 
 
-class Plan(PlanInput):
+class Plan(PlanInput, tag_field="format"):
     """A plan in its stored form, with its format and every default."""
 
-    format: Literal["artificer/plan/1"]
+    format: ClassVar[Literal["artificer/plan/1"]] = "artificer/plan/1"
+    tag_is_content = True
 
 
 CREATE_PLAN = artifact_tool(

@@ -33,6 +33,4 @@ def uncited_request(made: tuple[ArtifactRef, ...], *, may_withdraw: bool) -> str
 
 def _withdrawn(finding: Finding) -> Finding:
     """Return the finding for a citation of a withdrawn artifact: the text has to change."""
-    return finding.model_copy(
-        update={"code": "malformed", "message": "was withdrawn: take its placeholder out"}
-    )
+    return finding.replace(code="malformed", message="was withdrawn: take its placeholder out")

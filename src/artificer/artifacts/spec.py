@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.fields import blank, blanks, items, text, text_field
 from artificer.artifacts.names import MAX_PATH, KebabName, name_problems, path_problems
 from artificer.artifacts.plan import MAX_DESCRIPTION, MAX_NOTE, MAX_OVERVIEW, Heading, Notes
 from artificer.artifacts.tool import artifact_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/spec/1"
 MIN_PHASES = 3
@@ -32,10 +30,10 @@ class PhaseRef(Value):
             ],
             ...,
         ],
-        Field(max_length=MAX_FILES, description="What the phase will create, change or delete."),
+        Meta(max_length=MAX_FILES, description="What the phase will create, change or delete."),
     ] = ()
     validation: Annotated[
-        str, Field(max_length=MAX_NOTE, description="How to tell that the phase is done.")
+        str, Meta(max_length=MAX_NOTE, description="How to tell that the phase is done.")
     ] = ""
 
 
@@ -47,24 +45,25 @@ class SpecInput(Value):
     overview: Annotated[str, text_field(MAX_OVERVIEW, "What the spec brings about, in detail.")]
     phases: Annotated[
         tuple[PhaseRef, ...],
-        Field(
+        Meta(
             min_length=MIN_PHASES,
             max_length=MAX_PHASES,
             description="Three to seven phases, in the order in which they are done.",
         ),
     ]
     acceptance_criteria: Annotated[
-        Notes, Field(description="What has to hold when the spec is done.")
+        Notes, Meta(description="What has to hold when the spec is done.")
     ] = ()
     test_strategy: Annotated[
-        str, Field(max_length=MAX_DESCRIPTION, description="How the spec is tested.")
+        str, Meta(max_length=MAX_DESCRIPTION, description="How the spec is tested.")
     ] = ""
 
 
-class Spec(SpecInput):
+class Spec(SpecInput, tag_field="format"):
     """A spec in its stored form, with its format and every default."""
 
-    format: Literal["artificer/spec/1"]
+    format: ClassVar[Literal["artificer/spec/1"]] = "artificer/spec/1"
+    tag_is_content = True
 
 
 CREATE_SPEC = artifact_tool(

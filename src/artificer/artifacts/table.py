@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field, WithJsonSchema
-
 from artificer.artifacts.fields import Id, Title, blank, items, repeats, text_field
+from artificer.artifacts.json_schema import in_schema
 from artificer.artifacts.tool import wrapped_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_TABLES = 8
 MAX_COLUMNS = 12
@@ -19,30 +18,30 @@ MAX_CELL = 512
 
 Cell = Annotated[
     str | int | float | bool | None,
-    WithJsonSchema({"type": ["string", "number", "boolean", "null"], "maxLength": MAX_CELL}),
+    in_schema({"type": ["string", "number", "boolean", "null"], "maxLength": MAX_CELL}),
 ]
 """A cell keeps its JSON type: a number stays a number, null is an empty cell."""
 
 Header = Annotated[str, text_field(MAX_HEADER, "Heading of the column.")]
 TableRow = Annotated[
     tuple[Cell, ...],
-    Field(min_length=1, max_length=MAX_COLUMNS, description="One cell for each column."),
+    Meta(min_length=1, max_length=MAX_COLUMNS, description="One cell for each column."),
 ]
 
 
 class Table(Value):
     """A grid in which every row has one cell for each column."""
 
-    kind: Annotated[Literal["table"], Field(description="Always table.")]
+    kind: Annotated[Literal["table"], Meta(description="Always table.")]
     id: Id
     title: Title = ""
     columns: Annotated[
         tuple[Header, ...],
-        Field(min_length=1, max_length=MAX_COLUMNS, description="The headings, each different."),
+        Meta(min_length=1, max_length=MAX_COLUMNS, description="The headings, each different."),
     ]
     rows: Annotated[
         tuple[TableRow, ...],
-        Field(max_length=MAX_ROWS, description="The rows, each with one cell for each column."),
+        Meta(max_length=MAX_ROWS, description="The rows, each with one cell for each column."),
     ]
 
 

@@ -1,13 +1,8 @@
-"""Tool definitions derived from payload models.
-
-The schemas are self-contained and closed against unknown members: no ``$ref``, ``$defs``,
-``title`` or ``default`` from pydantic, so that every provider and grammar converter accepts them.
-"""
+"""Tool definitions derived from payload models."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from artificer.artifacts.json_schema import schema_of
 from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Value
 
@@ -42,14 +37,6 @@ def wrapped_tool(name: str, description: str, model: type[Value], member: str) -
     return _definition(name, description, schema)
 
 
-def schema_of(model: type[Value]) -> dict[str, Any]:
-    """Return the model's JSON Schema with all references inlined."""
-    whole = model.model_json_schema()
-    inlined = _inline(whole, whole.get("$defs", {}))
-    inlined.pop("description", None)
-    return inlined
-
-
 def _definition(name: str, description: str, schema: JsonObject) -> ToolDefinition:
     return ToolDefinition(
         name=name,
@@ -59,15 +46,3 @@ def _definition(name: str, description: str, schema: JsonObject) -> ToolDefiniti
         risk="info",
         backend="artifact",
     )
-
-
-def _inline(node: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" in node:
-        target = defs[node["$ref"].removeprefix("#/$defs/")]
-        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
-    result = {k: v for k, v in node.items() if k not in ("$defs", "title", "default")}
-    if "properties" in result:
-        result["properties"] = {k: _inline(v, defs) for k, v in result["properties"].items()}
-    if "items" in result:
-        result["items"] = _inline(result["items"], defs)
-    return result

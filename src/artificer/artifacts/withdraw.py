@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
-
 from artificer.artifacts.fields import text
 from artificer.artifacts.file import MAX_NAME
 from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
 from artificer.artifacts.tool import artifact_tool
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 NAME = "withdraw_artifact"
 
@@ -23,9 +21,9 @@ NAME = "withdraw_artifact"
 class Withdrawal(Value):
     """An artifact by its kind and id."""
 
-    kind: Annotated[ArtifactKind, Field(description="What it is.")]
+    kind: Annotated[ArtifactKind, Meta(description="What it is.")]
     id: Annotated[
-        str, Field(min_length=1, max_length=MAX_NAME, description="Its id; a file's name.")
+        str, Meta(min_length=1, max_length=MAX_NAME, description="Its id; a file's name.")
     ]
 
     @property
@@ -58,7 +56,7 @@ def problems(arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Prob
 
 def withdrawal(arguments: JsonObject) -> Withdrawal:
     """Return the artifact that accepted arguments withdraw."""
-    return Withdrawal.model_validate(arguments)
+    return Withdrawal.from_json(arguments)
 
 
 def describe(gone: Withdrawal) -> str:

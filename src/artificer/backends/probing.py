@@ -23,22 +23,18 @@ def as_tool(manifest: Manifest[P], part: P) -> Manifest[P]:
     """
     tool = manifest.tool
     assert tool.probe is not None
-    asking = tool.model_copy(
-        update={
-            "effect": "pure",
-            "timeout_seconds": tool.probe.timeout_seconds or tool.timeout_seconds,
-            "sandbox": tool.sandbox.model_copy(update={"writable": ()}),
-            "evidence": EvidenceKeys(),
-        }
+    asking = tool.replace(
+        effect="pure",
+        timeout_seconds=tool.probe.timeout_seconds or tool.timeout_seconds,
+        sandbox=tool.sandbox.replace(writable=()),
+        evidence=EvidenceKeys(),
     )
     return replace(manifest, tool=asking, part=part, output=OutputKeys(), probe=None)
 
 
 def call_of(manifest: Manifest[Any], call: Call) -> Call:
     """The call of a probe: that of the tool, in the probe's own time."""
-    definition = call.definition.model_copy(
-        update={"timeout_ms": manifest.definition.timeout_ms, "effect": "pure"}
-    )
+    definition = call.definition.replace(timeout_ms=manifest.definition.timeout_ms, effect="pure")
     return replace(call, definition=definition)
 
 

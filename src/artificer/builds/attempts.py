@@ -43,12 +43,12 @@ class Attempts(Value):
 
     def begun(self) -> Attempts:
         """The same, with its first run due."""
-        return self.model_copy(update={"doing": "idle"})
+        return self.replace(doing="idle")
 
     def told(self, report: str) -> Attempts:
         """The same, with one more report for the next run."""
         reports = (*self.reports, head_and_tail(report.strip(), MAX_REPORT))[-MAX_REPORTS:]
-        return self.model_copy(update={"reports": reports})
+        return self.replace(reports=reports)
 
     def failed(self, report: str, *, most: int, repeats: int) -> Attempts:
         """The same after a failure: due again, or exhausted.
@@ -59,18 +59,14 @@ class Attempts(Value):
         mark = signature(report)
         signatures = (*self.signatures, mark)
         over = self.failures + 1 >= most or signatures.count(mark) >= repeats
-        return self.told(report).model_copy(
-            update={
-                "doing": "exhausted" if over else "idle",
-                "failures": self.failures + 1,
-                "signatures": signatures,
-            }
+        return self.told(report).replace(
+            doing="exhausted" if over else "idle", failures=self.failures + 1, signatures=signatures
         )
 
     def revived(self, hint: str) -> Attempts:
         """The same with a fresh budget, after somebody asked for it."""
         fresh = self.told(f"A person says: {hint}") if hint.strip() else self
-        return fresh.model_copy(update={"doing": "idle", "failures": 0, "signatures": ()})
+        return fresh.replace(doing="idle", failures=0, signatures=())
 
     def why(self, repeats: int) -> str:
         """Why it is exhausted, in a clause."""

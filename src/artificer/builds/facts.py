@@ -6,18 +6,16 @@ so telling one twice, or too late, is harmless.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
 from artificer.builds.table import LoopKind, Pass, Size
-from artificer.values.base import Digest, Text, Value
+from artificer.values.base import Digest, Meta, Text, Value
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Meta(ge=1)]
 
 
 ConcernKind = Literal["control", "tests", "check", "regression", "old_failure"]
@@ -47,7 +45,7 @@ class BuildOptions(Value):
 
     parallel: Count = 3
     runs: Count = 200
-    repeats: Annotated[int, Field(ge=2)] = 3
+    repeats: Annotated[int, Meta(ge=2)] = 3
     attempts: Count | None = None
     merges: Count = 2
     size: Size = "medium"
@@ -58,11 +56,11 @@ class BuildOptions(Value):
     run_tokens: Count | None = None
 
 
-class BuildRequested(Value):
+class BuildRequested(Value, tag_field="type"):
     """Somebody wants software. ``build`` is the id of the build's run, ``base`` the commit it
     starts from. With ``brief`` there is nothing to plan: one phase is given, and only coded."""
 
-    type: Literal["BuildRequested"] = "BuildRequested"
+    type: ClassVar[Literal["BuildRequested"]] = "BuildRequested"
     build: str
     request: str
     base: str
@@ -74,16 +72,16 @@ Made = Plan | Spec | Phase | Completion
 """What runs of a build owe."""
 
 
-class RunReturned(Value):
+class RunReturned(Value, tag_field="type"):
     """A run of the build ended. ``artifact`` is what it owed.
 
     ``outcome`` is ``made`` only if what it owes is there. ``detail`` says why it failed.
     """
 
-    type: Literal["RunReturned"] = "RunReturned"
+    type: ClassVar[Literal["RunReturned"]] = "RunReturned"
     key: Digest
     outcome: Literal["made", "failed", "cancelled"]
-    artifact: Annotated[Made, Field(discriminator="format")] | None = None
+    artifact: Made | None = None
     detail: Text = ""
 
 
@@ -91,18 +89,18 @@ Standing = Literal["waiting", "paused", "stalled"]
 """How a run rests before its end."""
 
 
-class RunRested(Value):
+class RunRested(Value, tag_field="type"):
     """A run of the build has come to rest before its end, and why. Its wish stays open: when the
     build is resumed, so is the run."""
 
-    type: Literal["RunRested"] = "RunRested"
+    type: ClassVar[Literal["RunRested"]] = "RunRested"
     key: Digest
     run: str
     standing: Standing
     reason: Text = ""
 
 
-class Checked(Value):
+class Checked(Value, tag_field="type"):
     """Validators looked at what a run made. ``report`` is their own output.
 
     Of code, ``commit`` is what was validated, ``outside`` the changed files that are not in the
@@ -114,7 +112,7 @@ class Checked(Value):
     so; ``passed_before`` says whether the check passed there. ``sandbox`` names what held it.
     """
 
-    type: Literal["Checked"] = "Checked"
+    type: ClassVar[Literal["Checked"]] = "Checked"
     key: Digest
     passed: bool
     report: Text = ""
@@ -130,10 +128,10 @@ class Checked(Value):
     sandbox: Text = ""
 
 
-class ConsentGiven(Value):
+class ConsentGiven(Value, tag_field="type"):
     """A person decided about a change with concerns, the one of this digest."""
 
-    type: Literal["ConsentGiven"] = "ConsentGiven"
+    type: ClassVar[Literal["ConsentGiven"]] = "ConsentGiven"
     key: Digest
     digest: Digest
     granted: bool
@@ -141,14 +139,14 @@ class ConsentGiven(Value):
     reason: Text = ""
 
 
-class Decided(Value):
+class Decided(Value, tag_field="type"):
     """Somebody decided about the plan with this digest, when they were asked with this key.
 
     ``approve`` starts the work, ``reject`` ends it, ``iterate`` asks for another plan. The key
     keeps an old decision from counting when the same plan is made once more.
     """
 
-    type: Literal["Decided"] = "Decided"
+    type: ClassVar[Literal["Decided"]] = "Decided"
     key: Digest
     digest: Digest
     decision: Literal["approve", "reject", "iterate"]
@@ -156,82 +154,82 @@ class Decided(Value):
     reason: Text = ""
 
 
-class BasePrepared(Value):
+class BasePrepared(Value, tag_field="type"):
     """A spec can begin: ``commit`` holds what it depends on, merged."""
 
-    type: Literal["BasePrepared"] = "BasePrepared"
+    type: ClassVar[Literal["BasePrepared"]] = "BasePrepared"
     key: Digest
     commit: str
 
 
-class BaseRefused(Value):
+class BaseRefused(Value, tag_field="type"):
     """What a spec depends on cannot be merged with itself."""
 
-    type: Literal["BaseRefused"] = "BaseRefused"
+    type: ClassVar[Literal["BaseRefused"]] = "BaseRefused"
     key: Digest
     report: Text
 
 
-class SpecMerged(Value):
+class SpecMerged(Value, tag_field="type"):
     """A spec is in the integration branch, and the merged tree passed its validation."""
 
-    type: Literal["SpecMerged"] = "SpecMerged"
+    type: ClassVar[Literal["SpecMerged"]] = "SpecMerged"
     key: Digest
     integration: str
 
 
-class MergeRefused(Value):
+class MergeRefused(Value, tag_field="type"):
     """A spec is not in the integration branch: a conflict, or the merged tree failed."""
 
-    type: Literal["MergeRefused"] = "MergeRefused"
+    type: ClassVar[Literal["MergeRefused"]] = "MergeRefused"
     key: Digest
     cause: Literal["conflict", "validation"]
     report: Text
 
 
-class IntegrationRebuilt(Value):
+class IntegrationRebuilt(Value, tag_field="type"):
     """The integration branch holds exactly the specs that were kept."""
 
-    type: Literal["IntegrationRebuilt"] = "IntegrationRebuilt"
+    type: ClassVar[Literal["IntegrationRebuilt"]] = "IntegrationRebuilt"
     key: Digest
     integration: str
 
 
-class RebuildRefused(Value):
+class RebuildRefused(Value, tag_field="type"):
     """A kept spec no longer merges without those that were taken out."""
 
-    type: Literal["RebuildRefused"] = "RebuildRefused"
+    type: ClassVar[Literal["RebuildRefused"]] = "RebuildRefused"
     key: Digest
     spec: str
     report: Text
 
 
-class RevisionRequested(Value):
+class RevisionRequested(Value, tag_field="type"):
     """Somebody wants another plan after work began. Work goes on until it is approved."""
 
-    type: Literal["RevisionRequested"] = "RevisionRequested"
+    type: ClassVar[Literal["RevisionRequested"]] = "RevisionRequested"
     feedback: Text
     by: Text
 
 
-class RetryRequested(Value):
+class RetryRequested(Value, tag_field="type"):
     """Somebody wants failed work tried again, with a fresh budget. No ``spec`` is the plan."""
 
-    type: Literal["RetryRequested"] = "RetryRequested"
+    type: ClassVar[Literal["RetryRequested"]] = "RetryRequested"
     spec: str = ""
     hint: Text = ""
     by: Text = ""
 
 
-class CancelRequested(Value):
+class CancelRequested(Value, tag_field="type"):
     """Somebody wants the build to end."""
 
-    type: Literal["CancelRequested"] = "CancelRequested"
+    type: ClassVar[Literal["CancelRequested"]] = "CancelRequested"
     reason: Text
     by: Text = ""
 
 
-Fact = Annotated[
+Fact = (
     BuildRequested
     | RunReturned
     | RunRested
@@ -246,6 +244,5 @@ Fact = Annotated[
     | RebuildRefused
     | RevisionRequested
     | RetryRequested
-    | CancelRequested,
-    Field(discriminator="type"),
-]
+    | CancelRequested
+)

@@ -95,7 +95,7 @@ def _made(move: Move, run: StartRun, artifact: Plan | Spec | Phase) -> None:
     attempts = move.state.attempts(step)
     passes = passes_of(step.kind, options.size, options.passes)
     if attempts is not None and attempts.review + 1 < len(passes):
-        following = attempts.model_copy(update={"doing": "idle", "review": attempts.review + 1})
+        following = attempts.replace(doing="idle", review=attempts.review + 1)
         move.state = move.state.with_attempts(step, lambda _: following)
     elif step.kind in options.judge:
         move.check(run)
@@ -111,9 +111,7 @@ def _keep(move: Move, step: StepId, artifact: Plan | Spec | Phase) -> None:
         move.set_spec(spec, draft=artifact)
     elif spec is not None and isinstance(artifact, Phase):
         changes = {"phase": artifact, "digest": artifact_digest(artifact)}
-        move.state = move.state.with_spec(
-            spec.with_phase(_phase(spec, step).model_copy(update=changes))
-        )
+        move.state = move.state.with_spec(spec.with_phase(_phase(spec, step).replace(**changes)))
 
 
 def _accept(move: Move, step: StepId) -> None:
@@ -138,7 +136,7 @@ def _accept(move: Move, step: StepId) -> None:
         )
     elif spec is not None:
         begun = _phase(spec, step)
-        begun = begun.model_copy(update={"coding": begun.coding.begun()})
+        begun = begun.replace(coding=begun.coding.begun())
         move.state = move.state.with_spec(spec.with_phase(begun))
 
 
@@ -169,7 +167,7 @@ def _concerned(move: Move, check: Check, fact: f.Checked) -> None:
         kinds = dict.fromkeys(concern.kind.replace("_", " ") for concern in fact.concerns)
         _coded(move, check, fact, consent=f"agreed in advance: {', '.join(kinds)}")
         return
-    concerns: list[JsonValue] = [c.model_dump(mode="json") for c in fact.concerns]
+    concerns: list[JsonValue] = [c.to_json() for c in fact.concerns]
     what: list[JsonValue] = [check.step.path, check.commit, fact.commit, concerns]
     digest = digest_of(canonical(what))
     key = move.key("consent", check.key)
@@ -200,16 +198,14 @@ def _coded(move: Move, check: Check, fact: f.Checked, consent: str = "") -> None
         return
     move.passed(check.step)
     spec = move.state.spec(spec.name) or spec
-    done = _phase(spec, check.step).model_copy(
-        update={
-            "commit": fact.commit or check.commit,
-            "unchanged": fact.unchanged,
-            "outside": fact.outside,
-            "refused": fact.refused,
-            "notes": fact.notes,
-            "sandbox": fact.sandbox,
-            "consent": consent,
-        }
+    done = _phase(spec, check.step).replace(
+        commit=fact.commit or check.commit,
+        unchanged=fact.unchanged,
+        outside=fact.outside,
+        refused=fact.refused,
+        notes=fact.notes,
+        sandbox=fact.sandbox,
+        consent=consent,
     )
     move.state = move.state.with_spec(spec.with_phase(done))
 
@@ -234,7 +230,7 @@ def _plan_again(move: Move, feedback: str) -> None:
     """Another plan is owed, made from the last one and what was said of it."""
     passes = passes_of("plan", move.state.options.size, move.state.options.passes)
     again = move.state.planning.revived("").told(feedback)
-    move.set(planning=again.model_copy(update={"review": len(passes) - 1}))
+    move.set(planning=again.replace(review=len(passes) - 1))
 
 
 def _prepared(move: Move, fact: f.BasePrepared) -> bool:

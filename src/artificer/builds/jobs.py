@@ -6,9 +6,7 @@ the same key must come to the same.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeGuard
-
-from pydantic import Field
+from typing import ClassVar, Literal, TypeGuard
 
 from artificer.builds.facts import Checked
 from artificer.builds.table import LoopKind, Pass
@@ -35,13 +33,13 @@ class Tip(Value):
     commit: str
 
 
-class StartRun(Value):
+class StartRun(Value, tag_field="type"):
     """Start, or take up, the run with this key. ``commit`` is the tree it works in or reads.
 
     Answered by RunReturned.
     """
 
-    type: Literal["StartRun"] = "StartRun"
+    type: ClassVar[Literal["StartRun"]] = "StartRun"
     key: Digest
     step: StepId
     attempt: int
@@ -49,16 +47,16 @@ class StartRun(Value):
     commit: str
 
 
-class CancelRun(Value):
+class CancelRun(Value, tag_field="type"):
     """End the run that a StartRun with this key started. Not answered."""
 
-    type: Literal["CancelRun"] = "CancelRun"
+    type: ClassVar[Literal["CancelRun"]] = "CancelRun"
     key: Digest
     step: StepId
     reason: str
 
 
-class Check(Value):
+class Check(Value, tag_field="type"):
     """Validate what the run with the key ``run`` made. Answered by Checked.
 
     Of code: commit what is in scope on top of ``commit``, and run the phase's validation command
@@ -67,7 +65,7 @@ class Check(Value):
     is true, by another such wish with ``judged``.
     """
 
-    type: Literal["Check"] = "Check"
+    type: ClassVar[Literal["Check"]] = "Check"
     key: Digest
     step: StepId
     run: Digest
@@ -82,22 +80,22 @@ class Check(Value):
         return self.judged or self.step.kind != "code"
 
 
-class AskDecision(Value):
+class AskDecision(Value, tag_field="type"):
     """Ask a person about the plan with this digest. Answered by Decided."""
 
-    type: Literal["AskDecision"] = "AskDecision"
+    type: ClassVar[Literal["AskDecision"]] = "AskDecision"
     key: Digest
     digest: Digest
 
 
-class AskConsent(Value):
+class AskConsent(Value, tag_field="type"):
     """Ask a person about a change that passed but proves too little, or changes what only a person
     may change. ``check`` is the wish that found it, ``checked`` what it found.
 
     Answered by ConsentGiven with the digest, which is of the concerns and of both commits.
     """
 
-    type: Literal["AskConsent"] = "AskConsent"
+    type: ClassVar[Literal["AskConsent"]] = "AskConsent"
     key: Digest
     digest: Digest
     check: Check
@@ -109,51 +107,51 @@ class AskConsent(Value):
         return self.check.step
 
 
-class PrepareBase(Value):
+class PrepareBase(Value, tag_field="type"):
     """Merge ``tips``, in this order, onto ``base``. Answered by BasePrepared or BaseRefused."""
 
-    type: Literal["PrepareBase"] = "PrepareBase"
+    type: ClassVar[Literal["PrepareBase"]] = "PrepareBase"
     key: Digest
     spec: str
     base: str
     tips: tuple[Tip, ...]
 
 
-class MergeSpec(Value):
+class MergeSpec(Value, tag_field="type"):
     """Merge a spec into the integration branch, if ``commands`` pass on the merged tree.
 
     Answered by SpecMerged or MergeRefused. ``onto`` is where the branch has to stand.
     """
 
-    type: Literal["MergeSpec"] = "MergeSpec"
+    type: ClassVar[Literal["MergeSpec"]] = "MergeSpec"
     key: Digest
     tip: Tip
     onto: str
     commands: tuple[str, ...]
 
 
-class RebuildIntegration(Value):
+class RebuildIntegration(Value, tag_field="type"):
     """Let the integration branch hold ``tips``, merged in this order onto ``base``, and no more.
 
     Answered by IntegrationRebuilt or RebuildRefused.
     """
 
-    type: Literal["RebuildIntegration"] = "RebuildIntegration"
+    type: ClassVar[Literal["RebuildIntegration"]] = "RebuildIntegration"
     key: Digest
     base: str
     tips: tuple[Tip, ...]
 
 
-class FinishBuild(Value):
+class FinishBuild(Value, tag_field="type"):
     """The build is over. Not answered."""
 
-    type: Literal["FinishBuild"] = "FinishBuild"
+    type: ClassVar[Literal["FinishBuild"]] = "FinishBuild"
     key: Digest
     status: Literal["completed", "rejected", "cancelled"]
     reason: str = ""
 
 
-Wish = Annotated[
+Wish = (
     StartRun
     | CancelRun
     | Check
@@ -162,9 +160,8 @@ Wish = Annotated[
     | PrepareBase
     | MergeSpec
     | RebuildIntegration
-    | FinishBuild,
-    Field(discriminator="type"),
-]
+    | FinishBuild
+)
 Answered = (
     StartRun | Check | AskDecision | AskConsent | PrepareBase | MergeSpec | RebuildIntegration
 )

@@ -148,10 +148,10 @@ def _given(state: BuildState, step: StepId) -> list[Section]:
     sections.append(("The plan that this belongs to", _json(_outline(plan))))
     ref = state.ref(spec.name)
     if ref is not None:
-        sections.append(("The spec in the plan", _json(ref.model_dump(mode="json"))))
+        sections.append(("The spec in the plan", _json(ref.to_json())))
     if spec.accepted is not None and phase is not None:
         sections.append(("The spec", _artifact(spec.accepted)))
-        own = phase_ref(spec.accepted, phase.name).model_dump(mode="json")
+        own = phase_ref(spec.accepted, phase.name).to_json()
         sections.append(("The phase in the spec", _json(own)))
     return [*sections, *_task(state, step, phase)]
 
@@ -185,7 +185,7 @@ def _earlier(state: BuildState, step: StepId) -> list[Section]:
 def _constants(plan: Plan) -> list[Section]:
     if not plan.constants:
         return []
-    constants: list[JsonValue] = [constant.model_dump(mode="json") for constant in plan.constants]
+    constants: list[JsonValue] = [constant.to_json() for constant in plan.constants]
     fixed = "These are fixed. Write each value exactly as it is here, character for character."
     return [("Constants", f"{fixed}\n\n{_json(constants)}")]
 
@@ -221,7 +221,7 @@ def _places(state: BuildState, step: StepId) -> tuple[SpecState | None, PhaseSta
 
 
 def _artifact(artifact: BuildArtifact) -> str:
-    return _json(artifact.model_dump(mode="json", exclude={"format"}))
+    return _json({name: member for name, member in artifact.to_json().items() if name != "format"})
 
 
 def _json(value: JsonValue | Mapping[str, JsonValue]) -> str:

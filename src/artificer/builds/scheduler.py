@@ -136,7 +136,7 @@ def _merge(move: Move, spec: SpecState) -> None:
     if busy or state.rebuilding:
         return
     merged = [s for name in (*state.merged, spec.name) if (s := state.spec(name))]
-    tip = state.model_copy(update={"merged": (spec.name,)}).tips([spec.name])[0]
+    tip = state.replace(merged=(spec.name,)).tips([spec.name])[0]
     key = move.key("merge", state.wished, spec.name)
     commands = tuple(dict.fromkeys(line for s in merged for line in s.commands))
     move.wish(MergeSpec(key=key, tip=tip, onto=state.integration, commands=commands))

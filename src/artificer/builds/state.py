@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from artificer.artifacts.dependencies import Graph
 from artificer.artifacts.phase import Phase
@@ -90,7 +88,7 @@ class SpecState(Value):
     def with_phase(self, phase: PhaseState) -> SpecState:
         """The same with ``phase`` in the place of its namesake."""
         phases = tuple(phase if p.name == phase.name else p for p in self.phases)
-        return self.model_copy(update={"phases": phases})
+        return self.replace(phases=phases)
 
 
 class Archived(Value):
@@ -127,7 +125,7 @@ class BuildState(Value):
     archive: tuple[Archived, ...] = ()
     runs: int = 0
     wished: int = 0
-    open: tuple[Annotated[Answered, Field(discriminator="type")], ...] = ()
+    open: tuple[Answered, ...] = ()
     resting: tuple[RunRested, ...] = ()
     steered: tuple[Text, ...] = ()
     stalled: Text = ""
@@ -175,7 +173,7 @@ class BuildState(Value):
     def with_spec(self, spec: SpecState) -> BuildState:
         """The same with ``spec`` in the place of its namesake."""
         specs = tuple(spec if s.name == spec.name else s for s in self.specs)
-        return self.model_copy(update={"specs": specs})
+        return self.replace(specs=specs)
 
     def attempts(self, step: StepId) -> Attempts | None:
         """The attempts at a step."""
@@ -198,16 +196,16 @@ class BuildState(Value):
     def with_attempts(self, step: StepId, change: Callable[[Attempts], Attempts]) -> BuildState:
         """The same with the attempts at a step changed."""
         if step.kind == "plan":
-            return self.model_copy(update={"planning": change(self.planning)})
+            return self.replace(planning=change(self.planning))
         spec = self.spec(step.spec)
         if spec is None:
             return self
         if step.kind == "spec":
-            return self.with_spec(spec.model_copy(update={"specifying": change(spec.specifying)}))
+            return self.with_spec(spec.replace(specifying=change(spec.specifying)))
         member = "detailing" if step.kind == "phase" else "coding"
         for phase in spec.phases:
             if phase.name == step.phase:
-                changed = phase.model_copy(update={member: change(getattr(phase, member))})
+                changed = phase.replace(**{member: change(getattr(phase, member))})
                 spec = spec.with_phase(changed)
         return self.with_spec(spec)
 

@@ -33,11 +33,11 @@ class Move:
 
     def set(self, **changes: object) -> None:
         """Replace members of the state."""
-        self.state = self.state.model_copy(update=changes)
+        self.state = self.state.replace(**changes)
 
     def set_spec(self, spec: SpecState, **changes: object) -> SpecState:
         """Replace a spec, with these members changed."""
-        changed = spec.model_copy(update=changes)
+        changed = spec.replace(**changes)
         self.state = self.state.with_spec(changed)
         return changed
 
@@ -82,7 +82,7 @@ class Move:
         number = attempts.number + 1
         passes = passes_of(step.kind, self.state.options.size, self.state.options.passes)
         generation = spec.generation if (spec := self.state.spec(step.spec)) else 0
-        self._attempt(step, attempts.model_copy(update={"doing": "running", "number": number}))
+        self._attempt(step, attempts.replace(doing="running", number=number))
         self.set(runs=self.state.runs + 1)
         self.wish(
             StartRun(
@@ -99,7 +99,7 @@ class Move:
         attempts = self.state.attempts(run.step)
         if attempts is None:
             return
-        self._attempt(run.step, attempts.model_copy(update={"doing": "checking"}))
+        self._attempt(run.step, attempts.replace(doing="checking"))
         self.wish(
             Check(
                 key=self.key("check", run.key),
@@ -114,7 +114,7 @@ class Move:
     def review_nothing(self, check: Check) -> None:
         """Ask a judge whether nothing had to be done: a tree that is as it was says little."""
         key = self.key("nothing", check.run)
-        self.wish(check.model_copy(update={"key": key, "judged": True}))
+        self.wish(check.replace(key=key, judged=True))
 
     def failed(self, step: StepId, report: str) -> None:
         """Count a failure; a step that is exhausted fails its spec."""
@@ -134,7 +134,7 @@ class Move:
         """Nothing more is owed at a step."""
         attempts = self.state.attempts(step)
         if attempts is not None:
-            self._attempt(step, attempts.model_copy(update={"doing": "off"}))
+            self._attempt(step, attempts.replace(doing="off"))
 
     def _attempt(self, step: StepId, attempts: Attempts) -> None:
         self.state = self.state.with_attempts(step, lambda _: attempts)
@@ -169,19 +169,15 @@ class Move:
     def uncode(self, spec: SpecState, report: str) -> SpecState:
         """The spec with the code of all its phases still to be made, and told why."""
         phases = tuple(
-            phase.model_copy(
-                update={
-                    "commit": "",
-                    "unchanged": False,
-                    "outside": (),
-                    "refused": (),
-                    "notes": (),
-                    "sandbox": "",
-                    "consent": "",
-                    "coding": phase.coding.told(report).revived("")
-                    if phase.phase
-                    else phase.coding,
-                }
+            phase.replace(
+                commit="",
+                unchanged=False,
+                outside=(),
+                refused=(),
+                notes=(),
+                sandbox="",
+                consent="",
+                coding=phase.coding.told(report).revived("") if phase.phase else phase.coding,
             )
             for phase in spec.phases
         )

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, Field
-
 from artificer.contracts.workspace_names import name_fault, path_fault, within
-from artificer.values.base import Value
+from artificer.values.base import CheckedValue, Meta
 
 Operation = Literal["list", "read", "write", "remove", "diff", "commit"]
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
@@ -21,27 +19,24 @@ ANY = "*"
 """The name that stands for every workspace."""
 
 
-def _name(text: str) -> str:
-    if text != ANY and (fault := name_fault(text)):
-        raise ValueError(f"the workspace {text!r} {fault}")
-    return text
-
-
-def _prefix(text: str) -> str:
-    if fault := path_fault(text):
-        raise ValueError(f"the path {text!r} {fault}")
-    return text
-
-
-class Grant(Value):
+class Grant(CheckedValue):
     """Some operations on some workspaces, below some paths; on all of each where none is named.
 
     A path covers itself and what lies below it: ``docs`` covers ``docs/a`` and not ``docs2``.
     """
 
-    names: Annotated[tuple[Annotated[str, AfterValidator(_name)], ...], Field(min_length=1)]
-    operations: Annotated[tuple[Operation, ...], Field(min_length=1)] = OPERATIONS
-    paths: tuple[Annotated[str, AfterValidator(_prefix)], ...] = ()
+    names: Annotated[tuple[str, ...], Meta(min_length=1)]
+    operations: Annotated[tuple[Operation, ...], Meta(min_length=1)] = OPERATIONS
+    paths: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Refuse what cannot be the name of a workspace, or a path in one."""
+        for index, name in enumerate(self.names):
+            if name != ANY and (fault := name_fault(name)):
+                raise self.invalid(f"/names/{index}", f"the workspace {name!r} {fault}")
+        for index, path in enumerate(self.paths):
+            if fault := path_fault(path):
+                raise self.invalid(f"/paths/{index}", f"the path {path!r} {fault}")
 
     def covers(self, operation: Operation, name: str) -> bool:
         """Whether it speaks of the operation on some part of the workspace."""
@@ -68,20 +63,20 @@ def prefixes(grants: Sequence[Grant], operation: Operation, name: str) -> tuple[
     return tuple(sorted(found))
 
 
-class Host(Value):
+class Host(CheckedValue):
     """A folder of this machine, for the host tools.
 
     With ``read_first`` a file is only changed as the run has read it. ``protect`` are names that
     are not written, wherever they stand in the folder; without ``write`` nothing is.
     """
 
-    folder: Annotated[str, Field(min_length=1)]
+    folder: Annotated[str, Meta(min_length=1)]
     write: bool = True
     read_first: bool = True
     protect: tuple[str, ...] = (".git", "artificer.toml")
 
 
-class Facilities(Value):
+class Facilities(CheckedValue):
     """A folder, workspaces, and a look at the run itself."""
 
     host: Host | None = None

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, JsonValue
-
 from artificer.contracts.response_format import ResponseFormat
 from artificer.errors import ToolDefinitionError
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta, Value
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
 
@@ -27,7 +25,7 @@ RISKS: tuple[Risk, ...] = get_args(Risk)
 Trust = Literal["trusted", "untrusted"]
 """Whether what a tool returns may be taken for what its author meant it to return."""
 
-BackendName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+BackendName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
 BACKENDS: tuple[BackendName, ...] = (
     "artifact",
@@ -50,14 +48,14 @@ DEFAULT_TIMEOUT_MS = 120_000
 _PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 
 
-class CedarKeys(Value):
+class CedarKeys(CheckedValue):
     """``[tool.cedar]``: the type of the resource that a call is about, and the action it takes."""
 
     resource: str = ""
     action: str = ""
 
 
-class ToolDefinition(Value):
+class ToolDefinition(CheckedValue):
     """One tool: its name, what it is for, the JSON Schema of its arguments, and its contract.
 
     Names are ours, any of ``[A-Za-z0-9_.-]``, at most 64 characters; each provider maps them to
@@ -73,13 +71,13 @@ class ToolDefinition(Value):
     ``mcp:SERVER`` or ``command:FOLDER``. ``cedar`` says what a call is to Cedar policies.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}\Z")]
     description: str
     input_schema: dict[str, JsonValue]
     effect: EffectClass = "once"
     risk: Risk = "low"
     human_approval: bool = False
-    timeout_ms: Annotated[int, Field(gt=0)] = DEFAULT_TIMEOUT_MS
+    timeout_ms: Annotated[int, Meta(gt=0)] = DEFAULT_TIMEOUT_MS
     backend: BackendName = "function"
     trust: Trust = "trusted"
     sensitive: bool = False
@@ -92,7 +90,7 @@ class ToolDefinition(Value):
     def contract(self) -> ToolDefinition:
         """The tool without its labels: what must stay the same while a run goes on."""
         labels = {"trust": "trusted", "sensitive": False, "origin": "", "cedar": CedarKeys()}
-        return self.model_copy(update=labels)
+        return self.replace(**labels)
 
     def resources_of(self, arguments: JsonObject) -> tuple[str, ...]:
         """The resources of a call. An argument that is absent leaves its place empty."""
@@ -120,7 +118,7 @@ class Toolset(Value):
 
     def to_text(self) -> str:
         """Canonical JSON text: the neutral form that is stored (seed 004)."""
-        return canonical(self.model_dump(mode="json")).decode()  # schemas may hold floats
+        return canonical(self.to_json()).decode()  # schemas may hold floats
 
     @property
     def digest(self) -> str:

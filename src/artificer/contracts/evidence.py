@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import JsonValue
-
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import JsonObject, JsonValue, Value
 from artificer.values.canon import canonical_typed
 from artificer.values.text import head_and_tail
 
@@ -48,7 +46,7 @@ class Stream(Value):
 
 def evidence_text(envelope: Value, **shortened: JsonValue) -> str:
     """The evidence of a receipt: canonical JSON, with these members in the place of its own."""
-    return canonical_typed({**envelope.model_dump(mode="json"), **shortened}).decode()
+    return canonical_typed({**envelope.to_json(), **shortened}).decode()
 
 
 def fitted(facts: Mapping[str, Any], key: str, text: str) -> str:

@@ -8,14 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter, ValidationError
-from pydantic.errors import PydanticUserError
-
 from artificer.contracts.schema import MAX_PROBLEMS, compile_schema, pointer
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.contracts.strict_schema import strict
 from artificer.errors import AuthorError
-from artificer.values.base import JsonObject, JsonValue, Problem, Value
+from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta, Problem
 from artificer.values.canon import canonical
 from artificer.values.strict_json import parse_value
 from artificer.values.text import clip
@@ -26,7 +23,7 @@ MAX_SCHEMA = 100_000
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-class ResponseFormat(Value):
+class ResponseFormat(CheckedValue):
     """A JSON Schema for the final reply, the one without tool calls.
 
     ``json_schema`` is the text of a JSON Schema, with its members in their author's order, which is
@@ -36,7 +33,7 @@ class ResponseFormat(Value):
     validators hold the reply as well, and who resumes the run gives the type again.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "reply"
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")] = "reply"
     json_schema: str
     strict: bool = False
     type: str = ""
@@ -45,7 +42,7 @@ class ResponseFormat(Value):
         """The schema, parsed."""
         return _parsed(self.json_schema)
 
-    def read(self, text: str, *, formats: bool = False) -> tuple[str, tuple[Problem, ...]]:
+    def validate(self, text: str, *, formats: bool = False) -> tuple[str, tuple[Problem, ...]]:
         """Hold a reply against the schema: return it as JSON text, and every violation.
 
         With ``formats`` a ``format`` of the schema is a rule too. That of a type is not: the type
@@ -95,6 +92,8 @@ def output_check(kind: type[Any]) -> OutputCheck:
     Every violation comes with its pointer. Raises AuthorError when a validator breaks: a model does
     not hear of a mistake of the type's author.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
 
     def check(text: str) -> tuple[Problem, ...]:
@@ -123,6 +122,9 @@ def type_name(kind: type[Any]) -> str:
 
 
 def _schema_of(given: Any) -> JsonObject:
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
     try:
         schema: JsonObject = TypeAdapter(given).json_schema()
     except PydanticUserError as error:

@@ -13,10 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
-from pydantic import JsonValue
 
 from artificer.errors import ToolDefinitionError
-from artificer.values.base import JsonObject, Plain, Problem
+from artificer.values.base import JsonObject, JsonValue, Plain, Problem
 from artificer.values.canon import canonical
 from artificer.values.text import clip
 

@@ -22,7 +22,7 @@ from artificer.contracts.addresses import (
     refuse_target,
     refuse_url,
 )
-from artificer.values.base import Value
+from artificer.values.keys import KeyTable
 
 URL_SCHEMES = ("http", "https", "ws", "wss", "ftp")
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
@@ -46,7 +46,7 @@ Entry = Annotated[str, AfterValidator(_check)]
 """An address, a network, a host name, ``*.domain``, ``*`` for every name, or a URL prefix."""
 
 
-class Scope(Value):
+class Scope(KeyTable):
     """What may be named: ``allow``, less ``block``."""
 
     allow: tuple[Entry, ...] = ()

@@ -25,7 +25,7 @@ def begin(state: RunState, spec: RunSpec) -> Step:
     """The request is the scheduler's first fact."""
     if spec.build is None:
         raise InvariantError("The run of a build does not say what to build.")
-    return advance(state.model_copy(update={"phase": Phase.BUILDING}), spec.build)
+    return advance(state.replace(phase=Phase.BUILDING), spec.build)
 
 
 def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
@@ -33,19 +33,15 @@ def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
     cost = state.cost_micros
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
-    state = state.model_copy(
-        update={
-            "letters": max(state.letters, event.letter),
-            "usage": state.usage + event.usage,
-            "cost_micros": cost,
-        }
+    state = state.replace(
+        letters=max(state.letters, event.letter), usage=state.usage + event.usage, cost_micros=cost
     )
     return advance(state, event.fact)
 
 
 def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptRequested) -> Step:
     """What its runs have under way is ended; what is merged stays where it is."""
-    state = state.model_copy(update={"letters": max(state.letters, event.letter)})
+    state = state.replace(letters=max(state.letters, event.letter))
     return advance(state, CancelRequested(reason=event.reason, by=event.by))
 
 
@@ -56,43 +52,43 @@ def build_steered(state: RunState, event: ev.Steered) -> Step:
     """
     build = state.build
     if build is not None and not any(is_run(wish) for wish in build.open):
-        build = build.model_copy(update={"steered": (*build.steered, event.text)})
-    return state.model_copy(update={"letters": event.letter, "build": build}), ()
+        build = build.replace(steered=(*build.steered, event.text))
+    return state.replace(letters=event.letter, build=build), ()
 
 
 def build_paused(state: RunState, event: ev.PauseRequested) -> Step:
     """Nothing new begins until the run is resumed."""
-    return state.model_copy(update={"letters": event.letter, "hold": "pause"}), ()
+    return state.replace(letters=event.letter, hold="pause"), ()
 
 
 def build_forked(state: RunState, event: ev.RunForked) -> Step:
     """What is open is wished for again, by this run: its own runs will answer."""
     if state.build is None:
         raise InvariantError("This run builds nothing.")
-    build = state.build.model_copy(update={"resting": ()})
+    build = state.build.replace(resting=())
     changes = {"letters": 0, "hold": None, "pending": (), "running_since": state.now}
-    state = state.model_copy(update={**changes, "build": build})
+    state = state.replace(**changes, build=build)
     wishes = enumerate(build.open)
     return emit(state, *(AdvanceBuild(n=state.next_intent + i, wish=wish) for i, wish in wishes))
 
 
 def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
     """What is open is taken up again: each wish has a key under which it is done once."""
-    build = state.build and state.build.model_copy(update={"resting": ()})
-    return state.model_copy(update={"running_since": state.now, "hold": None, "build": build}), ()
+    build = state.build and state.build.replace(resting=())
+    return state.replace(running_since=state.now, hold=None, build=build), ()
 
 
 def advance(state: RunState, fact: Fact) -> Step:
     """Tell the scheduler a fact."""
     build, wishes = schedule(state.build or BuildState(), fact)
-    state = state.model_copy(update={"build": build})
+    state = state.replace(build=build)
     ending = next((wish for wish in wishes if isinstance(wish, FinishBuild)), None)
     due = [wish for wish in wishes if not isinstance(wish, FinishBuild)]
     intents = [AdvanceBuild(n=state.next_intent + i, wish=wish) for i, wish in enumerate(due)]
     state, emitted = emit(state, *intents)
     open_keys = {wish.key for wish in build.open}
     waiting = tuple(pending for pending in state.pending if pending.call_id in open_keys)
-    state = state.model_copy(update={"pending": waiting})
+    state = state.replace(pending=waiting)
     if ending is None:
         return state, emitted
     state, last = finish(state, _REASONS[ending.status])

@@ -32,7 +32,7 @@ def with_unique_ids(blocks: tuple[Block, ...], used: CallIds, turn: int) -> tupl
     for number, block in enumerate(blocks):
         if isinstance(block, ToolUseBlock):
             if not _usable(block.id) or _is_in(taken, block.id):
-                block = block.model_copy(update={"id": _ours(turn, number, taken)})
+                block = block.replace(id=_ours(turn, number, taken))
             fresh.add(block.id)
         result.append(block)
     return tuple(result)

@@ -30,20 +30,20 @@ def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
         raise InvariantError("The verdicts are not those of the turn's calls.")
     calls: list[CallState] = []
     for call, verdict in zip(state.calls, event.verdicts, strict=True):
-        call = call.model_copy(update={"verdict": verdict})
+        call = call.replace(verdict=verdict)
         if verdict.verdict != "allow" and verdict.verdict != "ask":
             call = answered(call, verdict.verdict, verdict.content)
         calls.append(call)
-    return dispatch(state.model_copy(update={"phase": Phase.WORKING, "calls": tuple(calls)}))
+    return dispatch(state.replace(phase=Phase.WORKING, calls=tuple(calls)))
 
 
 def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
     """A yes performs the call, a no answers it."""
     call = call_of(state, event.intent)
     state = settle(state, event.intent)
-    state = state.model_copy(update={"letters": max(state.letters, event.letter)})
+    state = state.replace(letters=max(state.letters, event.letter))
     if event.approved:
-        call = call.model_copy(update={"approved": True})
+        call = call.replace(approved=True)
     else:
         call = answered(call, "denied", event.content)
     return dispatch(with_call(state, call))
@@ -54,20 +54,20 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     call = answered(call_of(state, event.intent), event.status, event.content)
     state = _counted(state, event)
     if event.status == "ok":
-        call = call.model_copy(update={"artifact": event.artifact, "withdrawn": event.withdrawn})
+        call = call.replace(artifact=event.artifact, withdrawn=event.withdrawn)
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
-        state = state.model_copy(update={"doubts": (*state.doubts, doubt)})
+        state = state.replace(doubts=(*state.doubts, doubt))
     return dispatch(with_call(labelled(settle(state, event.intent), call), call))
 
 
 def _counted(state: RunState, event: ev.ToolReturned) -> RunState:
     limits = state.given.limits
     if limits.tool_ms is not None:
-        state = state.model_copy(update={"tool_ms": state.tool_ms + event.duration_ms})
+        state = state.replace(tool_ms=state.tool_ms + event.duration_ms)
     if limits.output_chars is not None:
         chars = state.output_chars + len(event.content)
-        state = state.model_copy(update={"output_chars": chars})
+        state = state.replace(output_chars=chars)
     return state
 
 
@@ -83,14 +83,14 @@ def dispatch(state: RunState) -> Step:
         return _next(close_turn(state))
     if state.hold is not None:
         quiet = all(pending.type == "AskApproval" for pending in state.pending)
-        return state.model_copy(update={"phase": Phase.PAUSED if quiet else state.phase}), ()
+        return state.replace(phase=Phase.PAUSED if quiet else state.phase), ()
     intents: list[Intent] = []
     calls: list[CallState] = []
     for call in state.calls:
         intent = _next_of(state, call, calls, state.next_intent + len(intents))
         if intent is not None:
             intents.append(intent)
-            call = call.model_copy(update={"approved": False})
+            call = call.replace(approved=False)
         calls.append(call)
     return emit(state, *intents, phase=Phase.WORKING, calls=tuple(calls))
 
@@ -100,7 +100,7 @@ def close_turn(state: RunState) -> RunState:
     for call in state.calls:
         if call.artifact is not None:
             made = with_artifact(state.artifacts, call.artifact)
-            state = state.model_copy(update={"artifacts": made})
+            state = state.replace(artifacts=made)
         state = made_or_withdrawn(state, call.artifact, call.withdrawn)
     repeats = _repeats(state)
     return with_message(state, results_of(state.calls), calls=(), repeats=repeats)
@@ -134,7 +134,7 @@ def _without_waiting(state: RunState) -> RunState:
         for call in state.calls
     )
     pending = tuple(pending for pending in state.pending if pending.type == "CallTool")
-    return state.model_copy(update={"calls": calls, "pending": pending})
+    return state.replace(calls=calls, pending=pending)
 
 
 def _next_of(

@@ -27,11 +27,9 @@ def compaction_failed(state: RunState, event: ev.CompactionFailed) -> Step:
     """Without a summary the oldest turns are dropped, and the model is told so."""
     if event.code == "budget" and state.hold != "interrupt":
         state = settle(state, event.intent)
-        return state.model_copy(update={"phase": Phase.STALLED, "failure": "budget"}), ()
+        return state.replace(phase=Phase.STALLED, failure="budget"), ()
     before = state.window
-    window = before.model_copy(
-        update={"start": event.upto, "turn": state.turn, "opening": event.content}
-    )
+    window = before.replace(start=event.upto, turn=state.turn, opening=event.content)
     return _go_on(settle(state, event.intent), event, window)
 
 
@@ -42,16 +40,14 @@ def _go_on(
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
     size = sizes_of(state).since(window.start) + tokens_of(window.opening.encode())
-    window = window.model_copy(update={"messages": len(state.history), "tokens": size})
+    window = window.replace(messages=len(state.history), tokens=size)
     return next_turn(
-        state.model_copy(
-            update={
-                "usage": state.usage + event.usage,
-                "cost_micros": cost,
-                "window": window,
-                "context_tokens": size,
-                "turn": state.turn - 1,
-                "failure": None,
-            }
+        state.replace(
+            usage=state.usage + event.usage,
+            cost_micros=cost,
+            window=window,
+            context_tokens=size,
+            turn=state.turn - 1,
+            failure=None,
         )
     )

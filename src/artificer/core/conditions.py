@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from msgspec.structs import force_setattr
 
 from artificer.core.readings import (
     compiles,
@@ -25,10 +25,10 @@ from artificer.core.readings import (
     whole,
     wide_readings,
 )
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta
 from artificer.values.canon import canonical
 
-Operand = Annotated[str | int | bool, Field(union_mode="smart")]
+Operand = str | int | bool
 """What an argument is compared with. Fractions are compared by bounds."""
 
 
@@ -37,12 +37,10 @@ def _bound(value: object) -> object:
     return format(Decimal(repr(value)), "f") if isinstance(value, float) else value
 
 
-Bound = Annotated[
-    int | Annotated[str, Field(pattern=r"^-?\d{1,40}(\.\d{1,40})?$")], BeforeValidator(_bound)
-]
+Bound = int | Annotated[str, Meta(pattern=r"^-?\d{1,40}(\.\d{1,40})?\Z", extra={"from": _bound})]
 """An integer, or a decimal in text."""
 
-Pointer = Annotated[str, Field(pattern=r"^(/([^~/]|~[01])*)+$", max_length=500)]
+Pointer = Annotated[str, Meta(pattern=r"^(/([^~/]|~[01])*)+\Z", max_length=500)]
 """RFC 6901, of one argument at least: ``~1`` is a slash within a name, ``~0`` a tilde."""
 
 
@@ -62,7 +60,7 @@ YES = Match(True, True)
 _DOUBT = Match(True, False)
 
 
-class Condition(Value):
+class Condition(CheckedValue):
     """Holds when the argument at the JSON Pointer ``at`` satisfies everything that is given here.
 
     ``equals`` and ``one_of`` compare values; ``glob`` (``*`` within a path's step, ``**`` across)
@@ -74,22 +72,30 @@ class Condition(Value):
     at: Pointer
     equals: Operand | None = None
     one_of: tuple[Operand, ...] = ()
-    glob: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
-    pattern: Annotated[str, Field(min_length=1, max_length=2_000)] | None = None
+    glob: Annotated[str, Meta(min_length=1, max_length=2_000)] | None = None
+    pattern: Annotated[str, Meta(min_length=1, max_length=2_000)] | None = None
     minimum: Bound | None = None
     maximum: Bound | None = None
 
-    @model_validator(mode="after")
-    def _meaningful(self) -> Self:
+    def __post_init__(self) -> None:
+        """Write fractions as text, and check all fields."""
+        for name in ("minimum", "maximum"):
+            force_setattr(self, name, _bound(getattr(self, name)))
+        super().__post_init__()
+
+    def check(self) -> None:
+        """Refuse a condition that says nothing, and a pattern that is none."""
         texts = (self.equals, self.glob, self.pattern, self.minimum, self.maximum)
         if not self.one_of and all(operand is None for operand in texts):
-            raise ValueError("says nothing: give equals, one_of, glob, pattern, minimum or maximum")
-        if self.pattern is not None and not compiles(self.pattern):
-            raise ValueError(
-                "pattern is no regular expression of linear time: it has a fault, "
-                "or looks around or back"
+            raise self.invalid(
+                "", "says nothing: give equals, one_of, glob, pattern, minimum or maximum"
             )
-        return self
+        if self.pattern is not None and not compiles(self.pattern):
+            raise self.invalid(
+                "/pattern",
+                "is not a regular expression of linear time: it has a fault, "
+                "or looks around or back",
+            )
 
     def match(self, arguments: JsonObject, schema: JsonObject, *, wide: bool = True) -> Match:
         """Hold this against the arguments of a call of a tool with that input schema.
@@ -235,7 +241,7 @@ def _matching(value: JsonValue, pattern: str, read: Read) -> Match:
     return Match(possible, certain)
 
 
-def _within(value: JsonValue, minimum: int | str | None, maximum: int | str | None) -> Match:
+def _within(value: JsonValue, minimum: Bound | None, maximum: Bound | None) -> Match:
     """A number that is not one, or not readable, may be any number."""
     if value is None or isinstance(value, dict | list):
         return _DOUBT

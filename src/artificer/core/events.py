@@ -8,9 +8,7 @@ is the receipt of.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.withdraw import Withdrawal
@@ -22,14 +20,14 @@ from artificer.values.blocks import Block, CallStatus
 from artificer.values.model import FailureCode, StopReason, Usage
 
 
-class _Event(Value):
+class _Event(Value, tag_field="type"):
     at: int
 
 
 class PromptReceived(_Event):
     """The run begins. ``release`` is the version of Artificer that wrote the journal."""
 
-    type: Literal["PromptReceived"] = "PromptReceived"
+    type: ClassVar[Literal["PromptReceived"]] = "PromptReceived"
     spec: RunSpec
     release: str
 
@@ -40,7 +38,7 @@ class ModelResponded(_Event):
     ``usage`` is what counts; ``reported`` is what the provider said, where that cannot be true.
     """
 
-    type: Literal["ModelResponded"] = "ModelResponded"
+    type: ClassVar[Literal["ModelResponded"]] = "ModelResponded"
     intent: int
     blocks: tuple[Block, ...]
     stop: StopReason
@@ -57,7 +55,7 @@ class ModelResponded(_Event):
 class ModelFailed(_Event):
     """No reply, after all attempts."""
 
-    type: Literal["ModelFailed"] = "ModelFailed"
+    type: ClassVar[Literal["ModelFailed"]] = "ModelFailed"
     intent: int
     code: FailureCode
     message: str
@@ -72,7 +70,7 @@ class ContextCompacted(_Event):
     ``summary`` is what a model wrote of them, and part of ``content``.
     """
 
-    type: Literal["ContextCompacted"] = "ContextCompacted"
+    type: ClassVar[Literal["ContextCompacted"]] = "ContextCompacted"
     intent: int
     upto: int
     summary: Text
@@ -93,7 +91,7 @@ class CompactionFailed(_Event):
     no budget for a summary, or wants none.
     """
 
-    type: Literal["CompactionFailed"] = "CompactionFailed"
+    type: ClassVar[Literal["CompactionFailed"]] = "CompactionFailed"
     intent: int
     upto: int
     code: FailureCode | Literal["empty_summary", "not_asked"]
@@ -109,7 +107,7 @@ class CompactionFailed(_Event):
 class CallsJudged(_Event):
     """The gate's verdicts, one per call of the turn, in order."""
 
-    type: Literal["CallsJudged"] = "CallsJudged"
+    type: ClassVar[Literal["CallsJudged"]] = "CallsJudged"
     intent: int
     verdicts: tuple[Verdict, ...]
 
@@ -120,7 +118,7 @@ class ApprovalAnswered(_Event):
     ``letter`` is the number of the letter that it came in, or 0 when it was asked for here.
     """
 
-    type: Literal["ApprovalAnswered"] = "ApprovalAnswered"
+    type: ClassVar[Literal["ApprovalAnswered"]] = "ApprovalAnswered"
     intent: int
     approved: bool
     by: Text
@@ -135,7 +133,7 @@ class ToolReturned(_Event):
     ``artifact`` is what it made, ``withdrawn`` what it took out of the report.
     """
 
-    type: Literal["ToolReturned"] = "ToolReturned"
+    type: ClassVar[Literal["ToolReturned"]] = "ToolReturned"
     intent: int
     status: CallStatus
     content: str
@@ -158,7 +156,7 @@ class ReplyChecked(_Event):
     reply whose rest is asked for.
     """
 
-    type: Literal["ReplyChecked"] = "ReplyChecked"
+    type: ClassVar[Literal["ReplyChecked"]] = "ReplyChecked"
     intent: int
     narrative: str
     findings: tuple[Finding, ...] = ()
@@ -174,14 +172,14 @@ class ReplyChecked(_Event):
 class RunResumed(_Event):
     """A process took the run up again. ``epoch`` is its right to write."""
 
-    type: Literal["RunResumed"] = "RunResumed"
+    type: ClassVar[Literal["RunResumed"]] = "RunResumed"
     epoch: int
 
 
 class CancelRequested(_Event):
     """Somebody wants the run to end now. ``content`` is what open calls are answered with."""
 
-    type: Literal["CancelRequested"] = "CancelRequested"
+    type: ClassVar[Literal["CancelRequested"]] = "CancelRequested"
     reason: Text
     content: str
     by: Text = ""
@@ -194,7 +192,7 @@ class InterruptRequested(_Event):
     ``content`` is what calls that had not begun are answered with.
     """
 
-    type: Literal["InterruptRequested"] = "InterruptRequested"
+    type: ClassVar[Literal["InterruptRequested"]] = "InterruptRequested"
     reason: Text
     content: str
     by: Text
@@ -204,7 +202,7 @@ class InterruptRequested(_Event):
 class PauseRequested(_Event):
     """Somebody wants nothing new to begin until the run is resumed."""
 
-    type: Literal["PauseRequested"] = "PauseRequested"
+    type: ClassVar[Literal["PauseRequested"]] = "PauseRequested"
     reason: Text
     by: Text
     letter: int
@@ -213,7 +211,7 @@ class PauseRequested(_Event):
 class Steered(_Event):
     """Somebody has something to say to the model before its next reply."""
 
-    type: Literal["Steered"] = "Steered"
+    type: ClassVar[Literal["Steered"]] = "Steered"
     text: Text
     by: Text
     letter: int
@@ -222,7 +220,7 @@ class Steered(_Event):
 class FollowUpReceived(_Event):
     """Somebody has more to ask once the run is finished."""
 
-    type: Literal["FollowUpReceived"] = "FollowUpReceived"
+    type: ClassVar[Literal["FollowUpReceived"]] = "FollowUpReceived"
     text: Text
     by: Text
     letter: int
@@ -231,7 +229,7 @@ class FollowUpReceived(_Event):
 class DoubtResolved(_Event):
     """Somebody found out whether an ambiguous call had happened. The model is told ``content``."""
 
-    type: Literal["DoubtResolved"] = "DoubtResolved"
+    type: ClassVar[Literal["DoubtResolved"]] = "DoubtResolved"
     call_id: str
     happened: bool
     reason: Text
@@ -246,8 +244,8 @@ class BuildAdvanced(_Event):
     ``usage`` and ``cost_micros`` are those of the run that the fact is about.
     """
 
-    type: Literal["BuildAdvanced"] = "BuildAdvanced"
-    fact: Annotated[Fact, Field(discriminator="type")]
+    type: ClassVar[Literal["BuildAdvanced"]] = "BuildAdvanced"
+    fact: Fact
     letter: int = 0
     usage: Usage = Usage()
     cost_micros: int | None = None
@@ -259,7 +257,7 @@ class CallProbed(_Event):
     ``happened`` is followed by the call's own ToolReturned, and so is ``unknown``.
     """
 
-    type: Literal["CallProbed"] = "CallProbed"
+    type: ClassVar[Literal["CallProbed"]] = "CallProbed"
     intent: int
     found: Literal["happened", "absent", "unknown"]
     reason: Text = ""
@@ -268,7 +266,7 @@ class CallProbed(_Event):
 class ReceiptIgnored(_Event):
     """Something came too late to change anything: ``what`` it was, and why."""
 
-    type: Literal["ReceiptIgnored"] = "ReceiptIgnored"
+    type: ClassVar[Literal["ReceiptIgnored"]] = "ReceiptIgnored"
     what: Text
     reason: Text
     intent: int | None = None
@@ -293,7 +291,7 @@ class RunForked(_Event):
     ``steer`` is what the model is told before it is asked again.
     """
 
-    type: Literal["RunForked"] = "RunForked"
+    type: ClassVar[Literal["RunForked"]] = "RunForked"
     origin: Origin
     steer: Text = ""
 
@@ -301,7 +299,7 @@ class RunForked(_Event):
 class RunPruned(_Event):
     """The tombstone of a run: what its records 1 to ``records`` said has been removed."""
 
-    type: Literal["RunPruned"] = "RunPruned"
+    type: ClassVar[Literal["RunPruned"]] = "RunPruned"
     records: int
     by: Text = ""
     reason: Text = ""
@@ -310,13 +308,13 @@ class RunPruned(_Event):
 class RunFinished(_Event):
     """The run is over. ``deliverable`` is the blob of what it delivered."""
 
-    type: Literal["RunFinished"] = "RunFinished"
+    type: ClassVar[Literal["RunFinished"]] = "RunFinished"
     intent: int
     status: DeliverableStatus
     deliverable: Digest
 
 
-Event = Annotated[
+Event = (
     PromptReceived
     | ModelResponded
     | ModelFailed
@@ -338,6 +336,5 @@ Event = Annotated[
     | BuildAdvanced
     | CallProbed
     | ReceiptIgnored
-    | RunFinished,
-    Field(discriminator="type"),
-]
+    | RunFinished
+)

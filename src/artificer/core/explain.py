@@ -55,7 +55,7 @@ def _step(heard: Heard, asked: Asked) -> Step:
 def unheard(policy: Policy) -> tuple[int, ...]:
     """The numbers of rules that no call can reach, since one before them matches every call."""
     for number, rule in enumerate(policy.rules, 1):
-        narrow = rule.model_dump(exclude={"decision", "reason", "name"}, exclude_defaults=True)
+        narrow = rule.to_json(defaults=False).keys() - {"decision", "reason", "name"}
         if not narrow:
             return tuple(range(number + 1, len(policy.rules) + 1))
     return ()

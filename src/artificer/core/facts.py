@@ -182,7 +182,7 @@ def _check_format(
     """
     if state.stop == "max_tokens":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=text, revised=True)
-    narrative, problems = asked.read(text, formats=since(state.given, 2))
+    narrative, problems = asked.validate(text, formats=since(state.given, 2))
     if not problems and check is not None:
         problems = check(narrative)
     count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
@@ -213,7 +213,7 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
     if keeps_reports(state.given):
         report, incomplete = conclude_report(state, reason, _note(state, reason))
         exists = bool(report.narrative.strip() or report.artifacts)
-        return report.model_copy(update={"status": _status(reason, exists, incomplete)})
+        return report.replace(status=_status(reason, exists, incomplete))
     examined = examine(narrative, state.artifacts)
     findings = examined.findings if state.given.kind == "deliver" else ()
     return Deliverable(

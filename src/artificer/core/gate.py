@@ -161,7 +161,7 @@ def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:
     places = dict.fromkeys(problem.pointer for problem in verdict.problems[:_MOST_DESCRIBED])
     words = {at: clip(description_at(schema, at), _LONGEST_DESCRIPTION) for at in places}
     more = "\n".join([_AGAIN, *(f"{at}: {said}" for at, said in words.items() if said)])
-    return verdict.model_copy(update={"content": with_more(verdict.content, more)})
+    return verdict.replace(content=with_more(verdict.content, more))
 
 
 def cut_off(calls: tuple[ToolUseBlock, ...], limit: int) -> tuple[Verdict, ...]:

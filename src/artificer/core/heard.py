@@ -50,6 +50,6 @@ def follows(event: ev.Event, letter: Letter | None, call: str = "") -> bool:
         return False
     if isinstance(letter, AnswerCall) and letter.call != call:
         return False
-    wanted = {_NAMES.get(name, name): value for name, value in letter if name != "type"}
+    wanted = {_NAMES.get(n, n): getattr(letter, n) for n in letter.field_names()}
     wanted.pop("", None)
     return all(getattr(said, name) == value for name, value in wanted.items())

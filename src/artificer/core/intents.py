@@ -7,9 +7,7 @@ same commit that records them.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from artificer.builds.jobs import Wish
 from artificer.contracts.definition import EffectClass
@@ -39,7 +37,7 @@ FinishReason = Literal[
 """Why a run stops. Everything but ``done`` is told to whoever reads the deliverable."""
 
 
-class _Intent(Value):
+class _Intent(Value, tag_field="type"):
     n: int
 
     @property
@@ -55,7 +53,7 @@ class Generate(_Intent):
     ``since`` are not sent: something shorter stands for them.
     """
 
-    type: Literal["Generate"] = "Generate"
+    type: ClassVar[Literal["Generate"]] = "Generate"
     turn: int
     tool_choice: ToolChoice
     history: Digest
@@ -71,7 +69,7 @@ class Compact(_Intent):
     the summary may be; with 0 none is asked for. ``history`` is the digest of the conversation.
     """
 
-    type: Literal["Compact"] = "Compact"
+    type: ClassVar[Literal["Compact"]] = "Compact"
     turn: int
     why: Literal["limit", "overflow"]
     history: Digest
@@ -84,14 +82,14 @@ class Compact(_Intent):
 class JudgeCalls(_Intent):
     """Put the calls of this turn through the gate."""
 
-    type: Literal["JudgeCalls"] = "JudgeCalls"
+    type: ClassVar[Literal["JudgeCalls"]] = "JudgeCalls"
     turn: int
 
 
 class AskApproval(_Intent):
     """Ask a person whether a call may run. ``call`` is the digest of this exact call."""
 
-    type: Literal["AskApproval"] = "AskApproval"
+    type: ClassVar[Literal["AskApproval"]] = "AskApproval"
     call_id: str
     tool: str
     arguments: str
@@ -105,7 +103,7 @@ class CallTool(_Intent):
     ``within_ms`` is what the run's limit leaves for it, where it has one.
     """
 
-    type: Literal["CallTool"] = "CallTool"
+    type: ClassVar[Literal["CallTool"]] = "CallTool"
     call_id: str
     tool: str
     arguments: str
@@ -116,15 +114,15 @@ class CallTool(_Intent):
 class CheckReply(_Intent):
     """Look at a reply without calls: is it an answer that can be delivered?"""
 
-    type: Literal["CheckReply"] = "CheckReply"
+    type: ClassVar[Literal["CheckReply"]] = "CheckReply"
     turn: int
 
 
 class AdvanceBuild(_Intent):
     """Serve a wish of a build's scheduler: start a run, validate, merge, ask about a plan."""
 
-    type: Literal["AdvanceBuild"] = "AdvanceBuild"
-    wish: Annotated[Wish, Field(discriminator="type")]
+    type: ClassVar[Literal["AdvanceBuild"]] = "AdvanceBuild"
+    wish: Wish
 
     @property
     def call_id(self) -> str:
@@ -135,11 +133,10 @@ class AdvanceBuild(_Intent):
 class Finish(_Intent):
     """End the run, and deliver what there is."""
 
-    type: Literal["Finish"] = "Finish"
+    type: ClassVar[Literal["Finish"]] = "Finish"
     reason: FinishReason
 
 
-Intent = Annotated[
-    Generate | Compact | JudgeCalls | AskApproval | CallTool | CheckReply | AdvanceBuild | Finish,
-    Field(discriminator="type"),
-]
+Intent = (
+    Generate | Compact | JudgeCalls | AskApproval | CallTool | CheckReply | AdvanceBuild | Finish
+)

@@ -6,9 +6,7 @@ an event. Each is taken once, in the order in which they were posted.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import Annotated, ClassVar, Literal
 
 from artificer.builds.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
 from artificer.builds.jobs import is_run
@@ -18,103 +16,104 @@ from artificer.core import events as ev
 from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.core.transitions import TABLE
-from artificer.values.base import Digest, Text, Value
+from artificer.errors import InvalidValueError
+from artificer.values.base import Digest, Meta, Text, Value, ValueReader
 from artificer.values.refusal import not_ok
 
 LONGEST = 64 * 1024
 """Most bytes of one letter."""
 
-Said = Annotated[Text, Field(max_length=16_000)]
+_SHORT = Meta(max_length=16_000)
 
 
-class _Letter(Value):
-    by: Said = ""
+class _Letter(Value, tag_field="type"):
+    by: Annotated[Text, _SHORT] = ""
 
 
 class Steer(_Letter):
     """Say something to the model before its next reply."""
 
-    type: Literal["steer"] = "steer"
-    text: Said
+    type: ClassVar[Literal["steer"]] = "steer"
+    text: Annotated[Text, _SHORT]
 
 
 class FollowUp(_Letter):
     """Ask something more when the run is finished."""
 
-    type: Literal["follow_up"] = "follow_up"
-    text: Said
+    type: ClassVar[Literal["follow_up"]] = "follow_up"
+    text: Annotated[Text, _SHORT]
 
 
 class Pause(_Letter):
     """Let nothing new begin until the run is resumed."""
 
-    type: Literal["pause"] = "pause"
-    reason: Said = ""
+    type: ClassVar[Literal["pause"]] = "pause"
+    reason: Annotated[Text, _SHORT] = ""
 
 
 class Interrupt(_Letter):
     """Let nothing new begin, and end the run when all is quiet."""
 
-    type: Literal["interrupt"] = "interrupt"
-    reason: Said = ""
+    type: ClassVar[Literal["interrupt"]] = "interrupt"
+    reason: Annotated[Text, _SHORT] = ""
 
 
 class Cancel(_Letter):
     """End what is under way, and the run."""
 
-    type: Literal["cancel"] = "cancel"
-    reason: Said = ""
+    type: ClassVar[Literal["cancel"]] = "cancel"
+    reason: Annotated[Text, _SHORT] = ""
 
 
 class AnswerCall(_Letter):
     """Allow the call of this digest, or do not."""
 
-    type: Literal["answer"] = "answer"
+    type: ClassVar[Literal["answer"]] = "answer"
     call: Digest
     approved: bool
-    reason: Said = ""
+    reason: Annotated[Text, _SHORT] = ""
 
 
 class Resolve(_Letter):
     """Say whether an ambiguous call had happened."""
 
-    type: Literal["resolve"] = "resolve"
-    call_id: Said
+    type: ClassVar[Literal["resolve"]] = "resolve"
+    call_id: Annotated[Text, _SHORT]
     happened: bool
-    reason: Said = ""
+    reason: Annotated[Text, _SHORT] = ""
 
 
 class Decide(_Letter):
     """Approve the plan of this digest, reject it, or ask for another one."""
 
-    type: Literal["decide"] = "decide"
+    type: ClassVar[Literal["decide"]] = "decide"
     plan: Digest
     decision: Literal["approve", "reject", "iterate"]
-    reason: Said = ""
+    reason: Annotated[Text, _SHORT] = ""
 
 
 class Consent(_Letter):
     """Agree to the change of this digest, which a build cannot let count by itself, or do not."""
 
-    type: Literal["consent"] = "consent"
+    type: ClassVar[Literal["consent"]] = "consent"
     change: Digest
     granted: bool
-    reason: Said = ""
+    reason: Annotated[Text, _SHORT] = ""
 
 
 class Revise(_Letter):
     """Ask for another plan after work on a build began."""
 
-    type: Literal["revise"] = "revise"
-    feedback: Said
+    type: ClassVar[Literal["revise"]] = "revise"
+    feedback: Annotated[Text, _SHORT]
 
 
 class Retry(_Letter):
     """Try failed work of a build again; without ``spec``, the plan."""
 
-    type: Literal["retry"] = "retry"
-    spec: Said = ""
-    hint: Said = ""
+    type: ClassVar[Literal["retry"]] = "retry"
+    spec: Annotated[Text, _SHORT] = ""
+    hint: Annotated[Text, _SHORT] = ""
 
 
 Letter = (
@@ -131,14 +130,14 @@ Letter = (
     | Retry
 )
 
-_letters: TypeAdapter[Letter] = TypeAdapter(Annotated[Letter, Field(discriminator="type")])
+_letters: ValueReader[Letter] = ValueReader(Letter, "the signal")
 
 
 def read_letter(body: bytes) -> Letter | None:
     """Read a letter, or None when it is none: another release may have written it."""
     try:
-        return _letters.validate_json(body)
-    except ValidationError:
+        return _letters.read(body)
+    except InvalidValueError:
         return None
 
 

@@ -18,13 +18,8 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
     """The prompt opens the conversation and asks for the first reply."""
     spec = event.spec
     check_known(spec)
-    state = state.model_copy(
-        update={
-            "spec": spec,
-            "spec_digest": spec.digest,
-            "running_since": event.at,
-            "context_tokens": spec.fixed_tokens,
-        }
+    state = state.replace(
+        spec=spec, spec_digest=spec.digest, running_since=event.at, context_tokens=spec.fixed_tokens
     )
     state = with_message(state, user(spec.prompt))
     return builds.begin(state, spec) if spec.kind == "build" else next_turn(state)
@@ -33,9 +28,9 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
 def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
     """The wall clock starts anew; a stalled run asks its model again, a paused one goes on."""
     hold = None if state.hold == "pause" else state.hold
-    state = state.model_copy(update={"running_since": state.now, "hold": hold})
+    state = state.replace(running_since=state.now, hold=hold)
     if state.phase is Phase.STALLED:
-        state = state.model_copy(update={"turn": state.turn - 1, "failure": None})
+        state = state.replace(turn=state.turn - 1, failure=None)
         return next_turn(state)
     if state.phase is Phase.PAUSED and not state.calls:
         return next_turn(state)
@@ -47,20 +42,18 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
     again = state.phase in (Phase.GENERATING, Phase.STALLED)
     if event.steer or not again:
         state = reports.asked_again(state)
-    state = state.model_copy(
-        update={
-            "running_since": state.now,
-            "turn": state.turn - 1 if again else state.turn,
-            "pending": (),
-            "failure": None,
-            "reason": None,
-            "status": None,
-            "deliverable": None,
-            "letters": 0,  # its mailbox is its own
-            "follow_ups": (),
-            "hold": None,
-            "repeats": Repeats(),
-        }
+    state = state.replace(
+        running_since=state.now,
+        turn=state.turn - 1 if again else state.turn,
+        pending=(),
+        failure=None,
+        reason=None,
+        status=None,
+        deliverable=None,
+        letters=0,
+        follow_ups=(),
+        hold=None,
+        repeats=Repeats(),
     )
     return next_turn(with_words(state, event.steer) if event.steer else state)
 
@@ -68,13 +61,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
 def run_finished(state: RunState, event: ev.RunFinished) -> Step:
     """The end, unless somebody has more to ask."""
     state = settle(state, event.intent)
-    state = state.model_copy(
-        update={
-            "phase": Phase.FINISHED,
-            "status": event.status,
-            "deliverable": event.deliverable,
-        }
-    )
+    state = state.replace(phase=Phase.FINISHED, status=event.status, deliverable=event.deliverable)
     return _follow_up(state) if state.follow_ups else (state, ())
 
 
@@ -89,46 +76,42 @@ def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
 def steered(state: RunState, event: ev.Steered) -> Step:
     """What was said is said to the model before its next reply."""
     state = _noted(state, event, event.text)
-    return state.model_copy(update={"steered": since(state.given, 2)}), ()
+    return state.replace(steered=since(state.given, 2)), ()
 
 
 def pause_requested(state: RunState, event: ev.PauseRequested) -> Step:
     """Nothing new begins; what is under way is recorded when it ends."""
-    return _held(state.model_copy(update={"letters": event.letter, "hold": "pause"}))
+    return _held(state.replace(letters=event.letter, hold="pause"))
 
 
 def interrupt_requested(state: RunState, event: ev.InterruptRequested) -> Step:
     """Nothing new begins, and when all is quiet the run ends."""
-    state = state.model_copy(
-        update={"letters": event.letter, "hold": "interrupt", "hold_note": event.content}
-    )
+    state = state.replace(letters=event.letter, hold="interrupt", hold_note=event.content)
     return _held(state)
 
 
 def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
     """Open calls are answered ``cancelled``, so that the history stays paired."""
     letters = max(state.letters, event.letter)
-    state = state.model_copy(update={"letters": letters, "follow_ups": ()})
+    state = state.replace(letters=letters, follow_ups=())
     if state.calls:
         calls = tuple(
             c if c.status else answered(c, "cancelled", event.content) for c in state.calls
         )
-        state = close_turn(state.model_copy(update={"calls": calls}))
+        state = close_turn(state.replace(calls=calls))
     return finish(state, "cancelled")
 
 
 def follow_up_received(state: RunState, event: ev.FollowUpReceived) -> Step:
     """More to ask, when this is done."""
-    state = state.model_copy(
-        update={"letters": event.letter, "follow_ups": (*state.follow_ups, event.text)}
-    )
+    state = state.replace(letters=event.letter, follow_ups=(*state.follow_ups, event.text))
     return _follow_up(state) if state.phase is Phase.FINISHED else (state, ())
 
 
 def doubt_resolved(state: RunState, event: ev.DoubtResolved) -> Step:
     """Somebody found out whether a call had happened: the model is told."""
     rest = tuple(doubt for doubt in state.doubts if doubt.call_id != event.call_id)
-    return _noted(state.model_copy(update={"doubts": rest}), event, event.content), ()
+    return _noted(state.replace(doubts=rest), event, event.content), ()
 
 
 def call_probed(state: RunState, event: ev.CallProbed) -> Step:
@@ -140,12 +123,12 @@ def call_probed(state: RunState, event: ev.CallProbed) -> Step:
 
 def receipt_ignored(state: RunState, event: ev.ReceiptIgnored) -> Step:
     """It came too late and changes nothing."""
-    return state.model_copy(update={"letters": max(state.letters, event.letter)}), ()
+    return state.replace(letters=max(state.letters, event.letter)), ()
 
 
 def _noted(state: RunState, event: ev.Steered | ev.DoubtResolved, note: str) -> RunState:
     heard = {"letters": event.letter, "notes": (*state.notes, note), "repeats": Repeats()}
-    return state.model_copy(update=heard)
+    return state.replace(**heard)
 
 
 def _held(state: RunState) -> Step:
@@ -161,22 +144,20 @@ def _follow_up(state: RunState) -> Step:
     prompt, *rest = state.follow_ups
     kept = state.narrative if keeps_reports(state.given) else None
     cut = kept is not None and state.narrative_cut
-    state = reports.asked_again(state).model_copy(
-        update={
-            "follow_ups": tuple(rest),
-            "turns_before": state.turn,
-            "running_since": state.now,
-            "repeats": Repeats(),
-            "repairs": 0,
-            "last_text": "",
-            "narrative": kept,
-            "narrative_cut": cut,
-            "findings": (),
-            "stop": None,
-            "failure": None,
-            "reason": None,
-            "status": None,
-            "deliverable": None,
-        }
+    state = reports.asked_again(state).replace(
+        follow_ups=tuple(rest),
+        turns_before=state.turn,
+        running_since=state.now,
+        repeats=Repeats(),
+        repairs=0,
+        last_text="",
+        narrative=kept,
+        narrative_cut=cut,
+        findings=(),
+        stop=None,
+        failure=None,
+        reason=None,
+        status=None,
+        deliverable=None,
     )
     return next_turn(with_words(state, prompt))

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field
-
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
 from artificer.contracts.secret_marks import MARK_BEGINS, marks_in
 from artificer.core.conditions import NO, YES, Condition, Match, both
 from artificer.core.rules import RULES
 from artificer.core.taint import Taint, flow_reason
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import CheckedValue, JsonObject, Meta, Value
 from artificer.values.canon import canonical, digest_of
 
 DecisionWord = Literal["allow", "deny", "ask"]
@@ -27,7 +25,7 @@ DecisionWord = Literal["allow", "deny", "ask"]
 _STRICTNESS: dict[DecisionWord, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
-class Rule(Value):
+class Rule(CheckedValue):
     """Matches calls that everything given here is true of.
 
     ``tool`` and ``origin`` are globs, ``risk``, ``effect`` and ``kind`` (of the run) lists of which
@@ -39,7 +37,7 @@ class Rule(Value):
     tool: str = "*"
     risk: tuple[Risk, ...] = ()
     reason: str = ""
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_. -]{0,64}$")] = ""
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_. -]{0,64}\Z")] = ""
     effect: tuple[EffectClass, ...] = ()
     kind: tuple[str, ...] = ()
     origin: str = "*"
@@ -92,7 +90,7 @@ _PLAIN: tuple[tuple[str, Callable[[Rule, Asked], bool]], ...] = (
 """What a rule demands of a call that is plainly so or not."""
 
 
-class PolicyText(Value):
+class PolicyText(CheckedValue):
     """A file of Cedar policies, as it stood when the run began."""
 
     name: str
@@ -104,7 +102,7 @@ class PolicyText(Value):
         return digest_of(self.text.encode())
 
 
-class Policy(Value):
+class Policy(CheckedValue):
     """Rules in order: the first that matches decides. Where none does, ``default``.
 
     ``allow_lists`` are globs of tool names: a tool that one of the lists does not name is denied,
@@ -119,7 +117,7 @@ class Policy(Value):
 
     def narrowed(self, allow: tuple[str, ...]) -> Policy:
         """This policy for calls of tools that one of these globs names, and for no others."""
-        return self.model_copy(update={"allow_lists": (*self.allow_lists, allow)})
+        return self.replace(allow_lists=(*self.allow_lists, allow))
 
 
 class Decision(Value):
@@ -192,7 +190,7 @@ def decide(
         return Decision(decision="ask", rule="information_flow", reason=flow)
     if flow and decision.decision == "ask":
         reason = f"{decision.reason} {flow}".strip()
-        return decision.model_copy(update={"reason": reason})
+        return decision.replace(reason=reason)
     return decision
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
-
-from artificer.values.base import Value
+from artificer.values.base import CheckedValue, Meta
 from artificer.values.model import Usage
 
-Micros = Annotated[int, Field(ge=0)]
+Micros = Annotated[int, Meta(ge=0)]
 
 
-class Price(Value):
+class Price(CheckedValue):
     """Micro-dollars per million tokens: 3 dollars a million are 3_000_000.
 
     Input that is read from a cache (``cached``) or written to it (``written``) costs as much as

@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import Any, ClassVar, Literal
 
 from artificer.core.events import Event
 from artificer.core.intents import Intent
 from artificer.core.outputs import OutputRefs
 from artificer.core.spill import INLINE_LIMIT, spilled
-from artificer.errors import TamperedError
-from artificer.values.base import Digest, Value
+from artificer.errors import InvalidValueError, TamperedError
+from artificer.values.base import Digest, Value, ValueReader
 from artificer.values.canon import canonical_typed
 
 FORMAT: Literal[1] = 1
 """Version of the record format. It changes only when older records would be read differently."""
 
 
-class _Line(Value):
+class _Line(Value, tag_field="kind"):
     format: Literal[1] = FORMAT
     run: str
     seq: int
@@ -35,7 +33,7 @@ class _Line(Value):
 class EventLine(_Line):
     """An event, the digest of the state after it, and the blobs that it brought."""
 
-    kind: Literal["event"] = "event"
+    kind: ClassVar[Literal["event"]] = "event"
     event: Event
     state: Digest
     outputs: OutputRefs | None = None
@@ -47,16 +45,16 @@ class IntentLine(_Line):
     ``tools`` names the blob of the tools in it, as the provider is given them.
     """
 
-    kind: Literal["intent"] = "intent"
+    kind: ClassVar[Literal["intent"]] = "intent"
     intent: Intent
     digest: Digest
     request: Digest | None = None
     tools: tuple[Digest, ...] = ()
 
 
-Line = Annotated[EventLine | IntentLine, Field(discriminator="kind")]
+Line = EventLine | IntentLine
 
-_lines: TypeAdapter[EventLine | IntentLine] = TypeAdapter(Line)
+_lines: ValueReader[EventLine | IntentLine] = ValueReader(EventLine | IntentLine, "the record")
 
 
 def encode(line: EventLine | IntentLine) -> tuple[bytes, list[bytes]]:
@@ -65,7 +63,7 @@ def encode(line: EventLine | IntentLine) -> tuple[bytes, list[bytes]]:
     if len(body) <= INLINE_LIMIT:
         return body, []
     blobs: list[bytes] = []
-    return canonical_typed(spilled(line.model_dump(mode="json"), blobs)), blobs
+    return canonical_typed(spilled(line.to_json(), blobs)), blobs
 
 
 def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine:
@@ -77,7 +75,7 @@ def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine
     try:
         if b'"$blob"' in body:
             body = json.dumps(json.loads(body, object_hook=_filler(fetch))).encode()
-        return _lines.validate_json(body)
+        return _lines.read(body)
     except (ValueError, RecursionError, TypeError) as error:
         raise TamperedError(
             f"A journal record cannot be read: {_reason(error)}.",
@@ -87,10 +85,9 @@ def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine
 
 def _reason(error: Exception) -> str:
     """Where a record is wrong, without repeating what stands there."""
-    if not isinstance(error, ValidationError):
+    if not isinstance(error, InvalidValueError):
         return type(error).__name__
-    first = error.errors(include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    return f"{error.pointer or 'it'} {error.reason}"
 
 
 def _filler(fetch: Callable[[str], bytes]) -> Callable[[dict[str, Any]], Any]:

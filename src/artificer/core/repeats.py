@@ -49,7 +49,7 @@ class Repeats(Value):
         )
         repeats = Repeats(turns=(*self.turns, turn)[-PERIODS:], same=same)
         if (limit + 1) // 2 <= repeats.times < limit:
-            return repeats.model_copy(update={"note": _note(repeats.times, limit)})
+            return repeats.replace(note=_note(repeats.times, limit))
         return repeats
 
 

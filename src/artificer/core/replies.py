@@ -40,7 +40,7 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     if any(not isinstance(block, ReasoningBlock) for block in blocks):
         state = with_message(state, message, **changes)
     else:
-        state = state.model_copy(update=changes)
+        state = state.replace(**changes)
     if called:
         calls = tuple(CallState(id=call.id) for call in called)
         intent = JudgeCalls(n=state.next_intent, turn=state.turn)
@@ -53,11 +53,11 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
 
 def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
     """What an operator can mend stalls the run; what is too long is cut; the rest ends it."""
-    state = settle(state, event.intent).model_copy(update={"failure": event.code})
+    state = settle(state, event.intent).replace(failure=event.code)
     if event.code in RESUMABLE_FAILURES and state.hold != "interrupt":
-        return state.model_copy(update={"phase": Phase.STALLED}), ()
+        return state.replace(phase=Phase.STALLED), ()
     if event.code == "out_of_time":
-        return finish(state.model_copy(update={"failure": None}), "wall_limit")
+        return finish(state.replace(failure=None), "wall_limit")
     if event.code == "invalid_call" and state.repairs < state.given.limits.repairs:
         return _again(state, event)
     if event.code == "context_overflow" and may_compact(state.given):
@@ -73,7 +73,7 @@ def _again(state: RunState, event: ev.ModelFailed) -> Step:
     )
     note = not_ok("invalid", detail)
     notes, repairs = (*state.notes, note), state.repairs + 1
-    return next_turn(state.model_copy(update={"notes": notes, "repairs": repairs, "failure": None}))
+    return next_turn(state.replace(notes=notes, repairs=repairs, failure=None))
 
 
 def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
@@ -81,19 +81,15 @@ def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     if keeps_reports(state.given):
         return reports.report_checked(state, event)
     cut = state.stop == "max_tokens" if event.revised else state.narrative_cut
-    state = settle(state, event.intent).model_copy(
-        update={
-            "narrative": event.narrative,
-            "narrative_cut": cut,
-            "findings": event.findings,
-        }
+    state = settle(state, event.intent).replace(
+        narrative=event.narrative, narrative_cut=cut, findings=event.findings
     )
     if event.request is None and state.notes and state.hold is None:
         # Somebody has said more meanwhile: the answer to that takes this one's place.
-        return next_turn(state.model_copy(update={"narrative": None, "findings": ()}))
+        return next_turn(state.replace(narrative=None, findings=()))
     if event.request is None:
         return finish(state, "output_limit" if cut else "done")
     if state.repairs >= state.given.limits.repairs:
         return finish(state, "repair_limit" if state.last_text else "empty_reply")
-    state = state.model_copy(update={"repairs": state.repairs + 1})
+    state = state.replace(repairs=state.repairs + 1)
     return next_turn(with_message(state, user(event.request)))

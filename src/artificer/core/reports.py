@@ -172,22 +172,20 @@ def _message(state: RunState, choice: Choice) -> str:
 def called(state: RunState, message: Message) -> RunState:
     """Keep the text next to calls where it may be the report."""
     text = joined(state.unfinished, message.text) if state.unfinished else message.text
-    state = state.model_copy(update={"unfinished": ""})
+    state = state.replace(unfinished="")
     return _with_candidate(state, Candidate(text=text))
 
 
 def report_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     """Keep the report, ask for the rest of a text, or send it back while there are rounds left."""
     reply = _reply(state)
-    state = settle(state, event.intent).model_copy(
-        update={
-            "narrative": event.narrative,
-            "narrative_cut": event.cut,
-            "findings": event.findings,
-            "message": event.message,
-            "unfinished": event.unfinished,
-            "candidates": () if event.revised or event.request is None else state.candidates,
-        }
+    state = settle(state, event.intent).replace(
+        narrative=event.narrative,
+        narrative_cut=event.cut,
+        findings=event.findings,
+        message=event.message,
+        unfinished=event.unfinished,
+        candidates=() if event.revised or event.request is None else state.candidates,
     )
     if event.request is None and state.notes and state.hold is None:
         return next_turn(state)
@@ -196,30 +194,23 @@ def report_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     if event.unfinished and state.notes:  # what a person says meanwhile is not about the rest
         return next_turn(asked_again(state))
     if event.unfinished:
-        state = state.model_copy(update={"continuations": state.continuations + 1})
+        state = state.replace(continuations=state.continuations + 1)
         return next_turn(with_message(state, user(event.request)))
     if event.rejected is not None:
         state = _with_candidate(state, Candidate(text=reply, final=True))
     if state.repairs >= state.given.limits.repairs:
         return finish(state, "repair_limit" if state.last_text else "empty_reply")
-    state = state.model_copy(update={"repairs": state.repairs + 1, "mending": True})
+    state = state.replace(repairs=state.repairs + 1, mending=True)
     return next_turn(with_message(state, user(event.request)))
 
 
 def asked_again(state: RunState) -> RunState:
     """A person asks for more: the report stays. What an early end left unchecked may be it."""
     if state.reason in _CHECKED:
-        state = state.model_copy(update={"candidates": ()})
+        state = state.replace(candidates=())
     elif state.unfinished:
         state = _with_candidate(state, Candidate(text=state.unfinished))
-    return state.model_copy(
-        update={
-            "unfinished": "",
-            "continuations": 0,
-            "message": "",
-            "mending": False,
-        }
-    )
+    return state.replace(unfinished="", continuations=0, message="", mending=False)
 
 
 def made_or_withdrawn(
@@ -231,13 +222,13 @@ def made_or_withdrawn(
     key = (gone.kind, gone.id) if gone else (artifact.kind, artifact.id) if artifact else None
     rest = tuple(item for item in state.withdrawn if (item.kind, item.id) != key)
     if gone is None:
-        return state.model_copy(update={"withdrawn": rest})
+        return state.replace(withdrawn=rest)
     artifacts = without(state.artifacts, gone)
-    return state.model_copy(update={"withdrawn": (*rest, gone), "artifacts": artifacts})
+    return state.replace(withdrawn=(*rest, gone), artifacts=artifacts)
 
 
 def _with_candidate(state: RunState, candidate: Candidate) -> RunState:
     """Keep a text that cites something: without a brace it cannot be the report."""
     if "{{" not in candidate.text:
         return state
-    return state.model_copy(update={"candidates": (*state.candidates, candidate)})
+    return state.replace(candidates=(*state.candidates, candidate))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from artificer.builds.facts import BuildRequested
 from artificer.contracts.capabilities import Facilities
@@ -14,15 +12,24 @@ from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
-from artificer.values.base import Value
+from artificer.values.base import CheckedValue, Meta
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
 from artificer.values.tokens import tokens_of
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Meta(ge=1)]
 
 
-class Limits(Value):
+class _Remembered(type(CheckedValue)):  # type: ignore[misc]
+    """Keeps the names of the limits that a person set."""
+
+    def __call__(cls, **limits: Any) -> Any:
+        made = super().__call__(**limits)
+        made.__dict__["named"] = frozenset(limits)
+        return made
+
+
+class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
     """Bounds of a run (invariant 7). Each stop names the bound that was hit.
 
     ``turns`` counts model requests, ``repairs`` the rounds in which a faulty reply is sent back,
@@ -44,7 +51,7 @@ class Limits(Value):
     """
 
     turns: Count = 15
-    repairs: Annotated[int, Field(ge=0)] = 4
+    repairs: Annotated[int, Meta(ge=0)] = 4
     calls: Count = 32
     concurrency: Count = 8
     max_tokens: Count = 4096
@@ -56,11 +63,17 @@ class Limits(Value):
     tool_ms: Count | None = None
     output_chars: Count | None = None
     waiting_counts: bool = True
-    repeats: Annotated[int, Field(ge=3)] | None = None
-    continuations: Annotated[int, Field(ge=0)] = 0
+    repeats: Annotated[int, Meta(ge=3)] | None = None
+    continuations: Annotated[int, Meta(ge=0)] = 0
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The names of the limits that were set when it was made, also of those set to None."""
+        named: frozenset[str] = self.__dict__.get("named", frozenset(self.field_names()))
+        return named
 
 
-class RunSpec(Value):
+class RunSpec(CheckedValue):
     """A run's prompt and its surroundings.
 
     ``toolset`` is the canonical JSON text of the :class:`Toolset`. ``choices`` gives the tool
@@ -91,12 +104,12 @@ class RunSpec(Value):
     build: BuildRequested | None = None
     project: str = ""
     parent: str = ""
-    choices: Annotated[tuple[ToolChoice, ...], Field(min_length=1)] = (ToolChoice(),)
-    temperature: Annotated[str | None, Field(pattern=r"^\d{1,3}(\.\d{1,6})?$")] = None
+    choices: Annotated[tuple[ToolChoice, ...], Meta(min_length=1)] = (ToolChoice(),)
+    temperature: Annotated[str, Meta(pattern=r"^\d{1,3}(\.\d{1,6})?\Z")] | None = None
     compaction: str = ""
     caching: bool = False
     response_format: ResponseFormat | None = None
-    rules: Annotated[int, Field(ge=1)] = 1
+    rules: Annotated[int, Meta(ge=1)] = 1
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""
@@ -132,4 +145,4 @@ def _cache_key(system: str, tools: str) -> str:
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Toolset:
-    return Toolset.model_validate_json(text)
+    return Toolset.read(text)

@@ -250,14 +250,12 @@ _BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts
 def with_message(state: RunState, message: Message, **changes: object) -> RunState:
     """Append to the conversation and to the chain of its digest, with whatever else changes."""
     body = message.identity()
-    return state.model_copy(
-        update={
-            "history": state.history + (message,),  # noqa: RUF005  (unpacking copies twice)
-            "history_digest": digest_of(state.history_digest.encode() + body),
-            "context_tokens": state.context_tokens + tokens_of(body),
-            **changes,
-        }
-    )
+    grown: dict[str, object] = {
+        "history": state.history + (message,),  # noqa: RUF005  (unpacking copies twice)
+        "history_digest": digest_of(state.history_digest.encode() + body),
+        "context_tokens": state.context_tokens + tokens_of(body),
+    }
+    return state.replace(**(grown | changes))
 
 
 def with_words(state: RunState, text: str) -> RunState:
@@ -270,7 +268,7 @@ def labelled(state: RunState, call: CallState) -> RunState:
     """The state after a tool was performed, with the taint that its result brings."""
     tool = state.given.tools().get(call.verdict.tool) if call.verdict else None
     taint = tainted(state.taint, tool, call.id)
-    return state if taint is state.taint else state.model_copy(update={"taint": taint})
+    return state if taint is state.taint else state.replace(taint=taint)
 
 
 def results_of(calls: tuple[CallState, ...]) -> Message:

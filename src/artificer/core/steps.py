@@ -19,12 +19,8 @@ def emit(state: RunState, *intents: Intent, **changes: object) -> Step:
         Pending(n=i.n, type=i.type, call_id=i.call_id if isinstance(i, OF_A_CALL) else "")
         for i in intents
     )
-    state = state.model_copy(
-        update={
-            **changes,
-            "pending": (*state.pending, *pending),
-            "next_intent": state.next_intent + len(intents),
-        }
+    state = state.replace(
+        **changes, pending=(*state.pending, *pending), next_intent=state.next_intent + len(intents)
     )
     return state, intents
 
@@ -34,7 +30,7 @@ def settle(state: RunState, n: int) -> RunState:
     rest = tuple(p for p in state.pending if p.n != n)
     if len(rest) == len(state.pending):
         raise InvariantError(f"Intent {n} is not pending.")
-    return state.model_copy(update={"pending": rest})
+    return state.replace(pending=rest)
 
 
 def is_pending(state: RunState, n: int) -> bool:
@@ -54,9 +50,9 @@ def call_of(state: RunState, n: int) -> CallState:
 def with_call(state: RunState, call: CallState) -> RunState:
     """Put a call in the place of the one with its id."""
     calls = tuple(call if c.id == call.id else c for c in state.calls)
-    return state.model_copy(update={"calls": calls})
+    return state.replace(calls=calls)
 
 
 def answered(call: CallState, status: CallStatus, content: str) -> CallState:
     """Give a call its one result."""
-    return call.model_copy(update={"status": status, "content": content})
+    return call.replace(status=status, content=content)

@@ -130,7 +130,7 @@ def _passed(state: RunState, now: int) -> RunState:
     since = state.running_since
     if state.waits_for_people and not state.given.limits.waiting_counts:
         since += now - state.now
-    return state.model_copy(update={"now": now, "running_since": since})
+    return state.replace(now=now, running_since=since)
 
 
 def diagram() -> str:

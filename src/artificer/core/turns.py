@@ -15,7 +15,7 @@ def next_turn(state: RunState) -> Step:
     if state.hold == "interrupt":
         return finish(state, "interrupted")
     if state.hold == "pause":
-        return state.model_copy(update={"phase": Phase.PAUSED}), ()
+        return state.replace(phase=Phase.PAUSED), ()
     state = _with_notes(state)
     spec, limits = state.given, state.given.limits
     over = _over(state)
@@ -57,7 +57,7 @@ def _over(state: RunState) -> FinishReason | None:
 
 def overflowed(state: RunState) -> Step:
     """The provider takes no more: move the window, and ask again for the same turn."""
-    state = state.model_copy(update={"turn": state.turn - 1})
+    state = state.replace(turn=state.turn - 1)
     if state.hold is not None:
         return next_turn(state)
     intent = compaction(state, "overflow")
@@ -72,17 +72,17 @@ def _with_notes(state: RunState) -> RunState:
     That a model repeats itself is said too.
     """
     if state.repeats.note:
-        repeats = state.repeats.model_copy(update={"note": ""})
+        repeats = state.repeats.replace(note="")
         state = with_message(state, user(state.repeats.note), repeats=repeats)
     if not state.notes:
         return state
     words = "\n\n".join(state.notes)
     state = with_words(state, words) if state.steered else with_message(state, user(words))
-    return state.model_copy(update={"notes": (), "steered": False, "mending": False})
+    return state.replace(notes=(), steered=False, mending=False)
 
 
 def finish(state: RunState, reason: FinishReason) -> Step:
     """Deliver what there is."""
     intent = Finish(n=state.next_intent, reason=reason)
-    state = state.model_copy(update={"pending": (), "hold": None})
+    state = state.replace(pending=(), hold=None)
     return emit(state, intent, phase=Phase.FINISHING, reason=reason)

@@ -40,7 +40,7 @@ def sent(history: Sequence[Message], window: Window) -> Sequence[Message]:
     rest = history[window.start :]
     if rest and rest[0].role == "user":
         opening = TextBlock(text=window.opening)
-        return (rest[0].model_copy(update={"blocks": (opening, *rest[0].blocks)}), *rest[1:])
+        return (rest[0].replace(blocks=(opening, *rest[0].blocks)), *rest[1:])
     return (user(window.opening), *rest)
 
 

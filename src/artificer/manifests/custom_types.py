@@ -13,12 +13,12 @@ from artificer.contracts.scope import Scope
 from artificer.errors import ManifestError
 from artificer.manifests.toml_lines import key_lines, line_of
 from artificer.manifests.toml_text import read_toml
-from artificer.values.base import Value
+from artificer.values.keys import KeyTable
 
 LIMITS = ("allowed", "pattern", "min", "max", "min_float", "max_float")
 
 
-class CustomType(Value):
+class CustomType(KeyTable):
     """``[types.NAME]``: one of the fifteen types with limits of its own. Types do not nest."""
 
     base: ArgumentType
@@ -30,7 +30,7 @@ class CustomType(Value):
     max_float: int | float | None = None
 
 
-class FolderKeys(Value):
+class FolderKeys(KeyTable):
     """A whole ``toolclad.toml``."""
 
     types: dict[str, CustomType] = Field(default_factory=dict)

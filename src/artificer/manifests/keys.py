@@ -12,8 +12,8 @@ from pydantic import Field, JsonValue
 
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import CedarKeys, EffectClass, Risk, Trust
-from artificer.values.base import Value
 from artificer.values.canon import MAX_SAFE_INTEGER
+from artificer.values.keys import KeyTable
 
 MAX_TIMEOUT_SECONDS = 24 * 60 * 60
 
@@ -34,7 +34,7 @@ Seconds = Annotated[int, Field(gt=0, le=MAX_TIMEOUT_SECONDS)]
 Status = Annotated[int, Field(ge=100, le=599)]
 
 
-class EvidenceKeys(Value):
+class EvidenceKeys(KeyTable):
     """``[tool.evidence]``
 
     A call's evidence always lies in the project's folder: ``output_dir`` is read for the format's
@@ -47,7 +47,7 @@ class EvidenceKeys(Value):
     screenshots: bool = False
 
 
-class LimitKeys(Value):
+class LimitKeys(KeyTable):
     """``[tool.limits]``: what the program and each of its children may use.
 
     ``memory_mb`` is address space in MiB, ``cpu_seconds`` processor time, ``files`` open files,
@@ -60,7 +60,7 @@ class LimitKeys(Value):
     file_mb: Count | None = None
 
 
-class SandboxKeys(Value):
+class SandboxKeys(KeyTable):
     """``[tool.sandbox]``: less than the operator grants, never more.
 
     With ``required`` the program is not run without a sandbox. Without ``network`` it has none.
@@ -73,7 +73,7 @@ class SandboxKeys(Value):
     writable: tuple[InnerPath, ...] | None = None
 
 
-class ProbeKeys(Value):
+class ProbeKeys(KeyTable):
     """``[tool.probe]``: how the world is asked whether a call happened, after a crash.
 
     A command (``exec`` or ``template``) or a request (``url``), as the tool itself is one. What it
@@ -92,7 +92,7 @@ class ProbeKeys(Value):
     timeout_seconds: Seconds | None = None
 
 
-class ToolKeys(Value):
+class ToolKeys(KeyTable):
     """``[tool]``
 
     ``resources`` such as ``file:{path}`` name what a call needs to itself: calls of one turn that
@@ -119,7 +119,7 @@ class ToolKeys(Value):
     probe: ProbeKeys | None = None
 
 
-class OutputKeys(Value):
+class OutputKeys(KeyTable):
     """``[output]``
 
     ``parser`` is ``builtin:FORMAT`` or a program beside the manifest, which is given the path of
@@ -137,7 +137,7 @@ class OutputKeys(Value):
         return None if self.parser is None or ":" in self.parser else self.parser
 
 
-class ExampleKeys(Value):
+class ExampleKeys(KeyTable):
     """``[[examples]]``: a call, and what must come of it. ``artificer tools test`` makes it.
 
     ``contains`` is text that the output must hold; ``argv`` the exact command.
@@ -149,7 +149,7 @@ class ExampleKeys(Value):
     argv: tuple[str, ...] | None = None
 
 
-class ManifestKeys(Value):
+class ManifestKeys(KeyTable):
     """The keys of a file that every backend shares: all but the section of its backend."""
 
     tool: ToolKeys

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import JsonValue
-
 from artificer.contracts.evidence import Parsed
 from artificer.contracts.schema import compile_schema
 from artificer.manifests.keys import OutputKeys
 from artificer.manifests.output_formats import READERS
+from artificer.values.base import JsonValue
 from artificer.values.text import clip
 
 

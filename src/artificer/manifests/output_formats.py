@@ -9,9 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from pydantic import JsonValue
-
-from artificer.values.base import JsonObject
+from artificer.values.base import JsonObject, JsonValue
 from artificer.values.text import well_formed
 
 MAX_DEPTH = 200

@@ -103,9 +103,9 @@ def _checked_arguments(keys: ManifestKeys, faults: list[Fault], *, compat: bool)
             update: dict[str, object] = {"sanitize": ("injection",)}
             if any(fault.path[2:] == ("default",) for fault in found):
                 update["default"] = None
-            argument = argument.model_copy(update=update)
+            argument = argument.replace(**update)
         kept[name] = argument
-    return keys.model_copy(update={"args": kept}) if compat else keys
+    return keys.replace(args=kept) if compat else keys
 
 
 def _backend_faults(keys: ManifestKeys, sections: Sections) -> Iterator[Fault]:

@@ -93,7 +93,7 @@ def consult(texts: tuple[PolicyText, ...], query: Asked) -> Decision:
         return Decision(decision="deny", rule=f"cedar {called}".strip(), reason=why)
     asks = [known.asks[reason] for reason in reasons if reason in known.asks]
     word, why = ("ask", " ".join(filter(None, asks))) if asks else ("allow", "")
-    return Decision.model_validate({"decision": word, "rule": f"cedar {called}", "reason": why})
+    return Decision.from_json({"decision": word, "rule": f"cedar {called}", "reason": why})
 
 
 def _deny(reason: str) -> Decision:

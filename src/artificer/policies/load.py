@@ -68,7 +68,7 @@ def _placed(rule: Rule, folder: Path) -> Rule:
     backend, dot, rest = rule.origin.partition(":./")
     if not dot:
         return rule
-    return rule.model_copy(update={"origin": f"{backend}:{folder.absolute() / rest}"})
+    return rule.replace(origin=f"{backend}:{folder.absolute() / rest}")
 
 
 def _texts(globs: tuple[str, ...], folder: Path) -> Iterator[PolicyText]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from artificer.ports.budget import Reservation, Settlement
-from artificer.values.base import Value
+from artificer.values.base import CheckedValue, Value
 
 Durability = Literal["process", "power"]
 """What a commit survives: the death of the process, or also the loss of power (fsync)."""
 
 
-class Head(Value):
+class Head(CheckedValue):
     """Where a run's chain of records ends. A run without records is at ``Head()``."""
 
     seq: int = 0

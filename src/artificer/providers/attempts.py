@@ -111,7 +111,7 @@ async def generate_with_attempts(
             outcome, broken = error.outcome, error
         delay = _delay(outcome, attempt, broken, limits)
         if delay is None:
-            outcome = outcome.model_copy(update={"attempts": attempt})
+            outcome = outcome.replace(attempts=attempt)
             if isinstance(outcome, ModelFailure):
                 return keyless_failure(outcome, secret)
             return keyless(outcome, secret)

@@ -214,7 +214,7 @@ class ChatStream(ReplyStream):
         whole = {
             **self._ids,
             "finish_reason": self._finish_reason,
-            "usage": self._usage.model_dump(),
+            "usage": self._usage.to_json(),
             "message": message,
         }
         return json.dumps(whole).encode()

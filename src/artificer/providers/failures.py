@@ -97,13 +97,17 @@ def keyless(reply: ModelReply, secret: str) -> ModelReply:
     """Return the reply without a key that the server repeated in it."""
     if len(secret) < _SHORTEST_SECRET or secret.encode() not in (reply.raw or b""):
         return reply
-    return ModelReply.model_validate_json(reply.model_dump_json().replace(secret, "[key]"))
+    text = json.dumps(reply.replace(raw=None).to_json(), ensure_ascii=False).replace(
+        secret, "[key]"
+    )
+    raw = (reply.raw or b"").decode("utf-8", "replace").replace(secret, "[key]").encode()
+    return ModelReply.read(text).replace(raw=raw)
 
 
 def keyless_failure(failed: ModelFailure, secret: str) -> ModelFailure:
     """Return the failure without a key that the server repeated in its stream."""
     raw = None if failed.raw is None else _keyless(failed.raw.decode(), secret).encode()
-    return failed.model_copy(update={"message": _keyless(failed.message, secret), "raw": raw})
+    return failed.replace(message=_keyless(failed.message, secret), raw=raw)
 
 
 def _keyless(text: str, secret: str) -> str:

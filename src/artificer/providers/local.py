@@ -134,13 +134,11 @@ def _narrowed(request: ModelRequest, max_tokens: int) -> ModelRequest:
         tools = tuple(tool for tool in tools if tool.name == choice.name)
         choice = ToolChoice(mode="required")
     response_format = request.response_format
-    return request.model_copy(
-        update={
-            "response_format": None if response_format is None else narrowed(response_format),
-            "tools": tuple(map(offered, tools)),
-            "tool_choice": choice if tools else ToolChoice(mode="none"),
-            "max_tokens": min(request.max_tokens, max_tokens),
-        }
+    return request.replace(
+        response_format=None if response_format is None else narrowed(response_format),
+        tools=tuple(map(offered, tools)),
+        tool_choice=choice if tools else ToolChoice(mode="none"),
+        max_tokens=min(request.max_tokens, max_tokens),
     )
 
 

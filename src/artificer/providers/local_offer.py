@@ -43,14 +43,14 @@ def offered(tool: ToolDefinition) -> ToolDefinition:
     """Return the tool for a small model, with a one-sentence description and a narrow schema."""
     sentence = re.split(r"(?<=[.!?])\s", tool.description.strip(), maxsplit=1)[0]
     schema = _narrow(tool.input_schema, tool.input_schema, 0)
-    return tool.model_copy(update={"description": sentence, "input_schema": schema})
+    return tool.replace(description=sentence, input_schema=schema)
 
 
 def narrowed(response_format: ResponseFormat) -> ResponseFormat:
     """Return a response format that a grammar can enforce."""
     schema = response_format.to_schema()
     text = json.dumps(_narrow(schema, schema, 0), ensure_ascii=False)
-    return response_format.model_copy(update={"json_schema": text})
+    return response_format.replace(json_schema=text)
 
 
 def _narrow(schema: JsonValue, root: JsonObject, depth: int) -> JsonObject:

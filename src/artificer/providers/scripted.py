@@ -96,19 +96,21 @@ class ScriptedProvider:
 _LATER = {"cache_key", "response_format"}
 """Members added after the first release: their defaults are left out, so digests stay."""
 
+_OFFERED = ("name", "description", "input_schema")
+
 
 def _body(request: ModelRequest) -> JsonObject:
     """Return the request without the conversation."""
-    basic = {"name", "description", "input_schema"}
+    whole, lean = request.to_json(), request.to_json(defaults=False)
     return {
-        **request.model_dump(mode="json", exclude={"tools", *_LATER}),
-        **request.model_dump(mode="json", include=_LATER, exclude_defaults=True),
-        "tools": [tool.model_dump(mode="json", include=basic) for tool in request.tools],
+        **{name: member for name, member in whole.items() if name not in _LATER},
+        **{name: member for name, member in lean.items() if name in _LATER},
+        "tools": [{name: tool[name] for name in _OFFERED} for tool in whole["tools"]],
     }
 
 
 def _to_wire(message: Message) -> list[JsonObject]:
-    return [message.model_dump(mode="json")]
+    return [message.to_json()]
 
 
 def _stream(answer: ModelReply, on_delta: Callable[[Delta], None]) -> None:

@@ -74,7 +74,7 @@ class WireTools:
             pruned = derived.without_added_nulls(parsed)
             if pruned != parsed:
                 update["arguments"] = json.dumps(pruned, ensure_ascii=False)
-        return call.model_copy(update=update)
+        return call.replace(**update)
 
 
 def _strict_schemas(

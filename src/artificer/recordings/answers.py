@@ -59,7 +59,7 @@ def answer_of(event: ModelOutcome, blobs: BlobStore) -> ModelReply | ModelFailur
             empty: StopReason = "end_turn"
             return ModelReply(blocks=(), stop=empty, usage=usage, attempts=attempts, raw=raw)
         case ModelFailed(code=code) | CompactionFailed(code=code):
-            return ModelFailure.model_validate(
+            return ModelFailure.from_json(
                 {"code": code, "message": event.message, "attempts": event.attempts, "raw": raw}
             )
         case ContextCompacted():

@@ -68,7 +68,7 @@ async def export(journal: Journal, blobs: BlobStore, run: str) -> bytes:
     loaded, kept = await _gather(journal, blobs, run)
     records = [{"record": record.body.decode()} for record in await journal.read(run)]
     header = _Header(run=run, state=loaded.state.digest, head=loaded.head)
-    lines = [header.model_dump(), *records, *(_blob(data) for data in kept.values())]
+    lines = [header.to_json(), *records, *(_blob(data) for data in kept.values())]
     return _file(lines)
 
 
@@ -164,7 +164,7 @@ async def read_recording(data: bytes) -> Recording:
     data = decompress(data)
     try:
         first, *lines = [json.loads(line) for line in data.decode().removesuffix("\n").split("\n")]
-        header = _Header.model_validate(first)
+        header = _Header.from_json(first)
         if data != _file([first, *lines]):
             raise ValueError("not as it was written")
         if (header.head is None) != (header.cassette == 1):

@@ -205,7 +205,7 @@ def _counted(
     )
     if usage == reply.usage:
         return reply, None
-    return reply.model_copy(update={"usage": usage}), reply.usage
+    return reply.replace(usage=usage), reply.usage
 
 
 def _ignore(delta: Delta) -> None:

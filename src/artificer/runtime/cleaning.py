@@ -21,20 +21,20 @@ def cleaned_reply(reply: ModelReply | ModelFailure, clean: Clean) -> ModelReply 
     """
     if isinstance(reply, ModelFailure):
         raw = _cleaned_bytes(reply.raw, clean)
-        return reply.model_copy(update={"message": clean(reply.message), "raw": raw})
+        return reply.replace(message=clean(reply.message), raw=raw)
     blocks = tuple(_blocks(reply.blocks, clean))
     if blocks != reply.blocks:
-        return reply.model_copy(update={"blocks": blocks, "raw": None})
-    return reply.model_copy(update={"raw": _cleaned_bytes(reply.raw, clean)})
+        return reply.replace(blocks=blocks, raw=None)
+    return reply.replace(raw=_cleaned_bytes(reply.raw, clean))
 
 
 def _blocks(blocks: tuple[Block, ...], clean: Clean) -> Iterator[Block]:
     for block in blocks:
         match block:
             case TextBlock(text=text):
-                yield block.model_copy(update={"text": clean(text)})
+                yield block.replace(text=clean(text))
             case ToolUseBlock(name=name, arguments=arguments):
-                yield block.model_copy(update={"name": clean(name), "arguments": clean(arguments)})
+                yield block.replace(name=clean(name), arguments=clean(arguments))
             case ReasoningBlock(data=data, summary=summary):
                 if (clean(data), clean(summary)) == (data, summary):
                     yield block
@@ -65,14 +65,14 @@ class CleanDeltas:
         """Take a piece, and hand on what is certain."""
         held = self._held
         if held is not None and _joins(held, delta):
-            delta = delta.model_copy(update={"text": held.text + delta.text})
+            delta = delta.replace(text=held.text + delta.text)
         else:
             self.flush()
         text = self._clean(delta.text)
         end = max(_last_space(text), len(text) - MAX_HELD)
-        self._held = delta.model_copy(update={"text": text[end:]})
+        self._held = delta.replace(text=text[end:])
         if end > 0:
-            self._hand_on(delta.model_copy(update={"text": text[:end]}))
+            self._hand_on(delta.replace(text=text[:end]))
 
     def flush(self) -> None:
         """Hand on what was held back: nothing follows it."""

@@ -58,9 +58,9 @@ def compacted(
     )
     if isinstance(reply, ModelFailure):
         told = {"code": reply.code, "message": reply.message, "attempts": reply.attempts}
-        return failed.model_copy(update=told)
+        return failed.replace(**told)
     if isinstance(reply, ModelReply):
         spent = {"usage": reply.usage, "cost_micros": cost, "attempts": reply.attempts}
         empty = {"code": "empty_summary", "message": "The model wrote no summary."}
-        return failed.model_copy(update={**empty, **spent})
+        return failed.replace(**empty, **spent)
     return failed

@@ -103,8 +103,8 @@ def _differences(pairs: dict[str, Pair]) -> Iterator[Difference]:
 
 
 def _settings(a: RunSpec, b: RunSpec) -> Iterator[Difference]:
-    names = [name for name in RunSpec.model_fields if name not in _READ]
-    dumps = a.model_dump(mode="json"), b.model_dump(mode="json")
+    names = [name for name in RunSpec.field_names() if name not in _READ]
+    dumps = a.to_json(), b.to_json()
     return _differences({name: (dumps[0][name], dumps[1][name]) for name in names})
 
 
@@ -128,7 +128,7 @@ def _facts(lines: Sequence[Line]) -> Iterator[tuple[int, dict[str, Any]]]:
             if line.event.steer:
                 yield line.seq, {"type": "RunForked", "steer": line.event.steer}
             continue
-        told = line.event.model_dump(mode="json", exclude=_INCIDENTAL)
+        told = {n: told for n, told in line.event.to_json().items() if n not in _INCIDENTAL}
         if isinstance(line.event, ev.PromptReceived):
             told = {"type": "PromptReceived", **{n: told["spec"][n] for n in _READ}}
         yield line.seq, told
@@ -198,7 +198,7 @@ def _deliverable(a: Loaded, b: Loaded, blobs: BlobStore) -> Iterator[Difference]
 def _narrative(loaded: Loaded, blobs: BlobStore) -> str:
     state = loaded.state
     if state.deliverable is not None and keeps_reports(state.given):
-        return Deliverable.model_validate_json(blobs.get(state.deliverable)).narrative
+        return Deliverable.read(blobs.get(state.deliverable)).narrative
     return state.narrative or state.last_text
 
 

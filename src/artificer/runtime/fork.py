@@ -81,7 +81,7 @@ async def origin_of(
     """Say where a fork comes from, and what is not as it was recorded there."""
     (record,) = await journal.read(run, plan.boundary - 1, limit=1)
     changed = [
-        name for name in RunSpec.model_fields if getattr(before, name) != getattr(spec, name)
+        name for name in RunSpec.field_names() if getattr(before, name) != getattr(spec, name)
     ]
     changed += [f"record {seq}" for seq in plan.edited]
     return ev.Origin(run=run, seq=record.seq, hash=record.hash, changed=tuple(changed))
@@ -122,11 +122,11 @@ def _edited(line: Line, content: str | None, spec: RunSpec) -> ev.Event:
     if isinstance(line, EventLine):
         event = line.event
         if isinstance(event, ev.PromptReceived) and content is None:
-            return event.model_copy(update={"spec": spec})
+            return event.replace(spec=spec)
         if content is None:
             return event
         if isinstance(event, ev.ToolReturned):
-            return event.model_copy(update={"content": content, "whole": None})
+            return event.replace(content=content, whole=None)
     what = line.event.type if isinstance(line, EventLine) else line.intent.type
     raise OperatorError(
         f"Record {line.seq} is a {what}; only what a tool returned can be edited.",

@@ -70,7 +70,7 @@ def _of_json(text: str) -> Iterator[tuple[str, Head]]:
 def _head(value: Any) -> Head:
     if isinstance(value, str):
         return Head(seq=-1 if value else 0, hash=value)
-    return Head.model_validate(value)
+    return Head.from_json(value)
 
 
 def _of_lines(text: str) -> Iterator[tuple[str, Head]]:

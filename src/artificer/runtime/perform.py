@@ -120,7 +120,7 @@ class Performer:
         limit = asyncio.timeout(definition.timeout_ms / 1000 + self.grace_s)
         try:
             async with limit:
-                return Receipt.model_validate(await executor.execute(call))
+                return (await executor.execute(call)).verified()
         except ArtificerError as error:
             return _failed("error", intent, error.message)
         except (Exception, asyncio.CancelledError) as error:  # one broken tool must not end a run
@@ -141,9 +141,9 @@ class Performer:
             return None
         try:
             async with asyncio.timeout(call.definition.timeout_ms / 1000 + self.grace_s):
-                probed = Probed.model_validate(await executor.probe(call))
+                probed = (await executor.probe(call)).verified()
             said = {"content": self.clean(probed.content), "reason": self.clean(probed.reason)}
-            return probed.model_copy(update=said)
+            return probed.replace(**said)
         except TimeoutError:
             return Probed(found="unknown", reason="The probe did not end in time.")
         except Exception as error:  # noqa: BLE001 - a broken probe leaves the call in doubt
@@ -153,7 +153,7 @@ class Performer:
     def _call(self, run: str, intent: CallTool, executor: Executor) -> Call:
         definition = next(t for t in executor.tools if t.name == intent.tool)
         if intent.within_ms is not None and intent.within_ms < definition.timeout_ms:
-            definition = definition.model_copy(update={"timeout_ms": intent.within_ms})
+            definition = definition.replace(timeout_ms=intent.within_ms)
         return Call(
             run=run,
             id=intent.call_id,

@@ -14,9 +14,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import Any, Literal
 
 from artificer.core.call_ids import CallIds, with_ids
 from artificer.core.events import PromptReceived
@@ -26,10 +24,10 @@ from artificer.core.record import EventLine, IntentLine, decode
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window
-from artificer.errors import ArtificerError, TamperedError
+from artificer.errors import ArtificerError, InvalidValueError, TamperedError
 from artificer.ports import BlobStore, Head, Journal, Record, Snapshots
 from artificer.runtime.load import Loaded, follow, load
-from artificer.values.base import Digest, Value
+from artificer.values.base import Digest, Value, ValueReader
 from artificer.values.blocks import (
     Message,
     ReasoningBlock,
@@ -53,24 +51,14 @@ PAGE, FARTHEST = 64, 16_384
 """Records that are read at once on the way back from a snapshot, and how far back at most."""
 
 
-class _Told(Value):
-    """A message as its digest is made of it: without what is a default, as the type of a block.
+_messages: ValueReader[tuple[Message, ...]] = ValueReader(tuple[Message, ...], "the conversation")
 
-    The members that a kind of block demands are not those of any other: the first that fits is
-    the one.
-    """
-
-    role: Literal["user", "assistant"]
-    blocks: tuple[
-        Annotated[
-            ToolUseBlock | ToolResultBlock | TextBlock | ReasoningBlock,
-            Field(union_mode="left_to_right"),
-        ],
-        ...,
-    ]
-
-
-_messages: TypeAdapter[tuple[_Told, ...]] = TypeAdapter(tuple[_Told, ...])
+_BLOCKS = {
+    "tool_use_id": ToolResultBlock.type,
+    "arguments": ToolUseBlock.type,
+    "provider": ReasoningBlock.type,
+}
+"""A member that a kind of block has, and no other kind: a digest is not made of its ``type``."""
 
 
 class _Kept(Value):
@@ -124,7 +112,7 @@ def keep(snapshots: Snapshots, run: str, head: Head, state: RunState, before: in
         seq=head.seq,
         hash=head.hash,
         messages=len(state.history),
-        state=state.model_copy(update={**bare, "doubts": ()}),
+        state=state.replace(**bare, doubts=()),
     )
     chunk = b"\n".join(message.identity() for message in state.history[before:])
     snapshots.put(run, kept.canonical(), before, chunk)
@@ -158,8 +146,8 @@ async def _proven(
 ) -> tuple[Head, RunState, dict[int, Intent]]:
     """A snapshot's place, state and pending intents. Raises TamperedError where one is unproven."""
     try:
-        kept = _Kept.model_validate_json(body)
-    except ValidationError as error:
+        kept = _Kept.read(body)
+    except InvalidValueError as error:
         raise TamperedError("it cannot be read") from error
     if kept.release != RELEASE:
         raise TamperedError(f"release {kept.release} kept it")
@@ -168,13 +156,11 @@ async def _proven(
     walk = _Walk(journal, run, Head(seq=kept.seq, hash=kept.hash))
     intents = await walk.back(kept.state, blobs)
     spec = await _spec(journal, blobs, run)
-    state = kept.state.model_copy(
-        update={
-            "history": history,
-            "call_ids": _call_ids(history),
-            "spec": spec,
-            "context_tokens": _context(walk, spec, kept.state.window, history, bodies),
-        }
+    state = kept.state.replace(
+        history=history,
+        call_ids=_call_ids(history),
+        spec=spec,
+        context_tokens=_context(walk, spec, kept.state.window, history, bodies),
     )
     if state.digest != walk.state or spec.digest != state.spec_digest:
         raise TamperedError("it is not the state that the journal recorded there")
@@ -189,14 +175,22 @@ def _history(bodies: Sequence[bytes], kept: _Kept) -> tuple[Message, ...]:
     if chain != kept.state.history_digest or len(bodies) != kept.messages:
         raise TamperedError("its conversation is another one")
     try:
-        told_as = b"[" + b",".join(bodies) + b"]"
-        told = _messages.validate_json(told_as)
-    except ValidationError as error:
+        told = _messages.from_json([_typed(json.loads(body)) for body in bodies])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise TamperedError("its conversation cannot be read") from error
-    if b'"status":"ambiguous"' in told_as:  # in a text its quotation marks would be escaped
+    if any(
+        b'"status":"ambiguous"' in body for body in bodies
+    ):  # in a text its quotation marks would be escaped
         # What is still in doubt follows from records, not from the state.
         raise TamperedError("calls of it were ambiguous")
-    return tuple(Message.of_valid(role=m.role, blocks=m.blocks) for m in told)
+    return told
+
+
+def _typed(message: Any) -> Any:
+    """A message with the types of its blocks, which its digest is made without."""
+    for block in message["blocks"]:
+        block["type"] = next((_BLOCKS[n] for n in _BLOCKS if n in block), TextBlock.type)
+    return message
 
 
 def _call_ids(history: Sequence[Message]) -> CallIds:
@@ -278,7 +272,7 @@ class _Walk:
         if usage["input_tokens"]:
             if not speaks:
                 raise TamperedError("its context cannot be counted")
-            self.counted = Usage.model_validate(usage)
+            self.counted = Usage.from_json(usage)
         self.replies += speaks
 
 

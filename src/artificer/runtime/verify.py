@@ -74,8 +74,8 @@ class Verification:
         """All of it as JSON values."""
         return {
             **vars(self),
-            "heads": {run: head.model_dump() for run, head in self.heads.items()},
-            "world": self.world and self.world.model_dump(),
+            "heads": {run: head.to_json() for run, head in self.heads.items()},
+            "world": self.world and self.world.to_json(),
             "against": {
                 found.name: {"relation": found.relation, "kept": found.kept, "now": found.now}
                 for found in self.against

@@ -7,15 +7,19 @@ import sqlite3
 import time
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from artificer.errors import ArtificerError, ConfigError, OperatorError, TamperedError
+from artificer.errors import (
+    ArtificerError,
+    ConfigError,
+    InvalidValueError,
+    OperatorError,
+    TamperedError,
+)
 from artificer.files import private_file, private_folder, sync_folder
 from artificer.ports import Durability
 from artificer.storage.chain import FORMAT, genesis
 from artificer.values.release import RELEASE
 
-FAULTS = (sqlite3.Error, UnicodeDecodeError, ValidationError)
+FAULTS = (sqlite3.Error, UnicodeDecodeError, InvalidValueError)
 """What is raised when a file fails: by the sqlite3 module, also UnicodeDecodeError for a message of
 SQLite's that quotes damaged text, and by our values for a damaged row that SQLite has read."""
 
@@ -293,7 +297,7 @@ def designed(error: Exception, path: Path) -> ArtificerError:
         )
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return _out_of_reach(error, path)
-    what = "a row is no row" if isinstance(error, ValidationError) else error
+    what = "a row is no row" if isinstance(error, InvalidValueError) else error
     return TamperedError(
         f"The journal {path} is damaged: {what}.",
         hint="Run `artificer verify` to see what is affected; keep a copy before you repair it.",

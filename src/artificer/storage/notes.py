@@ -8,26 +8,24 @@ of signals, budgets and versions are caches of the notes, and an audit recompute
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
-
-from artificer.errors import TamperedError
-from artificer.values.base import Digest, Value
+from artificer.errors import InvalidValueError, TamperedError
+from artificer.values.base import Digest, Meta, Value, ValueReader
 from artificer.values.canon import canonical, digest_of
 
-Number = Annotated[str, Field(pattern=r"^[0-9]{1,19}$")]
+Number = Annotated[str, Meta(pattern=r"^[0-9]{1,19}\Z")]
 """A number of a reservation, in decimal: it may be larger than JSON's numbers are exact."""
 
 
-class ChainingBegan(Value):
+class ChainingBegan(Value, tag_field="note"):
     """The first note of a world that a release without notes began.
 
     Notes on what its tables held by then follow it. Records before it may name signals without
     a note.
     """
 
-    note: Literal["chaining_began"] = "chaining_began"
+    note: ClassVar[Literal["chaining_began"]] = "chaining_began"
 
     @property
     def subject(self) -> str:
@@ -35,10 +33,10 @@ class ChainingBegan(Value):
         return "world"
 
 
-class SignalPosted(Value):
+class SignalPosted(Value, tag_field="note"):
     """A signal was posted to a run. ``body`` is the digest of what it says, ``at`` the time."""
 
-    note: Literal["signal_posted"] = "signal_posted"
+    note: ClassVar[Literal["signal_posted"]] = "signal_posted"
     run: str
     n: int
     body: Digest
@@ -50,10 +48,10 @@ class SignalPosted(Value):
         return signals_of(self.run)
 
 
-class RunImported(Value):
+class RunImported(Value, tag_field="note"):
     """A run that took ``n`` signals elsewhere is about to be added, up to record ``seq``."""
 
-    note: Literal["run_imported"] = "run_imported"
+    note: ClassVar[Literal["run_imported"]] = "run_imported"
     run: str
     n: int
     seq: int
@@ -65,10 +63,10 @@ class RunImported(Value):
         return signals_of(self.run)
 
 
-class BudgetReserved(Value):
+class BudgetReserved(Value, tag_field="note"):
     """An amount was reserved until a time. What had expired ``at`` that time counts no longer."""
 
-    note: Literal["budget_reserved"] = "budget_reserved"
+    note: ClassVar[Literal["budget_reserved"]] = "budget_reserved"
     account: str
     reservation: Number
     tokens: int
@@ -82,10 +80,10 @@ class BudgetReserved(Value):
         return f"reserved {self.account}"
 
 
-class BudgetSettled(Value):
+class BudgetSettled(Value, tag_field="note"):
     """A reservation was settled. ``tokens`` and ``micros`` are the account's total after it."""
 
-    note: Literal["budget_settled"] = "budget_settled"
+    note: ClassVar[Literal["budget_settled"]] = "budget_settled"
     account: str
     reservation: Number
     tokens: int
@@ -97,10 +95,10 @@ class BudgetSettled(Value):
         return spent_from(self.account)
 
 
-class BudgetCorrected(Value):
+class BudgetCorrected(Value, tag_field="note"):
     """A person put an account's total right. ``tokens`` and ``micros`` are the total after it."""
 
-    note: Literal["budget_corrected"] = "budget_corrected"
+    note: ClassVar[Literal["budget_corrected"]] = "budget_corrected"
     account: str
     tokens: int
     micros: int
@@ -114,10 +112,10 @@ class BudgetCorrected(Value):
         return spent_from(self.account)
 
 
-class VersionAdded(Value):
+class VersionAdded(Value, tag_field="note"):
     """A workspace, or a run's draft of it, got a version."""
 
-    note: Literal["version_added"] = "version_added"
+    note: ClassVar[Literal["version_added"]] = "version_added"
     run: str
     workspace: str
     number: int
@@ -139,7 +137,7 @@ Note = (
     | VersionAdded
 )
 
-_notes: TypeAdapter[Note] = TypeAdapter(Annotated[Note, Field(discriminator="note")])
+_notes: ValueReader[Note] = ValueReader(Note, "the note")
 
 
 def signals_of(run: str) -> str:
@@ -177,16 +175,16 @@ def read_note(hash_: str, body: bytes) -> Note:
     if digest_of(body) != hash_:
         raise tampered_note()
     try:
-        return _notes.validate_json(body)
-    except ValidationError as error:
+        return _notes.read(body)
+    except InvalidValueError as error:
         raise tampered_note() from error
 
 
 def parse_note(body: bytes) -> Note | None:
     """Return a note, or None for bytes that are not one."""
     try:
-        return _notes.validate_json(body)
-    except ValidationError:
+        return _notes.read(body)
+    except InvalidValueError:
         return None
 
 

@@ -177,7 +177,7 @@ class Rig:
         """What a finished run delivered. Raises InvariantError when it is not finished."""
         if state.deliverable is None:
             raise InvariantError("The run has delivered nothing.")
-        return Deliverable.model_validate_json(self.blobs.get(state.deliverable))
+        return Deliverable.read(self.blobs.get(state.deliverable))
 
 
 def as_provider(script: list[ScriptedAnswer] | Provider) -> Provider:
@@ -188,7 +188,7 @@ def as_provider(script: list[ScriptedAnswer] | Provider) -> Provider:
 def messages_of(body: JsonObject) -> tuple[Message, ...]:
     """The conversation in a request that :class:`ScriptedProvider` was sent."""
     items: Any = body["messages"]
-    return tuple(Message.model_validate_json(json.dumps(item)) for item in items)
+    return tuple(Message.read(json.dumps(item)) for item in items)
 
 
 def unpaired(messages: Sequence[Message]) -> list[str]:

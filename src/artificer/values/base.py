@@ -1,77 +1,155 @@
-"""The base of every typed value."""
+"""The base of every typed value: frozen, equal by content, written and read in one way.
+
+A value is a :class:`msgspec.Struct`. Reading checks everything that its annotations say and refuses
+unknown members; making one from Python checks nothing, because our own code is type-checked. Values
+that people and other packages make are :class:`CheckedValue`: these check their fields when they
+are made.
+
+The members of a union are told apart by a tag: the class variable that the base names as its
+``tag_field``. A field of type :data:`Text` never holds a lone surrogate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Self
+import re
+from enum import Enum
+from functools import cache
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+)
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator
+import msgspec
+from msgspec import Meta, Struct, field
 
+from artificer.errors import InvalidValueError
 from artificer.values.canon import canonical_typed
+from artificer.values.faults import fault_of
+from artificer.values.settings import core_schema_of
 from artificer.values.text import well_formed
 
-__all__ = ["Digest", "JsonObject", "JsonValue", "Plain", "Problem", "Text", "Value"]
+__all__ = [
+    "CheckedValue",
+    "Digest",
+    "JsonObject",
+    "JsonValue",
+    "Meta",
+    "Plain",
+    "Problem",
+    "ValueReader",
+    "Text",
+    "Value",
+    "field",
+]
+
+if TYPE_CHECKING:
+    JsonValue = list["JsonValue"] | dict[str, "JsonValue"] | str | bool | int | float | None
+else:
+    JsonValue = Any
 
 JsonObject = dict[str, JsonValue]
 
-Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}\Z")]
 """``sha256:`` and 64 lower-case hexadecimal digits."""
 
-Text = Annotated[str, AfterValidator(well_formed)]
-"""Text from outside. A lone surrogate, which no UTF-8 can hold, becomes U+FFFD."""
+Text = str
+"""Text from outside. A lone surrogate, which no UTF-8 can hold, becomes U+FFFD. The annotation
+itself says so, by its name: ``Text``, ``Text | None``, ``tuple[Text, ...]``.
+"""
 
 Plain = str | int | bool | None
 
-
-_new, _set = object.__new__, object.__setattr__
-_set_extra, _set_given, _set_private = (
-    vars(BaseModel)[name].__set__
-    for name in ("__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
-)
+_TEXT = re.compile(r"\bText\b")
 
 
-class Value(BaseModel):
-    """A frozen value: equal by content, strict about types, closed against unknown fields."""
+class _ValueType(msgspec.StructMeta):
+    """Makes fields keyword-only, tags unions, and mends the texts of a class."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> Any:
+        tag_field = options.get("tag_field", _tag_field(bases))
+        if tag_field in namespace:
+            options["tag"] = namespace[tag_field]
+        hints = namespace.get("__annotations__", {})
+        own = (n for n, hint in hints.items() if isinstance(hint, str) and _TEXT.search(hint))
+        texts = tuple(n for base in bases for n in getattr(base, "_texts", ())) + tuple(own)
+        if texts:
+            namespace.setdefault("__post_init__", _mend)
+            namespace["_texts"] = texts
+        return super().__new__(mcls, name, bases, namespace, kw_only=True, **options)
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with changes, which are not validated (as pydantic's own, at a sixth of
-        its cost: a frozen value shares what it holds, and a reducer does little else).
-        """
-        if deep or self.__pydantic_private__:
-            return super().model_copy(update=update, deep=deep)
-        copied = _new(self.__class__)
-        given, changes = self.__pydantic_fields_set__, update or {}
-        _set(copied, "__dict__", {**self.__dict__, **changes})
-        _set_extra(copied, None)
-        _set_given(copied, given if given.issuperset(changes) else given.union(changes))
-        _set_private(copied, None)
-        return copied
 
-    def __eq__(self, other: object) -> bool:
-        """Equal by kind and content (as pydantic's own, without asking what no value has)."""
-        if self is other:
-            return True
-        if type(self) is not type(other):
-            return NotImplemented
-        return self.__dict__ == other.__dict__
+def _tag_field(bases: tuple[type, ...]) -> str | None:
+    configs = (base.__struct_config__ for base in bases if issubclass(base, Struct))
+    return next((config.tag_field for config in configs if config.tag_field), None)
+
+
+def _mend(value: Any) -> None:
+    """Take lone surrogates out of a value's texts."""
+    for name in value._texts:
+        text = getattr(value, name)
+        if text.__class__ is str:
+            if not text.isascii():
+                msgspec.structs.force_setattr(value, name, well_formed(text))
+        elif text.__class__ is tuple and text:
+            mended = tuple(well_formed(t) if isinstance(t, str) else t for t in text)
+            msgspec.structs.force_setattr(value, name, mended)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A frozen value: equal by content, and strict about everything when it is read.
+
+    No value refers to itself, so the garbage collector need not look at any.
+    """
+
+    tag_is_content: ClassVar[bool] = False
+    """Whether the identity holds the tag, too."""
 
     @classmethod
-    def of_valid(cls, **fields: Any) -> Self:
-        """Return a value of all its fields, which were validated in another form: as pydantic's
-        ``model_construct``, at a fifth of its cost.
-        """
-        made = _new(cls)
-        _set(made, "__dict__", fields)
-        _set_extra(made, None)
-        _set_given(made, set(fields))
-        _set_private(made, None)
-        return made
+    def field_names(cls) -> tuple[str, ...]:
+        """The names of the fields; a tag is not one."""
+        return cls.__struct_fields__
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with changes, which are not checked."""
+        return msgspec.structs.replace(self, **changes)
+
+    @classmethod
+    def read(cls, data: bytes | str) -> Self:
+        """Read a value from JSON. Raises InvalidValueError."""
+        try:
+            return msgspec.json.decode(data, type=cls)
+        except _FAULTS as error:
+            raise _invalid(cls, error) from error
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Make a value of a JSON value. Raises InvalidValueError."""
+        try:
+            return msgspec.convert(value, cls)
+        except _FAULTS as error:
+            raise _invalid(cls, error) from error
+
+    def to_json(self, *, defaults: bool = True) -> dict[str, Any]:
+        """The JSON value. Without ``defaults`` it lacks what is one, as in the identity."""
+        return _listed(msgspec.to_builtins(self)) if defaults else _lean(self)
+
+    def verified(self) -> Self:
+        """Return a value of the same fields, each of them checked. Raises InvalidValueError."""
+        return self.from_json(msgspec.to_builtins(self, builtin_types=(bytes,)))
 
     def canonical(self) -> bytes:
         """The RFC 8785 bytes of this value. No stored value holds a float; a test sees to it."""
-        return canonical_typed(self.model_dump(mode="json"))
+        return canonical_typed(msgspec.to_builtins(self))
 
     def identity(self, *, without: frozenset[str] = frozenset()) -> bytes:
         """The canonical bytes of what is not a default: what digests in a journal are made of.
@@ -79,15 +157,142 @@ class Value(BaseModel):
         So a field that a later release adds, with a default, leaves older journals' digests as
         they are. The default of a field must therefore never change.
         """
-        lean = self.model_dump(mode="json", exclude=set(without), exclude_defaults=True)
-        return canonical_typed(lean)
+        return canonical_typed(_lean(self, without))
+
+
+class CheckedValue(Value):
+    """A value that people and other packages make: every field is checked when it is made."""
+
+    def __post_init__(self) -> None:
+        """Raise InvalidValueError for a field of a wrong type, or out of its range."""
+        for name, kind in _types(type(self)):
+            value = getattr(self, name)
+            try:
+                converted = msgspec.convert(value, kind)
+            except _FAULTS as error:
+                raise _invalid(type(self), error, f"/{name}") from error
+            if converted is not value:
+                msgspec.structs.force_setattr(self, name, converted)
+        self.check()
+
+    def check(self) -> None:
+        """Raise InvalidValueError for fields that do not go together."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: Any, handler: Any) -> Any:
+        """Let settings and manifests hold such values."""
+        return core_schema_of(cls, handler)
+
+    @classmethod
+    def invalid(cls, pointer: str, reason: str) -> InvalidValueError:
+        """The error for a member of such a value."""
+        return InvalidValueError(cls.__name__, pointer, reason)
+
+
+T = TypeVar("T")
+
+
+class ValueReader(Generic[T]):
+    """Reads one of several kinds of values, told apart by their tag."""
+
+    def __init__(self, kind: Any, name: str) -> None:
+        self._kind = kind
+        self._name = name
+        self._decoder: msgspec.json.Decoder[T] | None = None
+
+    def read(self, data: bytes | str) -> T:
+        """Read a value from JSON. Raises InvalidValueError."""
+        if self._decoder is None:
+            self._decoder = msgspec.json.Decoder(self._kind)
+        try:
+            return self._decoder.decode(data)
+        except _FAULTS as error:
+            raise InvalidValueError(self._name, *fault_of(error)) from error
+
+    def from_json(self, value: Any) -> T:
+        """Make a value of a JSON value. Raises InvalidValueError."""
+        try:
+            return cast(T, msgspec.convert(value, self._kind))
+        except _FAULTS as error:
+            raise InvalidValueError(self._name, *fault_of(error)) from error
+
+
+_FAULTS = (msgspec.MsgspecError, UnicodeError, RecursionError)
+
+
+def _invalid(kind: type, error: Exception, at: str = "") -> InvalidValueError:
+    if isinstance(error.__cause__, InvalidValueError):  # from a CheckedValue value within
+        return error.__cause__
+    pointer, reason = fault_of(error)
+    return InvalidValueError(kind.__name__, at + pointer, reason)
+
+
+@cache
+def _types(kind: type[Struct]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a class, and what each may hold."""
+    return tuple((member.name, member.type) for member in msgspec.structs.fields(kind))
+
+
+_REQUIRED = object()
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+@cache
+def _defaults(kind: type[Value]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a class, and the default of each."""
+    return tuple(
+        (
+            member.name,
+            member.default_factory()
+            if member.default_factory is not msgspec.NODEFAULT
+            else _REQUIRED
+            if member.default is msgspec.NODEFAULT
+            else member.default,
+        )
+        for member in msgspec.structs.fields(kind)
+    )
+
+
+def _lean(value: Value, without: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """A value without what is a default."""
+    kind = value.__class__
+    lean: dict[str, Any] = {}
+    for name, default in _defaults(kind):
+        member = getattr(value, name)
+        if member is default or member == default or name in without:
+            continue
+        lean[name] = member if member.__class__ in _PLAIN else _bare(member)
+    if kind.tag_is_content:
+        config = kind.__struct_config__
+        lean[str(config.tag_field)] = config.tag
+    return lean
+
+
+def _bare(member: Any) -> Any:
+    if member.__class__ in _PLAIN:
+        return member
+    if isinstance(member, tuple | list):
+        return [_bare(item) for item in member]
+    if isinstance(member, Value):
+        return _lean(member)
+    if isinstance(member, dict):
+        return {name: _bare(item) for name, item in member.items()}
+    return member.value if isinstance(member, Enum) else member
+
+
+def _listed(value: Any) -> Any:
+    """The value with lists in the place of tuples."""
+    if isinstance(value, dict):
+        return {name: _listed(member) for name, member in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class Problem(Value):
     """One thing wrong with what a model or an author wrote.
 
     ``pointer`` is an RFC 6901 JSON Pointer into the checked value ("" is the whole of it),
-    ``limit`` what the rule allows and ``actual`` what was found, where that can be said.
+    ``limit`` what the rule allows and ``actual`` what was found, where that can be said: a float as
+    its text.
     """
 
     pointer: str
@@ -95,9 +300,15 @@ class Problem(Value):
     limit: Plain | tuple[Plain, ...] = None
     actual: Plain | tuple[Plain, ...] = None
 
-    @field_validator("limit", "actual", mode="before")
-    @classmethod
-    def _without_floats(cls, value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return tuple(repr(v) if isinstance(v, float) else v for v in value)
-        return repr(value) if isinstance(value, float) else value
+    def __post_init__(self) -> None:
+        """Write floats as text: no stored value holds one."""
+        for name in ("limit", "actual"):
+            value = getattr(self, name)
+            if isinstance(value, float | list | tuple):
+                msgspec.structs.force_setattr(self, name, _without_floats(value))
+
+
+def _without_floats(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(map(_without_floats, value))
+    return repr(value) if isinstance(value, float) else value

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from artificer.values.base import Text, Value
 
@@ -22,26 +20,26 @@ CallStatus = Literal[
 """How a tool call ended (invariant 1: every call ends in exactly one of these)."""
 
 
-class TextBlock(Value):
+class TextBlock(Value, tag_field="type"):
     """Text that the user or the model wrote."""
 
-    type: Literal["text"] = "text"
+    type: ClassVar[Literal["text"]] = "text"
     text: Text
 
 
-class ToolUseBlock(Value):
+class ToolUseBlock(Value, tag_field="type"):
     """A tool call as the model wrote it: ``arguments`` is its raw text, valid JSON or not."""
 
-    type: Literal["tool_use"] = "tool_use"
+    type: ClassVar[Literal["tool_use"]] = "tool_use"
     id: Text
     name: Text
     arguments: Text
 
 
-class ToolResultBlock(Value):
+class ToolResultBlock(Value, tag_field="type"):
     """The one answer to a tool call; ``content`` is what the model reads."""
 
-    type: Literal["tool_result"] = "tool_result"
+    type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
     status: CallStatus
     content: Text
@@ -52,22 +50,20 @@ class ToolResultBlock(Value):
         return self.status != "ok"
 
 
-class ReasoningBlock(Value):
+class ReasoningBlock(Value, tag_field="type"):
     """A model's reasoning: opaque, handed back only to the provider that made it.
 
     ``data`` is the provider's own JSON text, kept byte for byte (it may be signed or encrypted);
     ``summary`` is the readable part, if there is one.
     """
 
-    type: Literal["reasoning"] = "reasoning"
+    type: ClassVar[Literal["reasoning"]] = "reasoning"
     provider: str
     data: Text
     summary: Text = ""
 
 
-Block = Annotated[
-    TextBlock | ToolUseBlock | ToolResultBlock | ReasoningBlock, Field(discriminator="type")
-]
+Block = TextBlock | ToolUseBlock | ToolResultBlock | ReasoningBlock
 
 
 class Message(Value):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from artificer.values.base import Text, Value
 from artificer.values.blocks import Block
@@ -85,7 +83,7 @@ class ModelReply(Value):
     model: Text = ""
     response_id: Text = ""
     attempts: int = 1
-    raw: bytes | None = Field(default=None, repr=False)
+    raw: bytes | None = None
 
 
 class ModelFailure(Value):
@@ -94,20 +92,20 @@ class ModelFailure(Value):
     code: FailureCode
     message: Text
     attempts: int = 1
-    raw: bytes | None = Field(default=None, repr=False)
+    raw: bytes | None = None
 
 
-class TextDelta(Value):
+class TextDelta(Value, tag_field="type"):
     """A piece of text, as it forms."""
 
-    type: Literal["text"] = "text"
+    type: ClassVar[Literal["text"]] = "text"
     text: Text
 
 
-class ArgumentsDelta(Value):
+class ArgumentsDelta(Value, tag_field="type"):
     """A piece of a tool call's raw arguments, as it forms. ``index`` counts the reply's calls."""
 
-    type: Literal["arguments"] = "arguments"
+    type: ClassVar[Literal["arguments"]] = "arguments"
     index: int
     name: Text
     text: Text

@@ -150,9 +150,9 @@ def must_be_possible(options: BuildOptions, check: str | None) -> None:
 def bounded(options: BuildOptions, limits: Limits) -> tuple[BuildOptions, Limits]:
     """The ceilings of a build: what was not said is what is usual."""
     if options.run_tokens is None:
-        options = options.model_copy(update={"run_tokens": RUN_TOKENS})
+        options = options.replace(run_tokens=RUN_TOKENS)
     if limits.total_tokens is None:
-        limits = limits.model_copy(update={"total_tokens": BUILD_TOKENS[options.size]})
+        limits = limits.replace(total_tokens=BUILD_TOKENS[options.size])
     return options, limits
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from artificer.backends.function.executor import FunctionTool
 from artificer.config import Config
 from artificer.contracts.response_format import (
@@ -20,7 +18,7 @@ from artificer.core.kinds import ASKED, KINDS, RunKind
 from artificer.core.price import Price
 from artificer.core.rules import RULES
 from artificer.core.spec import Limits, RunSpec
-from artificer.errors import AuthorError, ConfigError
+from artificer.errors import AuthorError, ConfigError, InvalidValueError
 from artificer.wiring.replies import continuations_of, max_tokens_of, most_of
 from artificer.wiring.toolbox import Tool
 
@@ -80,9 +78,8 @@ def make_spec(**facts: Any) -> RunSpec:
     """The run's spec. Raises AuthorError likewise."""
     try:
         return RunSpec(rules=RULES, **facts)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise AuthorError(f"This run cannot begin: {first['loc'][0]}: {first['msg']}.") from error
+    except InvalidValueError as error:
+        raise AuthorError(f"This run cannot begin: {error.pointer[1:]} {error.reason}.") from error
 
 
 def limits_of(kind: RunKind, given: Limits | None, config: Config, model: str) -> Limits:
@@ -92,11 +89,11 @@ def limits_of(kind: RunKind, given: Limits | None, config: Config, model: str) -
     usual["continuations"] = continuations_of(kind, model)
     if model in config.context_tokens:
         usual["context_tokens"] = config.context_tokens[model]
-    missing = {name: usual[name] for name in usual.keys() - given.model_fields_set}
-    limits = given.model_copy(update=missing)
-    if "max_tokens" in given.model_fields_set:
+    missing = {name: usual[name] for name in usual.keys() - given.named}
+    limits = given.replace(**missing)
+    if "max_tokens" in given.named:
         return limits
-    return limits.model_copy(update={"max_tokens": max_tokens_of(kind, model, limits, config)})
+    return limits.replace(max_tokens=max_tokens_of(kind, model, limits, config))
 
 
 def limits_for(model: str, recorded: Limits, config: Config) -> Limits:
@@ -104,7 +101,7 @@ def limits_for(model: str, recorded: Limits, config: Config) -> Limits:
     most = most_of(model, config)
     if most is None or most >= recorded.max_tokens:
         return recorded
-    return recorded.model_copy(update={"max_tokens": most})
+    return recorded.replace(max_tokens=most)
 
 
 def price_of(model: str, limits: Limits, config: Config) -> Price | None:

@@ -154,7 +154,7 @@ def _context(
 def _from(tool: ToolDefinition, folder: str | None) -> ToolDefinition:
     """The tool with its origin, for policy to see; that of a server's tool is the server."""
     origin = tool.origin or (f"{tool.backend}:{folder}" if folder else tool.backend)
-    return tool.model_copy(update={"origin": origin})
+    return tool.replace(origin=origin)
 
 
 def located(facilities: Facilities) -> Facilities:
@@ -163,7 +163,7 @@ def located(facilities: Facilities) -> Facilities:
     if host is None:
         return facilities
     folder = str(Path(host.folder).expanduser().absolute())
-    return facilities.model_copy(update={"host": host.model_copy(update={"folder": folder})})
+    return facilities.replace(host=host.replace(folder=folder))
 
 
 def build_workspaces(storage: Storage) -> Workspaces:

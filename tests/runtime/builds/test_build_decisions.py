@@ -106,7 +106,7 @@ async def test_the_last_word_before_anything_ran_counts(tmp_path: Path, last: st
         run = await place.build(decider=None)
         digest, before = asked(run), len(place.model.requests)
         for decision in ("reject", "approve", "reject", "approve", last):
-            said = Decide.model_validate({"plan": digest, "decision": decision, "reason": "So."})
+            said = Decide.from_json({"plan": digest, "decision": decision, "reason": "So."})
             await place.world.send("b", said)
         run = await place.resume(decider=None)
         status = {"approve": "completed", "reject": "cancelled", "iterate": "waiting"}

@@ -32,7 +32,7 @@ class Dear(ScriptedProvider):
     async def generate(self, payload: Any, on_delta: Any) -> Any:
         reply = await super().generate(payload, on_delta)
         assert isinstance(reply, ModelReply)
-        return reply.model_copy(update={"usage": self.usage})
+        return reply.replace(usage=self.usage)
 
 
 async def spent(world: World) -> tuple[int, int]:
@@ -130,7 +130,7 @@ async def test_a_code_run_that_goes_in_circles_meets_its_ceiling(
         return reply(call("host.list", path="./" * turn + ".")) if kind == "code" else None
 
     most = {"turns": 6, "run_tokens": 60_000}[limit]
-    options = BuildOptions.model_validate({"size": "small", "attempts": 1, limit: most})
+    options = BuildOptions.from_json({"size": "small", "attempts": 1, limit: most})
     async with site(tmp_path, home, PAIR) as place:
         place.model = Dear(Engineer(PAIR, inspect))
         run = await place.build(options=options)

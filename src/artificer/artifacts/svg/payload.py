@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import Field
-
 from artificer.artifacts.fields import Id, Title, text
 from artificer.artifacts.svg.rebuild import rebuild
 from artificer.artifacts.tool import wrapped_tool
 from artificer.errors import InvariantError
-from artificer.values.base import JsonObject, Problem, Value
+from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_SVGS = 8
 MAX_CONTENT = 64_000
@@ -28,7 +26,7 @@ class SvgSource(Value):
     title: Title = ""
     content: Annotated[
         str,
-        Field(
+        Meta(
             min_length=1,
             max_length=MAX_CONTENT,
             description="One whole <svg>…</svg> document with a viewBox: shapes, paths, text,"
@@ -69,7 +67,7 @@ def load(payload: JsonObject) -> Svg:
     Raises:
         InvariantError: the drawing has problems.
     """
-    source = SvgSource.model_validate(payload)
+    source = SvgSource.from_json(payload)
     content = rebuild(source.content, source.id + "-")
     if not isinstance(content, str):
         raise InvariantError(f"SVG {source.id!r} was accepted, but cannot be rebuilt.")

@@ -60,7 +60,7 @@ class Visit:
                 interaction=self.tenure.count,
             )
             envelope = await self._perform(envelope, command, given)
-        envelope = envelope.model_copy(update={"duration_ms": began.duration_ms})
+        envelope = envelope.replace(duration_ms=began.duration_ms)
         return Receipt(
             status=status_of(envelope.status),
             content=envelope.to_content(),
@@ -82,22 +82,20 @@ class Visit:
     ) -> BrowserEnvelope:
         refusal = self.tenure.refusal()
         if refusal is not None:
-            return envelope.model_copy(update={"fault": f"Not done: {refusal}"})
+            return envelope.replace(fault=f"Not done: {refusal}")
         self.tenure.count += 1
         started = self._page is None
-        envelope = envelope.model_copy(
-            update={"interaction": self.tenure.count, "started": started}
-        )
+        envelope = envelope.replace(interaction=self.tenure.count, started=started)
         try:
             page = self._page or await self._open()
         except TimeoutError:
             await self.end()
             seconds = self.site.keys.startup_timeout_seconds
-            return envelope.model_copy(update={"fault": f"Not started within {seconds} s."})
+            return envelope.replace(fault=f"Not started within {seconds} s.")
         except (ActionError, OperatorError) as error:
             await self.end()
             hint = getattr(error, "hint", None)
-            return envelope.model_copy(update={"fault": f"{error} {hint or ''}".rstrip()})
+            return envelope.replace(fault=f"{error} {hint or ''}".rstrip())
         return await self._act(page, envelope, command, given)
 
     async def _act(
@@ -127,7 +125,7 @@ class Visit:
         if self._page is not None and not page.is_alive:
             self.tenure.lost = "it ended by itself"
             await self.end()
-        return BrowserEnvelope.model_validate({**envelope.model_dump(), **found})
+        return BrowserEnvelope.from_json({**envelope.to_json(), **found})
 
     async def _do(
         self, page: BrowserPage, command: BrowserCommand, given: Mapping[str, JsonValue]

@@ -77,7 +77,7 @@ async def _held(browser: Browser, scope: BrowserScopeKeys) -> dict[str, Any]:
     """The user's cookies of hosts in scope, and what open pages of such hosts have stored."""
     cookies: list[Any] = []
     origins: dict[str, list[Any]] = {}
-    named = scope.model_copy(update={"allow_external": False})
+    named = scope.replace(allow_external=False)
     for context in browser.contexts:
         cookies += [c for c in await context.cookies() if takes_cookie(scope, c["domain"])]
         for page in context.pages:

@@ -109,7 +109,7 @@ def tool(
 def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[Options]) -> Any:
     """Make a function a tool; usable bare or with :class:`Options`.
 
-    The schema comes from the type hints (``Annotated[int, Field(ge=1)]`` for constraints), the
+    The schema comes from the type hints (``Annotated[int, Meta(ge=1)]`` for constraints), the
     description from the docstring's first paragraph. A parameter annotated ``Call`` receives the
     call, with its idempotency ``key``, and is not shown to the model.
 

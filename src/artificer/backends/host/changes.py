@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from pydantic import ValidationError
-
 from artificer.backends.answer import Refusal
 from artificer.backends.command.evidence import call_folder
 from artificer.backends.host.folder import Content, Folder
+from artificer.errors import InvalidValueError
 from artificer.ports import BlobStore, Call
 from artificer.values.base import Digest, Value
 from artificer.values.canon import digest_of
@@ -63,8 +62,8 @@ class Changer:
     def begun(self, call: Call) -> Plan | None:
         """What this very call has begun to do before a crash, if it has."""
         try:
-            plan = Plan.model_validate_json((self._place(call) / _NAME).read_bytes())
-        except (FileNotFoundError, ValidationError):
+            plan = Plan.read((self._place(call) / _NAME).read_bytes())
+        except (FileNotFoundError, InvalidValueError):
             return None  # it was never written whole: nothing has been changed
         return plan if plan.key == call.key else None
 

@@ -170,8 +170,8 @@ class HostExecutor:
             return receipt
         for step in plan.steps:
             self._seen[call.run, step.path] = step.after or ""
-        steps = [step.model_dump(mode="json") for step in plan.steps]
-        return receipt.model_copy(update={"evidence": canonical({"changes": steps}).decode()})
+        steps = [step.to_json() for step in plan.steps]
+        return receipt.replace(evidence=canonical({"changes": steps}).decode())
 
     def _write(self, call: Call) -> str:
         asked = call.arguments

@@ -86,7 +86,7 @@ def state(
 ) -> JsonObject:
     """The member of the state at a pointer."""
     where = str(asked.get("pointer", ""))
-    found: Any = view.state.model_dump(mode="json")
+    found: Any = view.state.to_json()
     found["call_ids"] = sorted(call_id for ids in found["call_ids"] for call_id in ids)
     for step in _steps(where):
         found = _member(found, step, where)
@@ -137,7 +137,7 @@ def _text(text: str) -> JsonObject:
 
 def _value(value: Value) -> JsonObject:
     """A value with its digest; one that is long is only described."""
-    body = value.model_dump(mode="json")
+    body = value.to_json()
     told: JsonObject = {"digest": digest_of(value.identity())}
     size = len(canonical(body))
     return {**told, "value": body} if size <= 4_000 else {**told, "characters": size}
@@ -166,7 +166,7 @@ def _schema(_: str, tool: ToolDefinition) -> JsonObject:
 
 
 def _digest(tool: ToolDefinition) -> str:
-    return digest_of(canonical(tool.model_dump(mode="json")))  # schemas may hold floats
+    return digest_of(canonical(tool.to_json()))  # schemas may hold floats
 
 
 def _steps(pointer: str) -> Iterator[str]:

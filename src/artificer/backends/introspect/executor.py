@@ -49,7 +49,7 @@ class IntrospectExecutor:
         except Refusal as refusal:
             return refused(name, refusal)
         receipt = await in_thread(partial(receipt_of, name, partial(self._answer, call, view)))
-        return receipt.model_copy(update={"content": self._redactor.clean(receipt.content)})
+        return receipt.replace(content=self._redactor.clean(receipt.content))
 
     def _answer(self, call: Call, view: RunView) -> JsonObject:
         answer = self._tells[call.definition.name](view, call.arguments)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydantic import JsonValue, ValidationError
-
 from artificer.backends.mcp.connection import LinkError, McpLink
 from artificer.backends.mcp.spec.envelope import McpEnvelope, McpOutcome, mcp_content
 from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, RemoteTool, adopt
@@ -23,9 +21,15 @@ from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import Stream
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
-from artificer.errors import ArtificerError, BugError, ConfigError, MissingExtraError
+from artificer.errors import (
+    ArtificerError,
+    BugError,
+    ConfigError,
+    InvalidValueError,
+    MissingExtraError,
+)
 from artificer.ports import BlobStore, Call, Receipt
-from artificer.values.base import JsonObject
+from artificer.values.base import JsonObject, JsonValue
 from artificer.values.canon import canonical, digest_of
 from artificer.values.text import well_formed
 
@@ -77,7 +81,7 @@ async def discover(
                 output_schema=clean(tool.output_schema),
             )
             found.append(McpTool(adopt(name, facts, contract)))
-        except (ArtificerError, ValidationError) as error:
+        except (ArtificerError, InvalidValueError) as error:
             raise ConfigError(
                 f"The tool {tool.name!r} of the MCP server {name!r} cannot be used: {error}",
                 hint=f"Leave it out: name those you want in [mcp.servers.{name}] allow = […].",

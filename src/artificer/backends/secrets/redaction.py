@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
-from pydantic import JsonValue
-
 from artificer.backends.secrets.forms import forms_of
 from artificer.contracts.schema import Schema
 from artificer.contracts.secret_marks import mark_of
 from artificer.errors import ToolDefinitionError
 from artificer.ports import BlobStore
+from artificer.values.base import JsonValue
 
 PREFIXES = ("ARTIFICER_SECRET_", "TOOLCLAD_SECRET_")
 """A secret ``name`` is the variable of either prefix and the name in capitals; the first wins."""

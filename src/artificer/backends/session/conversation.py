@@ -91,7 +91,7 @@ class Conversation:
             envelope, self._prompts, self._program.keys.interaction.output_max_bytes
         )
         blob = await self._kept(envelope.output.text)
-        envelope = envelope.model_copy(update={"blob": blob, "duration_ms": began.duration_ms})
+        envelope = envelope.replace(blob=blob, duration_ms=began.duration_ms)
         return Receipt(
             status=status_of(envelope.status),
             content=envelope.to_content(),

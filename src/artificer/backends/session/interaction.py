@@ -39,21 +39,19 @@ class Said:
             cut = self.output.stream().truncated or len(text) > most
             output = Stream(text=kept, size=self.output.size, truncated=cut)
             digest = self.output.digest
-        return envelope.model_copy(
-            update={
-                "status": self.outcome,
-                "line": self.line,
-                "output": output,
-                "output_hash": digest,
-                "before": head_and_tail(self.before, MAX_EVIDENCE),
-                "events": self.events,
-                "events_lost": self.events_lost,
-                "started": self.started,
-                "ready": self.ready,
-                "prompt": self.prompt,
-                "child": self.child,
-                "fault": self.fault,
-            }
+        return envelope.replace(
+            status=self.outcome,
+            line=self.line,
+            output=output,
+            output_hash=digest,
+            before=head_and_tail(self.before, MAX_EVIDENCE),
+            events=self.events,
+            events_lost=self.events_lost,
+            started=self.started,
+            ready=self.ready,
+            prompt=self.prompt,
+            child=self.child,
+            fault=self.fault,
         )
 
 

@@ -192,10 +192,7 @@ class WorkspaceExecutor:
             self._absent(name, base)
         after, applied = done
         if applied.problems:
-            problems = [
-                p.model_copy(update={"pointer": pointer.format(p.pointer)})
-                for p in applied.problems
-            ]
+            problems = [p.replace(pointer=pointer.format(p.pointer)) for p in applied.problems]
             raise Refusal("Nothing was changed: all of a call happens, or none.", "error", problems)
         old = before.root if before else tree.EMPTY
         changes = ((c.path, c) for c in tree.diff(self._fetch, old, after.root))

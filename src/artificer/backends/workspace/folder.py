@@ -15,14 +15,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Edit, MakeDirectory, Put, apply
 from artificer.backends.workspace.spec.version import Version
 from artificer.contracts.workspace_names import file_name_of, name_fault, path_fault, segment_of
-from artificer.errors import OperatorError
+from artificer.errors import InvalidValueError, OperatorError
 from artificer.values.base import Value
 
 MARK = ".artificer-workspace.json"
@@ -251,8 +249,8 @@ def _read_mark(root: int) -> CheckedOut | None:
         return None
     with os.fdopen(handle, "rb") as file:
         try:
-            return CheckedOut.model_validate_json(file.read(4096))
-        except ValidationError:
+            return CheckedOut.read(file.read(4096))
+        except InvalidValueError:
             return None
 
 

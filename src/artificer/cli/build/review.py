@@ -31,7 +31,7 @@ async def review(settings: Settings, options: ReviewOptions) -> Exit:
     if options.as_json:
         changes = []
         for job, diff in zip(waiting, diffs, strict=True):
-            concerns = [concern.model_dump(mode="json") for concern in job.checked.concerns]
+            concerns = [concern.to_json() for concern in job.checked.concerns]
             changes.append(
                 {"step": job.step.path, "change": job.digest, "concerns": concerns, "diff": diff}
             )

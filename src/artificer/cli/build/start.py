@@ -43,7 +43,7 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
                 model=options.model,
                 options=_build_options(options),
                 check=options.check,
-                limits=Limits.model_validate(limits) if limits else None,
+                limits=Limits(**limits) if limits else None,
                 decider=decider_for(progress.screen, yes=options.yes),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,

@@ -23,8 +23,8 @@ async def explain(settings: Settings, options: ExplainOptions) -> Exit:
     async with opened_archive(settings) as archive:
         found = await archive.explain(await archive.find(options.run))
     if options.as_json:
-        origin = found.origin and found.origin.model_dump(mode="json")
-        usage = found.usage.model_dump(mode="json")
+        origin = found.origin and found.origin.to_json()
+        usage = found.usage.to_json()
         out_json({**asdict(found), "origin": origin, "usage": usage})
         return Exit.OK
     for label, text in _lines(found):

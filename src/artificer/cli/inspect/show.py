@@ -51,10 +51,10 @@ def _as_json(history: History) -> dict[str, object]:
         "status": history.run.status,
         "reason": state.reason,
         "turns": state.turn,
-        "usage": state.usage.model_dump(mode="json"),
+        "usage": state.usage.to_json(),
         "cost_micros": state.cost_micros,
         "state": state.digest,
-        "records": [line.model_dump(mode="json") for line in history.lines],
+        "records": [line.to_json() for line in history.lines],
     }
 
 

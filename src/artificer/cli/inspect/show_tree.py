@@ -20,7 +20,7 @@ def tree_as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
         "run": run.id,
         "kind": run.state.given.kind,
         "status": run.status,
-        "runs": [{**asdict(node), "usage": node.usage.model_dump(mode="json")} for node in nodes],
+        "runs": [{**asdict(node), "usage": node.usage.to_json()} for node in nodes],
     }
 
 

@@ -44,7 +44,7 @@ class Caller(ScriptedProvider):
         blocks = [block for block in last["blocks"] if block["type"] == "tool_result"]
         if not blocks:
             return reply(self._call)
-        self.result = ToolResultBlock.model_validate(blocks[0])
+        self.result = ToolResultBlock.from_json(blocks[0])
         return say(self._closing(self.result))
 
     def _closing(self, result: ToolResultBlock) -> str:

@@ -36,7 +36,7 @@ async def serve(settings: Settings, options: McpOptions) -> Exit:
     folders = tuple(dict.fromkeys((*config.tools, *options.tools)))
     storage = await open_storage(config)
     # A run gets its one tool from here, and none that every run of the project would have.
-    bare = config.model_copy(update={"tools": (), "mcp": McpConfig()})
+    bare = config.replace(tools=(), mcp=McpConfig())
     async with World(bare, storage) as world, build_servers(config, storage) as servers:
         box = build_tools(
             [*folders, *await servers.offered()],

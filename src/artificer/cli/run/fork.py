@@ -36,7 +36,7 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
                 system=options.system,
                 edits=edits,
                 steer=options.steer,
-                limits=limits and limits.model_copy(update=changed),
+                limits=limits and limits.replace(**changed),
                 tools=options.tools,
                 approver=approver_for(progress.screen),
                 observer=progress,

@@ -45,7 +45,7 @@ async def run(settings: Settings, options: RunOptions) -> Exit:
                 system=options.system,
                 choices=tuple(_tool_choice(word) for word in options.choices),
                 response_format=schema,
-                limits=Limits.model_validate(limits) if limits else None,
+                limits=Limits(**limits) if limits else None,
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
             )
@@ -57,7 +57,7 @@ def _capabilities(configured: Facilities, options: RunOptions) -> Facilities:
     replaced: dict[str, object] = {}
     if options.folder is not None:
         host = configured.host or Host(folder=".")
-        replaced["host"] = host.model_copy(update={"folder": str(options.folder)})
+        replaced["host"] = host.replace(folder=str(options.folder))
     for name in options.workspaces:
         if fault := name_fault(name):
             raise click.UsageError(f"The workspace's name {name!r} {fault}.")
@@ -65,7 +65,7 @@ def _capabilities(configured: Facilities, options: RunOptions) -> Facilities:
         replaced["workspaces"] = (Grant(names=options.workspaces),)
     if options.introspect:
         replaced["introspect"] = True
-    return configured.model_copy(update=replaced)
+    return configured.replace(**replaced)
 
 
 def _read_schema(path: Path) -> JsonObject:

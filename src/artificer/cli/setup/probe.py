@@ -43,7 +43,7 @@ async def ask_model(config: Config, model: str) -> tuple[bool, str]:
     progress = Progress(_SilentScreen())
     started = time.monotonic()
     try:
-        bare = config.model_copy(update={"tools": ()})
+        bare = config.replace(tools=())
         async with asyncio.timeout(TIMEOUT_S), World.in_memory(bare) as world:
             run = await world.run(
                 "Reply with the single word: ready",

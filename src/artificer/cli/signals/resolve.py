@@ -36,7 +36,7 @@ async def resolve(settings: Settings, options: ResolveOptions) -> Exit:
 
 def _show(uncertain: tuple[Doubt, ...], *, as_json: bool) -> None:
     if as_json:
-        out_json([call.model_dump(mode="json") for call in uncertain])
+        out_json([call.to_json() for call in uncertain])
         return
     for call in uncertain:
         out(f"{call.call_id}  {call.tool} {one_line(call.arguments or '', 200)}")

@@ -37,7 +37,7 @@ async def check(settings: Settings, options: CheckPolicyOptions) -> Exit:
     faults = list(policy_faults(policy, toolset)) if toolset.tools else []
     if options.as_json:
         facts = {"unheard": list(unreachable), "faults": faults}
-        out_json({**policy.model_dump(mode="json"), **facts})
+        out_json({**policy.to_json(), **facts})
     else:
         _list(config)
     for number in unreachable:
@@ -52,10 +52,9 @@ def _list(config: Config) -> None:
     for globs in policy.allow_lists:
         out(f"allow-list  {' '.join(globs) or '(no tool)'}")
     for number, rule in enumerate(policy.rules, 1):
-        facts = rule.model_dump(
-            mode="json", exclude={"decision", "reason", "name"}, exclude_defaults=True
-        )
-        words = " ".join(f"{name}={_short(value)}" for name, value in facts.items())
+        facts = rule.to_json(defaults=False)
+        shown = facts.keys() - {"decision", "reason", "name"}
+        words = " ".join(f"{n}={_short(value)}" for n, value in facts.items() if n in shown)
         named = f"  ({rule.name})" if rule.name else ""
         out(f"rule {number}  {rule.decision:<5} {words or 'every call'}{named}")
     for text in policy.cedar:
@@ -105,9 +104,9 @@ async def explain(settings: Settings, options: ExplainPolicyOptions) -> Exit:
 def _print(verdict: Verdict, explanation: Explanation | None, *, as_json: bool) -> None:
     steps = explanation.steps if explanation else ()
     if as_json:
-        facts = verdict.model_dump(mode="json", include={"tool", "verdict", "rule", "reason"})
-        problems = [problem.model_dump(mode="json") for problem in verdict.problems]
-        shown = [step.model_dump(mode="json") for step in steps]
+        facts = {n: getattr(verdict, n) for n in ("tool", "verdict", "rule", "reason")}
+        problems = [problem.to_json() for problem in verdict.problems]
+        shown = [step.to_json() for step in steps]
         out_json({**facts, "problems": problems, "steps": shown})
         return
     for step in steps:

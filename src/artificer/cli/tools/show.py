@@ -14,7 +14,7 @@ def list_tools(settings: Settings, options: ListToolsOptions) -> Exit:
     tools = load(settings, options.folder)
     definitions = [d for tool in tools for d in tool.manifest.definitions]
     if options.as_json:
-        out_json([definition.model_dump(mode="json") for definition in definitions])
+        out_json([definition.to_json() for definition in definitions])
         return Exit.OK
     width = max((len(d.name) for d in definitions), default=0)
     for d in definitions:

@@ -30,7 +30,7 @@ async def list_workspaces(settings: Settings, options: ListWorkspacesOptions) ->
         workspaces = archive.workspaces
         heads = [next(workspaces.log(name)) for name in workspaces.names()]
     if options.as_json:
-        out_json([head.model_dump(mode="json") for head in heads])
+        out_json([head.to_json() for head in heads])
     elif heads:
         rows = [
             (h.workspace, str(h.number), moment(h.at), h.run or "-", one_line(h.message, 60))
@@ -60,7 +60,7 @@ def _show(workspaces: Workspaces, options: ShowFilesOptions) -> Exit:
         return Exit.OK
     entries = list(tree.walk(fetch, found.root, options.path)) or [(options.path, entry)]
     if options.as_json:
-        listed = [{"path": path, **each.model_dump(mode="json")} for path, each in entries]
+        listed = [{"path": path, **each.to_json()} for path, each in entries]
         out_json(
             {"workspace": name, "version": found.version, "root": found.root, "entries": listed}
         )
@@ -91,7 +91,7 @@ async def log(settings: Settings, options: LogOptions) -> Exit:
         newest = zip(archive.workspaces.log(options.name), range(options.limit), strict=False)
         versions = [version for version, _ in newest]
     if options.as_json:
-        out_json([version.model_dump(mode="json") for version in versions])
+        out_json([version.to_json() for version in versions])
         return Exit.OK
     rows = [(str(v.number), moment(v.at), v.run or "-", one_line(v.message, 60)) for v in versions]
     print_table([("VERSION", "COMMITTED (UTC)", "RUN", "MESSAGE"), *rows])
@@ -116,8 +116,8 @@ def _diff(workspaces: Workspaces, options: DiffVersionsOptions) -> Exit:
                 {
                     "path": change.path,
                     "change": change.word,
-                    "before": change.before and change.before.model_dump(mode="json"),
-                    "after": change.after and change.after.model_dump(mode="json"),
+                    "before": change.before and change.before.to_json(),
+                    "after": change.after and change.after.to_json(),
                 }
                 for change in changes
             ]

@@ -20,8 +20,9 @@ from artificer.contracts.addresses import (
     refuse_target,
     refuse_url,
 )
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import JsonObject
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical
+from artificer.values.keys import KeyTable
 
 ArgumentType = Literal[
     "string",
@@ -67,7 +68,7 @@ _DURATION = f"^({_N}|({_N}h)?({_N}m)?({_N}s)?({_N}ms)?)$"
 _MSF_PAIR = re.compile(r"[A-Z][A-Z0-9_]* [^|&$`(){}\[\]<>!]+")
 
 
-class Argument(Value):
+class Argument(KeyTable):
     """One ``[args.NAME]`` table, with its name.
 
     ``allow_dash``, ``multiline`` and ``list`` are ours: they let a value begin with ``-``, hold

@@ -226,7 +226,7 @@ def _limits(state: RunState) -> Limits:
 
     That is held against the build's own budget, before each request of any of them.
     """
-    return state.given.limits.model_copy(update={"cost_micros": None, "total_tokens": None})
+    return state.given.limits.replace(cost_micros=None, total_tokens=None)
 
 
 def _room(limits: Limits) -> int:

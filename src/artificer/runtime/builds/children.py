@@ -89,17 +89,15 @@ class Children:
         )
         return await engine.start(
             run,
-            spec.model_copy(
-                update={
-                    "kind": kind,
-                    "prompt": told.prompt,
-                    "system": told.system,
-                    "toolset": tools.to_text(),
-                    "limits": limits.model_copy(update=_ceilings(kind, spec)),
-                    "build": None,
-                    "project": "",
-                    "parent": build,
-                }
+            spec.replace(
+                kind=kind,
+                prompt=told.prompt,
+                system=told.system,
+                toolset=tools.to_text(),
+                limits=limits.replace(**_ceilings(kind, spec)),
+                build=None,
+                project="",
+                parent=build,
             ),
         )
 

@@ -16,10 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from artificer.backends.sandbox.sandbox import Grants
-from artificer.errors import ManifestError, TamperedError
+from artificer.errors import InvalidValueError, ManifestError, TamperedError
 from artificer.manifests.model import ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.runtime.builds.toolchains import variables as toolchain_variables
@@ -98,18 +96,16 @@ class Project(Value):
 
     def beneath(self, tree: Project) -> Project:
         """What is found in a tree of this project, with the programs that this has installed."""
-        return tree.model_copy(
-            update={
-                "bins": self.bins,
-                "variables": tuple(dict([*tree.variables, *self.variables]).items()),
-                "links": self.links,
-            }
+        return tree.replace(
+            bins=self.bins,
+            variables=tuple(dict([*tree.variables, *self.variables]).items()),
+            links=self.links,
         )
 
     def with_validation(self, argv: tuple[str, ...]) -> Project:
         """The same with a phase's validation command as a tool of its own."""
         command = ProjectCommand(name="run_validation", purpose="test", argv=argv)
-        return self.model_copy(update={"commands": (command, *self.commands)})
+        return self.replace(commands=(command, *self.commands))
 
     def granted(self, grants: Grants, worktree: Path) -> Grants:
         """What the project's commands may reach, of what is granted to programs: the worktree to
@@ -187,8 +183,8 @@ def detected(file: Path, root: Path) -> Project:
     """
     with suppress(FileNotFoundError):
         try:
-            return Project.model_validate_json(file.read_bytes())
-        except ValidationError as error:
+            return Project.read(file.read_bytes())
+        except InvalidValueError as error:
             raise TamperedError(f"{file} does not say what was found in the project.") from error
     found = detect(root)
     file.parent.mkdir(parents=True, exist_ok=True)

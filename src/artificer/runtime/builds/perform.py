@@ -96,7 +96,7 @@ class TreePerformer:
             refused=tuple(_refused(committed))[:MAX_TOLD],
         )
         if committed.unchanged and not wish.nothing:
-            return told.model_copy(update={"report": f"{UNSAID}{_left_out(committed)}"})
+            return told.replace(report=f"{UNSAID}{_left_out(committed)}")
         return await self._weighed(state, wish, committed, told)
 
     async def _weighed(
@@ -115,17 +115,15 @@ class TreePerformer:
             reader = await base_reader(self.repository, wish.commit)
             weighed = weigh(line, before, after, changes, reader)
         counts = (after.counted, before.counted)
-        return told.model_copy(
-            update={
-                "passed": weighed.passed,
-                "report": "" if weighed.passed else f"{weighed.report}{_left_out(committed)}",
-                "concerns": weighed.concerns,
-                "notes": weighed.notes,
-                "tests": counts[0].executed if counts[0] else None,
-                "tests_before": counts[1].executed if counts[1] else None,
-                "passed_before": before.passed,
-                "sandbox": after.sandbox,
-            }
+        return told.replace(
+            passed=weighed.passed,
+            report="" if weighed.passed else f"{weighed.report}{_left_out(committed)}",
+            concerns=weighed.concerns,
+            notes=weighed.notes,
+            tests=counts[0].executed if counts[0] else None,
+            tests_before=counts[1].executed if counts[1] else None,
+            passed_before=before.passed,
+            sandbox=after.sandbox,
         )
 
     async def merge(self, wish: MergeSpec) -> f.SpecMerged | f.MergeRefused:

@@ -104,7 +104,7 @@ def arguments_of(browser: BrowserKeys, action: Action) -> tuple[Argument, ...]:
     given = browser.commands[action].args
     own = {argument.name: argument for argument in ACTIONS[action].arguments}
     if action == "extract":
-        own["mode"] = own["mode"].model_copy(update={"default": browser.mode})
+        own["mode"] = own["mode"].replace(default=browser.mode)
     if action == "login":
         services = tuple(usable_flows(browser))
         own["service"] = Argument(name="service", type="enum", allowed=services, required=True)
@@ -130,7 +130,7 @@ def _narrowed(own: Argument, given: Argument | None) -> Argument:
     for bound in ("min", "max"):
         if getattr(given, bound) is None:
             update[bound] = getattr(own, bound)
-    return given.model_copy(update=update)
+    return given.replace(**update)
 
 
 def argument_faults_of(browser: BrowserKeys, action: Action) -> Iterator[Fault]:

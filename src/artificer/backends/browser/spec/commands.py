@@ -38,7 +38,7 @@ def browser_commands(tool: ToolKeys, browser: BrowserKeys) -> tuple[BrowserComma
         commands.setdefault("login", BrowserCommandKeys())
     else:
         commands.pop("login", None)
-    browser = browser.model_copy(update={"commands": commands})
+    browser = browser.replace(commands=commands)
     return tuple(_command(tool, browser, action) for action in commands)
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue
-
 from artificer.contracts.evidence import MAX_EVIDENCE, compact, evidence_text, fitted
-from artificer.values.base import Digest, Text, Value
+from artificer.values.base import Digest, JsonValue, Text, Value, field
 from artificer.values.text import clip, head_and_tail
 
 BrowserOutcome = Literal["success", "error", "timeout"]
@@ -30,8 +28,8 @@ class BrowserEnvelope(Value):
     results: Text | None = None
     blob: Digest | None = None
     picture: Digest | None = None
-    state: dict[str, JsonValue] = Field(default_factory=dict)
-    refused: dict[str, str] = Field(default_factory=dict)
+    state: dict[str, JsonValue] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
     started: bool = False
     interaction: int = 0
     duration_ms: int = 0

@@ -9,7 +9,7 @@ from pydantic import Field
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.manifests.keys import Seconds
-from artificer.values.base import Value
+from artificer.values.keys import KeyTable
 
 Action = Literal[
     "navigate",
@@ -38,7 +38,7 @@ StateField = Literal[
 STATE_FIELDS: tuple[StateField, ...] = get_args(StateField)
 
 
-class BrowserScopeKeys(Value):
+class BrowserScopeKeys(KeyTable):
     """``[browser.scope]``: domains, or ``*.domain`` for all below one, with or without ``:port``.
 
     What is blocked wins, and may also be ``name.*``: every host whose first label that is. Without
@@ -52,7 +52,7 @@ class BrowserScopeKeys(Value):
     allow_external: bool = False
 
 
-class BrowserCommandKeys(Value):
+class BrowserCommandKeys(KeyTable):
     """``[browser.commands.ACTION]``
 
     ``args`` narrow the action's own arguments; with any, only these and those that the action
@@ -67,13 +67,13 @@ class BrowserCommandKeys(Value):
     args: dict[str, Argument] = Field(default_factory=dict)
 
 
-class BrowserDefaultKeys(Value):
+class BrowserDefaultKeys(KeyTable):
     """``[browser.defaults]``: where the format's own documents put ``extract_mode``."""
 
     extract_mode: ExtractMode | None = None
 
 
-class BrowserStateKeys(Value):
+class BrowserStateKeys(KeyTable):
     """``[browser.state]``: what every answer says of the page. ``is_authenticated`` is whether a
     login of ``auth_flows`` has succeeded on the page's host.
     """
@@ -81,7 +81,7 @@ class BrowserStateKeys(Value):
     fields: tuple[StateField, ...] = STATE_FIELDS
 
 
-class AuthFlowKeys(Value):
+class AuthFlowKeys(KeyTable):
     """``[browser.auth_flows.SERVICE]``: a login that the runtime makes, with secrets of its own.
 
     ``secret_ref`` and ``mfa_secret_ref`` are names of secrets, also as ``vault:a/path``: see
@@ -103,7 +103,7 @@ class AuthFlowKeys(Value):
 Service = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
-class BrowserKeys(Value):
+class BrowserKeys(KeyTable):
     """``[browser]``: a Chromium that is used action by action.
 
     It is started once for a run or, with ``connect = "live"``, it is the operator's running one,

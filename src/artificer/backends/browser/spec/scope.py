@@ -74,7 +74,7 @@ def takes_cookie(scope: BrowserScopeKeys, domain: str) -> bool:
     """Whether a cookie of this domain (with a leading dot: for all below it too) would be sent to a
     host that ``allowed_domains`` names. What ``allow_external`` adds is none of them.
     """
-    named = scope.model_copy(update={"allow_external": False})
+    named = scope.replace(allow_external=False)
     host = domain.removeprefix(".")
     if host_refusal(named, host, None) is None:
         return True

@@ -7,17 +7,17 @@ from typing import Annotated
 from pydantic import Field
 
 from artificer.manifests.keys import SafeInteger, Text
-from artificer.values.base import Value
+from artificer.values.keys import KeyTable
 
 
-class ConditionalKeys(Value):
+class ConditionalKeys(KeyTable):
     """``[command.conditionals.NAME]``: items that appear when a condition holds."""
 
     when: Text
     template: Text
 
 
-class CommandKeys(Value):
+class CommandKeys(KeyTable):
     """``[command]``: a program, its arguments, and the statuses that it succeeds with."""
 
     template: str | None = None

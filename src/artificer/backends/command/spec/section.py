@@ -103,10 +103,8 @@ class CommandSection(ManifestSection[CommandKeys, CommandPart]):
 
 def _only(keys: ManifestKeys, names: frozenset[str]) -> ManifestKeys:
     """The keys with the arguments that a probe uses."""
-    tool = keys.tool.model_copy(update={"binary": ""})
-    return keys.model_copy(
-        update={"tool": tool, "args": {n: a for n, a in keys.args.items() if n in names}}
-    )
+    tool = keys.tool.replace(binary="")
+    return keys.replace(tool=tool, args={n: a for n, a in keys.args.items() if n in names})
 
 
 def as_probe(manifest: Manifest[CommandPart]) -> CommandPart:

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from artificer.manifests.keys import Status
-from artificer.values.base import Value
+from artificer.values.keys import KeyTable
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-class HttpKeys(Value):
+class HttpKeys(KeyTable):
     """``[http]``. Any 2xx is a success unless ``success_status`` lists what is.
 
     ``body`` is a JSON body in TOML, in place of the text ``body_template``. ``allow_private``

@@ -13,12 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from pydantic import JsonValue
-
 from artificer.backends.http.spec.template import HttpTemplate, Part, Parts, Place, parse_parts
 from artificer.contracts.addresses import climbs
 from artificer.contracts.arguments.types import text_of
-from artificer.values.base import Problem
+from artificer.values.base import JsonValue, Problem
 
 MAX_URL = 8_000
 """Characters of a URL: what servers accept at the least (RFC 9110 section 4.1)."""

@@ -12,12 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from pydantic import JsonValue
-
 from artificer.backends.http.spec.keys import HttpKeys, Method
 from artificer.contracts.arguments.types import Argument
 from artificer.manifests.keys import KEY_PLACE
-from artificer.values.base import Value
+from artificer.values.base import JsonValue, Value
 
 Place = Literal["raw", "percent", "string", "json"]
 """How a value is written: as it is, percent-encoded, inside a JSON string, as a JSON value."""
@@ -146,7 +144,7 @@ def _read(keys: HttpKeys) -> HttpTemplate:
         "path": parse_parts(path or "/", "percent"),
         "query": tuple(parse_parts(pair, "percent") for pair in pairs),
     }
-    return template.model_copy(update=located)
+    return template.replace(**located)
 
 
 def _whole(url: str) -> str | None:
@@ -172,7 +170,7 @@ def _body_parts(keys: HttpKeys) -> Parts:
     parts: list[Part] = []
     inside = False
     for part in parse_parts(text):
-        parts.append(part.model_copy(update={"place": "string" if inside else "json"}))
+        parts.append(part.replace(place="string" if inside else "json"))
         inside = _ends_inside_string(part.text, inside)
     return tuple(parts)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import JsonValue
-
 from artificer.contracts.evidence import Parsed, Stream, evidence_text, with_results
-from artificer.values.base import Digest, Text, Value
+from artificer.values.base import Digest, JsonValue, Text, Value
 
 McpOutcome = Literal["success", "error", "timeout"]
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from artificer.values.base import Value
+from artificer.values.keys import KeyTable
 
 
-class McpKeys(Value):
+class McpKeys(KeyTable):
     """``[mcp]``: the tool of a configured server; ``field_map`` names its arguments for ours."""
 
     server: Annotated[str, Field(min_length=1)]

@@ -7,12 +7,10 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from pydantic import JsonValue
-
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition, Trust
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ToolDefinitionError
-from artificer.values.base import JsonObject, Text, Value
+from artificer.values.base import JsonObject, JsonValue, Text, Value
 from artificer.values.canon import canonical
 from artificer.values.text import clip
 

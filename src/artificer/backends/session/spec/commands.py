@@ -67,18 +67,15 @@ def _of_child(
     tool: ToolKeys, session: SessionKeys, child: SessionContract, scope: Scope | None
 ) -> Iterator[SessionCommand]:
     """A child is never less restricted than what opens it: the stricter of the two holds."""
-    named = child.tool.model_copy(
-        update={
-            "name": f"{tool.name}.child",
-            "human_approval": tool.human_approval or child.tool.human_approval,
-        }
+    named = child.tool.replace(
+        name=f"{tool.name}.child", human_approval=tool.human_approval or child.tool.human_approval
     )
     for name, command in child.session.commands.items():
         risk = max(command.risk_tier or named.risk_tier, tool.risk_tier, key=RISKS.index)
-        held = command.model_copy(update={"risk_tier": risk})
+        held = command.replace(risk_tier=risk)
         # The program may first have to be started, in the time that it is given for that.
         seconds = {"startup_timeout_seconds": session.startup_timeout_seconds}
-        definition = _definition(named, child.session.model_copy(update=seconds), name, held)
+        definition = _definition(named, child.session.replace(**seconds), name, held)
         form = _form(child.session, command, scope)
         yield SessionCommand(definition, form, named.timeout_seconds, Seat.CHILD)
 
@@ -171,7 +168,7 @@ def _arguments(session: SessionKeys, command: SessionCommandKeys) -> tuple[Argum
         )
         return (line,)
     found = sorted(command.args.values(), key=lambda argument: argument.position)
-    return tuple(a.model_copy(update={"sanitize": a.sanitize or sanitize}) for a in found)
+    return tuple(a.replace(sanitize=a.sanitize or sanitize) for a in found)
 
 
 def _form(session: SessionKeys, command: SessionCommandKeys, scope: Scope | None) -> LineForm:

@@ -70,7 +70,7 @@ class SessionEnvelope(Value):
         if self.before:
             facts["before"] = head_and_tail(self.before, MAX_BEFORE)
         if self.events:
-            facts["events"] = [event.model_dump() for event in self._latest()]
+            facts["events"] = [event.to_json() for event in self._latest()]
         if lost := self.events_lost + len(self.events) - len(self._latest()):
             facts["events_lost"] = lost
         return fitted(facts, "output", self.output.text)

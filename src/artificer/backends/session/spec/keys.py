@@ -12,12 +12,12 @@ from pydantic import Field
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.manifests.keys import Seconds
-from artificer.values.base import Value
+from artificer.values.keys import KeyTable
 
 CommandName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,48}$")]
 
 
-class InteractionKeys(Value):
+class InteractionKeys(KeyTable):
     """``[session.interaction]``
 
     ``output_max_bytes`` is what is kept of one interaction's output, its beginning and its end.
@@ -30,7 +30,7 @@ class InteractionKeys(Value):
     output_wait_ms: Annotated[int, Field(gt=0, le=600_000)] = 2000
 
 
-class SessionCommandKeys(Value):
+class SessionCommandKeys(KeyTable):
     """``[session.commands.NAME]``
 
     Without ``args`` the tool takes one ``command``, a line that matches ``pattern`` as a whole.
@@ -48,7 +48,7 @@ class SessionCommandKeys(Value):
     effect: EffectClass | None = None
 
 
-class ChildKeys(Value):
+class ChildKeys(KeyTable):
     """``[session.child_detection]``: a program within the program, such as a debugger's console.
 
     It is open from when the output matches ``pattern``. ``manifest`` is the file, beside this one,
@@ -64,7 +64,7 @@ EventType = Literal["log_line", "session_opened", "alert", "error"]
 EVENT_TYPES: tuple[EventType, ...] = ("log_line", "session_opened", "alert", "error")
 
 
-class EventKeys(Value):
+class EventKeys(KeyTable):
     """``[session.events]``: what the program writes between two calls, as a queue of lines.
 
     The next answer hands them over: those of ``event_types``, the newest ``max_queue_depth``, none
@@ -78,7 +78,7 @@ class EventKeys(Value):
     ttl_seconds: Seconds = 300
 
 
-class SessionKeys(Value):
+class SessionKeys(KeyTable):
     """``[session]``: a program that is started once for a run, and spoken to line by line.
 
     It is ready for a line when its last, unfinished line matches ``ready_pattern``; with an empty

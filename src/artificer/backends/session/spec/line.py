@@ -7,14 +7,12 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pydantic import JsonValue
-
 from artificer.contracts.addresses import ip_of, is_host, network_of
 from artificer.contracts.arguments.bind import bind
 from artificer.contracts.arguments.types import Argument, operand_of, text_of
 from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
-from artificer.values.base import Problem
+from artificer.values.base import JsonValue, Problem
 
 MAX_LINE_BYTES = 4_000
 """Bytes of a line: Linux drops what exceeds 4,095 of them in a terminal's line (termios(3))."""

@@ -210,9 +210,7 @@ def rebase(fetch: Fetch, base: str, ours: str, onto: str) -> tuple[Applied, tupl
         edits.setdefault(path, Drop(path, only_empty=True))
     paths = list(edits)
     applied = apply(fetch, onto, list(edits.values()))
-    problems = tuple(
-        p.model_copy(update={"pointer": paths[int(p.pointer)]}) for p in applied.problems
-    )
+    problems = tuple(p.replace(pointer=paths[int(p.pointer)]) for p in applied.problems)
     return replace(applied, problems=problems), both
 
 

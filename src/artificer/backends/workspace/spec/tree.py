@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Literal, Self
-
-from pydantic import Field, ValidationError, model_validator
+from typing import Annotated, ClassVar, Literal
 
 from artificer.contracts.workspace_names import path_fault
-from artificer.errors import TamperedError
-from artificer.values.base import Digest, Value
+from artificer.errors import InvalidValueError, TamperedError
+from artificer.values.base import CheckedValue, Digest, Meta, Value, field
 from artificer.values.canon import digest_of
 
 Mode = Literal["0644", "0755"]
@@ -27,37 +25,36 @@ MAX_ENTRIES = 10_000
 """Entries of one directory."""
 
 
-class File(Value):
+class File(Value, tag_field="kind"):
     """A file: its bytes by their digest."""
 
-    kind: Literal["file"] = "file"
+    kind: ClassVar[Literal["file"]] = "file"
     digest: Digest
-    size: Annotated[int, Field(ge=0)]
+    size: Annotated[int, Meta(ge=0)]
     mode: Mode = "0644"
 
 
-class Directory(Value):
+class Directory(Value, tag_field="kind"):
     """A directory: its node by its digest."""
 
-    kind: Literal["dir"] = "dir"
+    kind: ClassVar[Literal["dir"]] = "dir"
     digest: Digest
 
 
-Entry = Annotated[File | Directory, Field(discriminator="kind")]
+Entry = File | Directory
 
 
-class Node(Value):
+class Node(CheckedValue):
     """One directory: what it holds, by name, in order."""
 
-    entries: dict[str, Entry] = Field(default_factory=dict, max_length=MAX_ENTRIES)
+    entries: Annotated[dict[str, Entry], Meta(max_length=MAX_ENTRIES)] = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _names(self) -> Self:
+    def check(self) -> None:
+        """Refuse entries that are out of order, and names that are not one segment of a path."""
         if list(self.entries) != sorted(self.entries):
-            raise ValueError("entries out of order")
+            raise self.invalid("/entries", "is out of order")
         if any("/" in name or path_fault(name) for name in self.entries):
-            raise ValueError("an entry's name is no segment of a path")
-        return self
+            raise self.invalid("/entries", "has a name that is not one segment of a path")
 
 
 EMPTY_NODE = Node().canonical()
@@ -67,7 +64,7 @@ EMPTY = digest_of(EMPTY_NODE)
 
 @lru_cache(maxsize=256)
 def _parsed(data: bytes) -> Node:
-    return Node.model_validate_json(data)
+    return Node.read(data)
 
 
 def load(fetch: Fetch, digest: str) -> Node:
@@ -76,7 +73,7 @@ def load(fetch: Fetch, digest: str) -> Node:
         return Node()
     try:
         return _parsed(fetch(digest))
-    except ValidationError as error:
+    except InvalidValueError as error:
         raise TamperedError(f"The blob {digest} is not a directory of a workspace.") from error
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, ValidationError
-
-from artificer.errors import TamperedError
-from artificer.values.base import Digest, Text, Value
+from artificer.errors import InvalidValueError, TamperedError
+from artificer.values.base import Digest, Meta, Text, Value
 
 MAX_MESSAGE = 1000
 
@@ -21,21 +19,21 @@ class Version(Value):
     """
 
     workspace: str
-    number: Annotated[int, Field(ge=1)]
+    number: Annotated[int, Meta(ge=1)]
     root: Digest
     before: Digest | None = None
-    base: Annotated[int, Field(ge=0)] = 0
+    base: Annotated[int, Meta(ge=0)] = 0
     run: str = ""
     key: str = ""
-    message: Annotated[Text, Field(max_length=MAX_MESSAGE)] = ""
+    message: Annotated[Text, Meta(max_length=MAX_MESSAGE)] = ""
     at: int
 
 
 def read_version(data: bytes, workspace: str, number: int) -> Version:
     """Read a version's blob. Raises TamperedError for one that is not that version."""
     try:
-        version = Version.model_validate_json(data)
-    except ValidationError as error:
+        version = Version.read(data)
+    except InvalidValueError as error:
         raise TamperedError(f"Version {number} of {workspace!r} cannot be read.") from error
     if (version.workspace, version.number) != (workspace, number):
         raise TamperedError(
