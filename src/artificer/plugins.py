@@ -37,7 +37,7 @@ def on_call(target: str) -> Any:
 class Registry(Generic[T]):
     """Things of one kind by name: those built in, and those of an entry-point group.
 
-    ``kind`` is what all of them are instances of. A built-in name cannot be replaced.
+    All of them are instances of ``kind``. A built-in name cannot be replaced.
     """
 
     def __init__(self, group: str, kind: type[T], built_in: Mapping[str, str]) -> None:
@@ -85,7 +85,7 @@ class Registry(Generic[T]):
             ) from error
         if not isinstance(found, self._kind):
             raise ConfigError(
-                f"{where} is not a {self._kind.__name__}.",
+                f"{where} is of type {type(found).__name__}, not {self._kind.__name__}.",
                 hint=f"{package} was made for another release of Artificer.",
             )
         return found

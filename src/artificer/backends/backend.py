@@ -18,7 +18,7 @@ from artificer.backends.sandbox.sandbox import Grants
 from artificer.backends.secrets.redaction import Redactor
 from artificer.errors import ConfigError
 from artificer.manifests.model import Manifest, ManifestFile
-from artificer.manifests.registry import BACKENDS, Declaring
+from artificer.manifests.registry import BACKENDS, RegisteredBackend
 from artificer.ports import BlobStore, Executor, RunReader, Versions
 
 Granted = TypeVar("Granted")
@@ -60,7 +60,7 @@ class ExecutorContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backend(Declaring):
+class Backend(RegisteredBackend):
     """A backend for manifests.
 
     ``executors`` makes what performs the calls of its files, all of one folder. ``settings`` is

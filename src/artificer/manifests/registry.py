@@ -13,7 +13,7 @@ from artificer.plugins import Registry
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declaring:
+class RegisteredBackend:
     """A registered backend, as far as reading manifests needs it."""
 
     section: ManifestSection[Any, Any]
@@ -21,7 +21,7 @@ class Declaring:
 
 BACKENDS = Registry(
     "artificer.backends",
-    Declaring,
+    RegisteredBackend,
     {
         name: f"artificer.backends.{name}.backend:BACKEND"
         for name in ("command", "http", "mcp", "session", "browser")

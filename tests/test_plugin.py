@@ -1,0 +1,124 @@
+"""A package of somebody else's adds a backend and a provider: ``examples/plugin``, installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PLUGIN = Path(__file__).parents[1] / "examples" / "plugin"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of installed packages with the plug-in."""
+    if find_spec("hatchling") is None:
+        pytest.skip("hatchling, which builds the plug-in, is not installed: run `make test`")
+    source = tmp_path_factory.mktemp("plugin") / "source"
+    shutil.copytree(PLUGIN, source)
+    target = source.parent / "site"
+    offline = ("--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+    command = (sys.executable, "-m", "pip", "install", *offline, "--target", str(target))
+    subprocess.run([*command, str(source)], check=True, capture_output=True)
+    return target
+
+
+class Project:
+    """A folder with the plug-in's tools and a database, where commands are run."""
+
+    def __init__(self, folder: Path, site: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": str(site),
+            "ARTIFICER_HOME": str(folder / "home"),
+        }
+        shutil.copytree(PLUGIN / "tools", folder / "tools")
+        with sqlite3.connect(folder / "people.db") as database:
+            database.execute("CREATE TABLE people (name TEXT, born INTEGER)")
+            people = [("Alan", 1912), ("Ada", 1815), ("Emmy", 1882)]
+            database.executemany("INSERT INTO people VALUES (?, ?)", people)
+        database.close()
+
+    def artificer(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command."""
+        command = (sys.executable, "-m", "artificer", *arguments)
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
+
+    def run(self, prompt: str) -> subprocess.CompletedProcess[str]:
+        """Make a run with the plug-in's provider and its tool."""
+        own = ("--kind", "chat", "--model", "relay/any", "--tools", "tools")
+        return self.artificer("run", prompt, *own)
+
+
+@pytest.fixture
+def project(tmp_path: Path, site: Path) -> Project:
+    """A project with the plug-in installed."""
+    return Project(tmp_path, site)
+
+
+@pytest.mark.req("plugin-backend", "plugin-provider")
+def test_an_installed_package_adds_a_backend_and_a_provider(project: Project) -> None:
+    made = project.run('{"born_before": 1900}')
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.strip() == (
+        '{"rows": [{"name": "Ada", "born": 1815}, {"name": "Emmy", "born": 1882}], '
+        '"complete": true}'
+    )
+    replayed = project.artificer("replay", "last")
+    assert replayed.returncode == 0, replayed.stderr
+
+
+@pytest.mark.req("plugin-backend")
+def test_its_calls_pass_the_same_gate(project: Project) -> None:
+    made = project.run('{"born_before": "1900"}')
+    assert "has the wrong type" in made.stdout
+    policy = '[policy]\nrules = [{ origin = "sqlite:*", decision = "deny" }]\n'
+    (project.folder / "artificer.toml").write_text(policy)
+    assert "The policy does not allow this call" in project.run('{"born_before": 1}').stdout
+
+
+@pytest.mark.req("plugin-backend")
+def test_its_settings_are_checked(project: Project) -> None:
+    (project.folder / "artificer.toml").write_text("[backends.sqlite]\nmax_rows = 1\n")
+    assert '"complete": false' in project.run('{"born_before": 1900}').stdout
+    (project.folder / "artificer.toml").write_text("[backends.sqlite]\nmax_rows = 0\n")
+    assert "backends.sqlite.max_rows" in project.run('{"born_before": 1900}').stderr
+
+
+@pytest.mark.req("plugin-backend")
+def test_faults_of_its_section_have_lines_and_hints(project: Project) -> None:
+    manifest = project.folder / "tools" / "people.clad.toml"
+    text = manifest.read_text()
+    manifest.write_text(text.replace(":born_before", ":year"))
+    faults = project.artificer("tools", "check", "tools").stdout
+    assert "people.clad.toml:16: sqlite.query: :year is not an argument" in faults
+    manifest.write_text(text.replace("query =", "querry ="))
+    faults = project.artificer("tools", "check", "tools").stdout
+    assert "sqlite.querry: is not a known key; did you mean 'query'?" in faults
+    manifest.write_text(text.replace("[sqlite]", "[sqlit]"))
+    faults = project.artificer("tools", "check", "tools").stdout
+    assert "sqlit: is not a known key; did you mean 'sqlite'?" in faults
+
+
+@pytest.mark.req("plugin-unusable")
+def test_a_package_that_cannot_be_used_is_named(project: Project, site: Path) -> None:
+    broken = project.folder / "broken"
+    shutil.copytree(site, broken)
+    (broken / "artificer_plugin" / "backend.py").write_text("BACKEND = 1 / 0\n")
+    project.environment["PYTHONPATH"] = str(broken)
+    made = project.artificer("tools", "check", "tools")
+    assert made.returncode == 3, made.stderr
+    assert "The plug-in 'sqlite' of artificer-example-plugin" in made.stderr
+    assert "ZeroDivisionError" in made.stderr and "Update artificer-example-plugin" in made.stderr
+    (broken / "artificer_plugin" / "backend.py").write_text("BACKEND = 1\n")
+    made = project.artificer("tools", "check", "tools")
+    assert "is of type int, not RegisteredBackend" in made.stderr
