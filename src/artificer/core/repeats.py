@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import canonical_typed, digest_of
 from artificer.values.text import clip
 
 PERIODS = 2
@@ -65,7 +65,7 @@ class Done(NamedTuple):
 def turn_digest(calls: Sequence[Done]) -> Digest:
     """Return the digest of a turn's calls and their results, without their ids."""
     return digest_of(
-        canonical(
+        canonical_typed(
             [
                 [c.tool, c.arguments, c.status, "" if c.status in REFUSED else c.content]
                 for c in calls

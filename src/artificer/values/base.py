@@ -12,7 +12,6 @@ The members of a union are told apart by a tag: the class variable that the base
 from __future__ import annotations
 
 import re
-from enum import Enum
 from functools import cache
 from typing import (
     TYPE_CHECKING,
@@ -32,6 +31,7 @@ from msgspec import Meta, Struct, field
 from artificer.errors import InvalidValueError
 from artificer.values.canon import canonical_typed
 from artificer.values.faults import fault_of
+from artificer.values.lean import lean_of
 from artificer.values.settings import core_schema_of
 from artificer.values.text import well_formed
 
@@ -141,7 +141,10 @@ class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=Tru
 
     def to_json(self, *, defaults: bool = True) -> dict[str, Any]:
         """The JSON value. Without ``defaults`` it lacks what is one, as in the identity."""
-        return _listed(msgspec.to_builtins(self)) if defaults else _lean(self)
+        members: dict[str, Any] = (
+            msgspec.to_builtins(self) if defaults else lean_of(type(self))(self)
+        )
+        return cast(dict[str, Any], _listed(members))
 
     def verified(self) -> Self:
         """Return a value of the same fields, each of them checked. Raises InvalidValueError."""
@@ -157,7 +160,7 @@ class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=Tru
         So a field that a later release adds, with a default, leaves older journals' digests as
         they are. The default of a field must therefore never change.
         """
-        return canonical_typed(_lean(self, without))
+        return canonical_typed(lean_of(type(self), without)(self))
 
 
 class CheckedValue(Value):
@@ -231,53 +234,6 @@ def _invalid(kind: type, error: Exception, at: str = "") -> InvalidValueError:
 def _types(kind: type[Struct]) -> tuple[tuple[str, Any], ...]:
     """The fields of a class, and what each may hold."""
     return tuple((member.name, member.type) for member in msgspec.structs.fields(kind))
-
-
-_REQUIRED = object()
-_PLAIN = frozenset({str, int, bool, type(None)})
-
-
-@cache
-def _defaults(kind: type[Value]) -> tuple[tuple[str, Any], ...]:
-    """The fields of a class, and the default of each."""
-    return tuple(
-        (
-            member.name,
-            member.default_factory()
-            if member.default_factory is not msgspec.NODEFAULT
-            else _REQUIRED
-            if member.default is msgspec.NODEFAULT
-            else member.default,
-        )
-        for member in msgspec.structs.fields(kind)
-    )
-
-
-def _lean(value: Value, without: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """A value without what is a default."""
-    kind = value.__class__
-    lean: dict[str, Any] = {}
-    for name, default in _defaults(kind):
-        member = getattr(value, name)
-        if member is default or member == default or name in without:
-            continue
-        lean[name] = member if member.__class__ in _PLAIN else _bare(member)
-    if kind.tag_is_content:
-        config = kind.__struct_config__
-        lean[str(config.tag_field)] = config.tag
-    return lean
-
-
-def _bare(member: Any) -> Any:
-    if member.__class__ in _PLAIN:
-        return member
-    if isinstance(member, tuple | list):
-        return [_bare(item) for item in member]
-    if isinstance(member, Value):
-        return _lean(member)
-    if isinstance(member, dict):
-        return {name: _bare(item) for name, item in member.items()}
-    return member.value if isinstance(member, Enum) else member
 
 
 def _listed(value: Any) -> Any:

@@ -1,0 +1,72 @@
+"""Values without what is a default: what identities, and with them digests, are made of.
+
+A state has more than forty fields and is digested after every event. So each kind of value has a
+function of its own, written when it is first needed, that looks at each field once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from msgspec import NODEFAULT, Struct, structs
+
+Lean = Callable[[Any], dict[str, Any]]
+
+_PLAIN = (str, int, bool, float, NoneType, Any)
+
+
+@cache
+def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
+    """Return the function that makes the JSON object of a value's members, less the defaults.
+
+    A member of the names ``without`` is left out. The tag is a default, unless the class says that
+    it is content.
+    """
+    names: dict[str, Any] = {"bare": bare}
+    lines = ["def lean(value):", "    out = {}"]
+    for number, member in enumerate(structs.fields(kind)):
+        if member.name in without:
+            continue
+        kept = "member" if _is_plain(member.type) else "bare(member)"
+        lines.append(f"    member = value.{member.name}")
+        if member.default is NODEFAULT and member.default_factory is NODEFAULT:
+            lines.append(f"    out[{member.name!r}] = {kept}")
+            continue
+        factory = member.default_factory
+        names[f"d{number}"] = member.default if factory is NODEFAULT else factory()
+        lines.append(f"    if member is not d{number} and member != d{number}:")
+        lines.append(f"        out[{member.name!r}] = {kept}")
+    config = kind.__struct_config__
+    if getattr(kind, "tag_is_content", False):
+        lines.append(f"    out[{config.tag_field!r}] = {config.tag!r}")
+    lines.append("    return out")
+    exec("\n".join(lines), names)
+    made: Lean = names["lean"]
+    return made
+
+
+def bare(member: Any) -> Any:
+    """A member of any kind, as JSON."""
+    kind = member.__class__
+    if kind is tuple or kind is list:
+        return [bare(item) for item in member]
+    if issubclass(kind, Struct):
+        return lean_of(kind)(member)
+    if kind is dict:
+        return {name: bare(item) for name, item in member.items()}
+    return member.value if isinstance(member, Enum) else member
+
+
+def _is_plain(hint: Any) -> bool:
+    """Whether what a field holds is JSON as it is."""
+    origin = get_origin(hint)
+    if origin is None or origin is Literal:
+        return origin is Literal or hint is ... or hint in _PLAIN
+    inner = get_args(hint)
+    if origin is Annotated:
+        return _is_plain(inner[0])
+    return origin in (Union, UnionType, tuple, dict) and all(map(_is_plain, inner))
