@@ -80,8 +80,7 @@ def rows(rounds: int = 30, files: int = 2_000) -> Iterator[Row]:
 
         works = calls(files - 1)
         figures = by_turns({name: contestant(work) for name, work in works.items()}, rounds)
-        if storage.close is not None:
-            runner.run(storage.close())
+        runner.run(storage.aclose())
     for name in works:
         yield row(f"`{name}`, {files:,} files", figures, name)
 

@@ -17,7 +17,7 @@ import preloaded
 from artificer import World
 from artificer.archive import Archive
 from artificer.errors import OperatorError, TamperedError
-from artificer.storage.anchor import newest_mark
+from artificer.storage.sqlite.anchor import newest_mark
 from needs import needs
 
 HERE = Path(__file__).parent
@@ -295,7 +295,7 @@ async def test_what_is_open_for_reading_writes_nothing(world: tuple[Path, Path])
         with pytest.raises(OperatorError, match="open for reading only"):
             await archive._storage.journal.acquire(run)
         with pytest.raises(OperatorError, match="open for reading only"):
-            await archive._storage.post.post(run, b"{}")
+            await archive._storage.signals.post(run, b"{}")
         with pytest.raises(OperatorError):
             archive._storage.blobs.put(b"x" * 40_000)
         with pytest.raises(OperatorError):

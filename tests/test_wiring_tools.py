@@ -45,8 +45,7 @@ async def test_long_output_and_evidence_go_where_the_project_is(tmp_path: Path) 
         call = Call("run-1", "c", box.toolset.tools[0], {}, "k")
         receipt = await box.executors["count"].execute(call)
     finally:
-        if storage.close is not None:
-            await storage.close()
+        await storage.aclose()
     (digest,) = json.loads(receipt.evidence or "")["output_blobs"]
     printed = storage.blobs.get(digest)
     assert printed.splitlines()[-1] == b"20000"
@@ -86,8 +85,7 @@ async def test_the_configuration_says_how_folders_are_read(tmp_path: Path) -> No
         with pytest.raises(ConfigError, match="no public key"):
             build_tools([folder], kind="chat", storage=storage, config=signed)
     finally:
-        if storage.close is not None:
-            await storage.close()
+        await storage.aclose()
 
 
 @pytest.mark.req("secrets-nowhere")

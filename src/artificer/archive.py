@@ -38,7 +38,7 @@ from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
 from artificer.wiring.providers import build_mapper
-from artificer.wiring.storage import Storage, memory_storage, open_to_read
+from artificer.wiring.storage import OpenStorage, memory_storage, open_to_read
 from artificer.wiring.toolbox import build_workspaces
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def is_of_build(run: str, runs: Collection[str]) -> bool:
 class Archive:
     """One project's journal and blobs, read."""
 
-    def __init__(self, config: Config, storage: Storage) -> None:
+    def __init__(self, config: Config, storage: OpenStorage) -> None:
         self.config = config
         self._storage = storage
 
@@ -84,8 +84,7 @@ class Archive:
 
     async def aclose(self) -> None:
         """Close the journal."""
-        if self._storage.close is not None:
-            await self._storage.close()
+        await self._storage.aclose()
 
     async def get(self, run_id: str) -> History:
         """Read a run, with its records. Raises NotFoundError, TamperedError."""
@@ -142,7 +141,7 @@ class Archive:
         body = letter.canonical()
         if len(body) > LONGEST:
             raise AuthorError(f"A letter has at most {LONGEST:,} bytes; this has {len(body):,}.")
-        return await self._storage.post.post(run_id, body)
+        return await self._storage.signals.post(run_id, body)
 
     async def find(self, word: str) -> str:
         """Return the id of the one run that ``word`` begins, or of the newest for ``last``.

@@ -74,6 +74,7 @@ ProjectName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$"), AfterVali
 class Config(SettingsSection):
     """All settings. Paths are absolute or relative to the working directory.
 
+    ``storage`` is a kind of storage, or a URL whose scheme is one.
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
     ``backends`` are the settings of backends that installed packages add, by their names.
     """
@@ -85,6 +86,7 @@ class Config(SettingsSection):
     tools_compat: bool = False
     tools_keys: tuple[Path, ...] = ()
     durability: Durability = "power"
+    storage: str = "sqlite"
     local_model: Path | None = None
     policy: Policy = Policy()
     providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)

@@ -253,7 +253,7 @@ class World(Archive):
         """
         storage = self._storage
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
-        letters = await storage.post.mailbox.letters(run_id, before.state.letters)
+        letters = await storage.signals.read(run_id, before.state.letters)
         if before.state.phase is Phase.FINISHED and not letters:
             await self._tidy(run_id, before.state)
             return self._run(run_id, before.state)

@@ -19,7 +19,7 @@ from artificer.contracts.capabilities import Grant
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs import MemoryStore
-from artificer.storage.versions import MemoryVersions
+from artificer.storage.memory import MemoryVersions
 from artificer.values.canon import digest_of
 
 ANY = (Grant(names=("*",)),)

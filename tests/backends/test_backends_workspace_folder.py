@@ -23,7 +23,7 @@ from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Put, apply
 from artificer.errors import NotFoundError, OperatorError
 from artificer.storage.blobs import MemoryStore
-from artificer.storage.versions import MemoryVersions
+from artificer.storage.memory import MemoryVersions
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def _diff(workspaces: Workspaces, one: int, other: int) -> list[tree.Change]:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from artificer.storage.versions import SqliteVersions
+from artificer.storage.sqlite import SqliteVersions
 from artificer.storage.blobs.disk import DiskStore
 from artificer.backends.workspace.folder import commit_folder
 from artificer.backends.workspace.service import Workspaces

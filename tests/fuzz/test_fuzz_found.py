@@ -135,16 +135,14 @@ def test_a_damaged_row_is_told_as_damage(tmp_path: Path) -> None:
     async def use() -> None:
         storage = await open_storage(config)
         await storage.journal.acquire("r")
-        assert storage.close is not None
-        await storage.close()
+        await storage.aclose()
 
     async def again() -> None:
         storage = await open_storage(config)
-        assert storage.close is not None
         try:
             await storage.journal.runs()
         finally:
-            await storage.close()
+            await storage.aclose()
 
     asyncio.run(use())
     with closing(sqlite3.connect(tmp_path / "p" / "journal.db", isolation_level=None)) as db:

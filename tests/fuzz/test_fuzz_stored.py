@@ -31,8 +31,7 @@ from artificer.runtime.replay import replay
 from artificer.runtime.snapshot import keep, restore
 from artificer.runtime.verify import cited
 from artificer.storage.chain import erased_by, place_named
-from artificer.storage.memory import MemoryJournal
-from artificer.storage.snapshots import MemorySnapshots
+from artificer.storage.memory import MemoryJournal, MemorySnapshots
 from artificer.values.canon import canonical, digest_of
 from artificer.wiring.storage import open_storage
 
@@ -234,25 +233,23 @@ def test_a_damaged_database_is_opened_or_refused(data: st.DataObject) -> None:
             body = canonical({"run": "r", "seq": 1, "prev": "", "x": "y" * 5_000})
             record = Record("r", 1, digest_of(body), body)
             await storage.journal.append("r", lease.epoch, Head(), [record])
-            await storage.post.post("r", b"{}")
+            await storage.signals.post("r", b"{}")
             storage.snapshots.put("r", b"{}", 0, b"x")
             storage.versions.add("w", 1, "sha256:" + "0" * 64)
         finally:
-            if storage.close:
-                await storage.close()
+            await storage.aclose()
 
     async def again(folder: Path) -> None:
         storage = await open_storage(Config(home=folder, project="p", durability="process"))
         try:
             for run in await storage.journal.runs():
                 await storage.journal.read(run.run)
-                await storage.post.mailbox.letters(run.run)
+                await storage.signals.read(run.run)
                 storage.snapshots.get(run.run)
             storage.versions.head("w")
             await storage.journal.acquire("r2")
         finally:
-            if storage.close:
-                await storage.close()
+            await storage.aclose()
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -245,7 +245,7 @@ async def letters(run: Rig) -> None:
 
     async def post(*said: Letter) -> None:
         for letter in said:
-            await run.mailbox.post("run", letter.canonical())
+            await run.signals.post("run", letter.canonical())
 
     async def sure(call: Call) -> Probed:
         return Probed(found="absent", reason="Not in the list.")
@@ -316,7 +316,7 @@ async def build(run: Rig) -> None:
     assert state.build is not None
     (wish,) = [x for x in state.build.open if isinstance(x, AskDecision)]
     letter = Decide(plan=wish.digest, decision="approve", by="alice")
-    await run.mailbox.post("run", letter.canonical())
+    await run.signals.post("run", letter.canonical())
     await run.engine(ScriptedProvider([]), builder=Serving()).resume("run")
 
 

@@ -25,9 +25,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
-from artificer.storage.budget import MemoryBudget
-from artificer.storage.memory import MemoryJournal
-from artificer.storage.snapshots import MemorySnapshots
+from artificer.storage.memory import MemoryBudget, MemoryJournal, MemorySnapshots
 from artificer.testing.rig import Rig, SteppingClock
 from artificer.values.canon import canonical
 from artificer.values.model import ModelFailure, ModelReply, Usage
@@ -139,7 +137,7 @@ class TestWall:
 
     async def test_a_pause_takes_none_of_its_time(self, rig: Rig) -> None:
         async def read(call: Call) -> str:
-            await engine.post.post("run", b'{"type":"pause"}')
+            await engine.signals.post("run", b'{"type":"pause"}')
             await paused.wait()
             return "read"
 

@@ -82,7 +82,7 @@ def request(rig: Rig, **options: Any) -> Any:
 
 async def post(rig: Rig, *letters: Letter) -> None:
     for letter in letters:
-        await rig.mailbox.post("run", letter.canonical())
+        await rig.signals.post("run", letter.canonical())
 
 
 def asked(state: RunState) -> str:
@@ -170,7 +170,7 @@ async def test_paused_it_begins_nothing_and_cancelled_it_ends_what_runs() -> Non
     driving = asyncio.ensure_future(driven.resume("run"))
     async with asyncio.timeout(60):
         await serving.begun.wait()
-        await driven.post.post("run", Cancel(reason="Enough.").canonical())
+        await driven.signals.post("run", Cancel(reason="Enough.").canonical())
         done = await driving
     assert (done.status, done.reason) == ("cancelled", "cancelled")
     assert (await rig.replay()).identical
@@ -187,7 +187,7 @@ async def test_the_last_word_counts_also_while_the_build_is_driven() -> None:
         await serving.begun.wait()
         plan = serving.served[-1].digest
         await post(rig, Decide(plan=plan, decision="reject"))
-        await driven.post.post("run", Decide(plan=plan, decision="approve").canonical())
+        await driven.signals.post("run", Decide(plan=plan, decision="approve").canonical())
         done = await driving
     assert (done.status, done.reason) == ("completed", "done")
     ignored = [e for e in await rig.events() if isinstance(e, ev.ReceiptIgnored)]

@@ -25,8 +25,7 @@ from artificer.runtime.explain import explain
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
-from artificer.storage.memory import MemoryJournal
-from artificer.storage.snapshots import MemorySnapshots
+from artificer.storage.memory import MemoryJournal, MemorySnapshots
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock
@@ -191,7 +190,7 @@ class TestOverflow:
         """A model that reads much less than was sent so far."""
         await rig.run(Model(12).provider, limits=Limits(turns=13), compaction=SUMMARISE)
         small = Model(0, fits=9_000)
-        await rig.mailbox.post("run", b'{"type":"follow_up","text":"And in short?"}')
+        await rig.signals.post("run", b'{"type":"follow_up","text":"And in short?"}')
         state = await rig.resume(small.provider)
         assert state.reason == "done" and small.refused >= 2
         starts = [event.upto for event in await compactions(rig)]
@@ -203,7 +202,7 @@ class TestOverflow:
     async def test_what_the_user_said_last_is_never_cut(self, rig: Rig) -> None:
         """However little the model reads, until nothing else is left."""
         await rig.run(Model(12).provider, limits=Limits(turns=13), compaction=SUMMARISE)
-        await rig.mailbox.post("run", b'{"type":"follow_up","text":"And in short?"}')
+        await rig.signals.post("run", b'{"type":"follow_up","text":"And in short?"}')
         sent: list[JsonObject] = []
 
         def refuse(body: JsonObject) -> ModelReply | ModelFailure:
@@ -225,7 +224,7 @@ class TestOverflow:
             async def generate(self, *args: object) -> object:  # type: ignore[override]
                 answer = await super().generate(*args)  # type: ignore[arg-type]
                 if model.refused == 1:
-                    await engine.post.post("run", Pause().canonical())
+                    await engine.signals.post("run", Pause().canonical())
                     for _ in range(20):
                         await asyncio.sleep(0)
                 return answer
@@ -313,7 +312,7 @@ class TestSaidLast:
         limits = Limits(turns=60, context_tokens=8_000)
         await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE, rules=rules, **facts)
         letter = {"type": "follow_up", "text": SAID}
-        await rig.mailbox.post("run", json.dumps(letter).encode())
+        await rig.signals.post("run", json.dumps(letter).encode())
         model = Model(12)
         state = await rig.resume(model.provider)
         assert state.reason == "done" and state.window.start > 3, "it is out of the window"
@@ -335,7 +334,7 @@ class TestSaidLast:
         limits = Limits(turns=60, context_tokens=8_000)
         await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE, kind="deliver")
         letter = {"type": "follow_up", "text": SAID}
-        await rig.mailbox.post("run", json.dumps(letter).encode())
+        await rig.signals.post("run", json.dumps(letter).encode())
         model, cited = Model(12), [say("See {{artifact:list:none}}.")]
         script = ScriptedProvider(lambda body: cited.pop() if cited else model(body))
         await rig.resume(script)
@@ -354,7 +353,7 @@ class TestSaidLast:
                 doubt = (await load(rig.journal, rig.blobs, "run")).state.doubts[0]
                 letter = {"type": "resolve", "call_id": doubt.call_id, "happened": True}
                 taken.clear()
-                await rig.mailbox.post("run", json.dumps(letter).encode())
+                await rig.signals.post("run", json.dumps(letter).encode())
                 await taken.wait()
             status = "ambiguous" if call.arguments["n"] == 1 else "ok"
             return Receipt(status=status, content="x" * 4_000)
@@ -375,7 +374,7 @@ class TestSaidLast:
         async def read(call: Call) -> str:
             if call.arguments["n"] == 1:
                 letter = {"type": "steer", "text": SAID}
-                await rig.mailbox.post("run", json.dumps(letter).encode())
+                await rig.signals.post("run", json.dumps(letter).encode())
                 await taken.wait()
             return "x" * 4_000
 
@@ -403,7 +402,7 @@ class TestSaidLast:
         limits = Limits(turns=60, context_tokens=2_000)
         await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE)
         letter = {"type": "follow_up", "text": "f" * 9_000}
-        await rig.mailbox.post("run", json.dumps(letter).encode())
+        await rig.signals.post("run", json.dumps(letter).encode())
         state = await rig.resume([])
         assert (state.reason, state.status) == ("context_limit", "failed")
         assert "the last message (9,000 characters)" in rig.deliverable(state).note
@@ -529,7 +528,7 @@ class TestLetters:
         class Held(ScriptedProvider):
             async def generate(self, payload: Any, on_delta: Any) -> Any:
                 if payload.rest["system"] == SUMMARISE:
-                    await rig.mailbox.post("run", json.dumps({"type": word}).encode())
+                    await rig.signals.post("run", json.dumps({"type": word}).encode())
                     await taken.wait()
                 return await super().generate(payload, on_delta)
 
@@ -554,7 +553,7 @@ class TestLetters:
 
         async def read(call: Call) -> str:
             if call.arguments["n"] == 1:
-                await rig.mailbox.post("run", b'{"type":"steer","text":"Only even pages!"}')
+                await rig.signals.post("run", b'{"type":"steer","text":"Only even pages!"}')
                 await taken.wait()
             return "x" * 4_000
 

@@ -25,11 +25,11 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import OperatorError
-from artificer.ports import MAX_LETTERS, Answer, Call, Mailbox, Question
+from artificer.ports import MAX_SIGNALS, Answer, Call, Question, Signals
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
 from artificer.runtime.verify import verify
-from artificer.storage.mailbox import MemoryMailbox
+from artificer.storage.memory import MemorySignals
 from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import ToolResultBlock
@@ -64,7 +64,7 @@ def rig() -> Rig:
 
 async def post(rig: Rig, *letters: Letter, run: str = "run") -> None:
     for letter in letters:
-        await rig.mailbox.post(run, letter.canonical())
+        await rig.signals.post(run, letter.canonical())
 
 
 def statuses(state: RunState) -> list[str]:
@@ -152,7 +152,7 @@ class TestApproval:
         (event,) = [e for e in await rig.events() if isinstance(e, ev.CallsJudged)]
         digest = event.verdicts[0].digest
         assert digest is not None
-        await engine.post.post("run", AnswerCall(call=digest, approved=True).canonical())
+        await engine.signals.post("run", AnswerCall(call=digest, approved=True).canonical())
         assert (await driving).status == "completed"
         assert withdrawn.is_set()
 
@@ -178,7 +178,7 @@ class TestApproval:
             for line in lines
             if line.kind == "intent" and isinstance(line.intent, AskApproval)
         )
-        await engine.post.post("run", AnswerCall(call=question.call, approved=True).canonical())
+        await engine.signals.post("run", AnswerCall(call=question.call, approved=True).canonical())
         assert statuses(await driving) == ["ok"]
         (ignored,) = [e for e in await rig.events() if isinstance(e, ev.ReceiptIgnored)]
         assert (ignored.what, ignored.intent) == ("ApprovalAnswered", question.n)
@@ -200,7 +200,7 @@ class TestSteer:
         engine = rig.engine(provider)
         driving = asyncio.ensure_future(engine.start("run", rig.spec()))
         await gate.begun.wait()
-        await engine.post.post("run", Steer(by="bob", text="Leave out the prices.").canonical())
+        await engine.signals.post("run", Steer(by="bob", text="Leave out the prices.").canonical())
         gate.go.set()
         assert (await driving).status == "completed"
         said = [str(messages_of(r)).count("Leave out the prices.") for r in provider.requests]
@@ -212,7 +212,7 @@ class TestSteer:
         class Speaking(ScriptedProvider):
             async def generate(self, *args: object) -> object:  # type: ignore[override]
                 if len(self.requests) == 0:
-                    await engine.post.post("run", Steer(text="Shorter.").canonical())
+                    await engine.signals.post("run", Steer(text="Shorter.").canonical())
                     for _ in range(20):
                         await asyncio.sleep(0)
                 return await super().generate(*args)  # type: ignore[arg-type]
@@ -237,7 +237,7 @@ class TestPause:
         engine = rig.engine(ScriptedProvider([reply(call("gate"))]))
         driving = asyncio.ensure_future(engine.start("run", rig.spec()))
         await gate.begun.wait()
-        await engine.post.post("run", Pause(reason="Lunch.").canonical())
+        await engine.signals.post("run", Pause(reason="Lunch.").canonical())
         gate.go.set()
         state = await driving
         assert (state.standing, state.turn, statuses(state)) == ("paused", 1, ["ok"])
@@ -248,7 +248,7 @@ class TestPause:
     async def test_paused_while_the_model_speaks_its_calls_wait(self, rig: Rig) -> None:
         class Speaking(ScriptedProvider):
             async def generate(self, *args: object) -> object:  # type: ignore[override]
-                await engine.post.post("run", Pause().canonical())
+                await engine.signals.post("run", Pause().canonical())
                 for _ in range(20):
                     await asyncio.sleep(0)
                 return await super().generate(*args)  # type: ignore[arg-type]
@@ -270,7 +270,7 @@ class TestInterrupt:
         engine = rig.engine(ScriptedProvider([calls]))
         driving = asyncio.ensure_future(engine.start("run", rig.spec(policy=ASK)))
         await gate.begun.wait()
-        await engine.post.post("run", Interrupt(reason="Enough.").canonical())
+        await engine.signals.post("run", Interrupt(reason="Enough.").canonical())
         gate.go.set()
         state = await driving
         assert (state.status, state.reason) == ("cancelled", "interrupted")
@@ -341,25 +341,25 @@ class TestResolve:
         await held(rig)
 
 
-@pytest.mark.req("mailbox-port")
-class TestMailbox:
-    async def boxes(self, folder: Path) -> list[tuple[Mailbox, SqliteJournal | None]]:
+@pytest.mark.req("signals-port")
+class TestSignals:
+    async def boxes(self, folder: Path) -> list[tuple[Signals, SqliteJournal | None]]:
         journal = SqliteJournal(folder / "journal.db")
         await journal.open()
-        return [(MemoryMailbox(), None), (journal.mailbox, journal)]
+        return [(MemorySignals(), None), (journal.signals, journal)]
 
     async def test_letters_are_numbered_in_each_run_and_stay(self, tmp_path: Path) -> None:
         for box, journal in await self.boxes(tmp_path):
-            start, _ = await box.news(None)
+            start, _ = await box.since(None)
             assert [await box.post("a", b"1"), await box.post("b", b"2")] == [1, 1]
             assert await box.post("a", b"\x00\xff") == 2
             for _ in range(2):
-                assert await box.letters("a") == [(1, b"1"), (2, b"\x00\xff")]
-            assert await box.letters("a", 1) == [(2, b"\x00\xff")]
-            assert await box.letters("nobody") == []
-            position, runs = await box.news(start)
+                assert await box.read("a") == [(1, b"1"), (2, b"\x00\xff")]
+            assert await box.read("a", 1) == [(2, b"\x00\xff")]
+            assert await box.read("nobody") == []
+            position, runs = await box.since(start)
             assert runs == {"a", "b"}
-            assert await box.news(position) == (position, frozenset())
+            assert await box.since(position) == (position, frozenset())
             if journal:
                 assert await journal.audit() == []
                 await journal.aclose()
@@ -367,14 +367,14 @@ class TestMailbox:
     async def test_another_process_s_letter_is_found(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.db"
         async with SqliteJournal(path) as one, SqliteJournal(path) as other:
-            position, _ = await one.mailbox.news(None)
-            await other.mailbox.post("a", b"1")
-            assert (await one.mailbox.news(position))[1] == {"a"}
-            assert await one.mailbox.letters("a") == [(1, b"1")]
+            position, _ = await one.signals.since(None)
+            await other.signals.post("a", b"1")
+            assert (await one.signals.since(position))[1] == {"a"}
+            assert await one.signals.read("a") == [(1, b"1")]
 
     async def test_a_mailbox_takes_no_more_than_it_holds(self) -> None:
-        box = MemoryMailbox()
-        for _ in range(MAX_LETTERS):
+        box = MemorySignals()
+        for _ in range(MAX_SIGNALS):
             await box.post("a", b"")
         with pytest.raises(OperatorError, match="full"):
             await box.post("a", b"")
@@ -382,7 +382,7 @@ class TestMailbox:
     async def test_what_is_no_letter_is_recorded_and_passed_over(self, rig: Rig) -> None:
         await rig.run([ModelFailure(code="unavailable", message="")])
         for body in (b"", b"\xff", b"{}", b'{"type":"steer"}', b'{"type":"fly","text":"x"}'):
-            await rig.mailbox.post("run", body)
+            await rig.signals.post("run", body)
         state = await rig.resume([say("Done.")])
         assert (state.status, state.letters, state.phase) == ("completed", 5, Phase.FINISHED)
 

@@ -141,7 +141,7 @@ class Life:
     async def post(self, wish: str) -> None:
         letter = self.letter(wish, await self.state())
         body = b"{}" if letter is None else letter.canonical()
-        self.letters = await self.engine.post.post("run", body)
+        self.letters = await self.engine.signals.post("run", body)
 
     def letter(self, wish: str, state: RunState | None) -> Letter | None:
         waiting = [c.verdict for c in state.calls if not c.status] if state else []
@@ -165,7 +165,7 @@ class Life:
         self.step = Step(list(step.before), list(step.during), step.crash, step.dies_in_tool)
         self.journal = Mortal(self.inner, {step.crash} if step.crash else set())
         rig = Rig(self.journal, self.rig.blobs, self.rig.tools, self.rig.clock)
-        rig.mailbox = self.rig.mailbox
+        rig.signals = self.rig.signals
         self.engine = rig.engine(ScriptedProvider(self.answer))
         for wish in step.before:
             await self.post(wish)

@@ -15,8 +15,8 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.engine import Engine
+from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.perform import Performer
-from artificer.runtime.post import Post
 from artificer.testing.rig import Rig
 
 pytestmark = pytest.mark.req("build-owed")
@@ -40,7 +40,7 @@ async def owing(
         provider="scripted",
         toolset=toolset((tool,)).to_text(),
     )
-    state = await Engine(rig.journal, performer, Post(rig.mailbox)).start("run", spec)
+    state = await Engine(rig.journal, performer, SignalNotifier(rig.signals)).start("run", spec)
     assert (await rig.replay()).identical
     return rig, state, [request["tool_choice"] for request in provider.requests]
 

@@ -114,7 +114,7 @@ class TestFlow:
 
     async def test_a_follow_up_belongs_to_the_same_conversation(self, rig: Rig) -> None:
         await rig.run([reply(call("fetch")), say("Read it.")])
-        await rig.mailbox.post("run", FollowUp(text="Now send it.").canonical())
+        await rig.signals.post("run", FollowUp(text="Now send it.").canonical())
         await rig.resume([reply(call("send")), say("Sent.")])
         assert [q.tool for q in asked(rig)] == ["send"]
 

@@ -60,7 +60,7 @@ async def checked(rig: Rig, provider: ScriptedProvider, text: str | None, **fact
     if text is None:
         state = await engine.start("run", rig.spec(**{"kind": "deliver", **facts}))
     else:
-        await engine.post.post("run", FollowUp(text=text).canonical())
+        await engine.signals.post("run", FollowUp(text=text).canonical())
         state = await engine.resume("run")
     assert provider.remaining == 0, "every answer of the script was asked for"
     for body in provider.requests:
@@ -343,7 +343,7 @@ async def spoken_to(
 
     async def answer(body: Any) -> ModelReply:
         if len(provider.requests) == turn:
-            await engine.post.post("run", letter.canonical())
+            await engine.signals.post("run", letter.canonical())
         return script.pop(0)
 
     provider = Told(answer)

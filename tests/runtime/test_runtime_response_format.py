@@ -143,7 +143,7 @@ class TestRuns:
     async def test_a_follow_up_ends_in_json_as_well(self) -> None:
         rig = Rig()
         await ask(rig, say(ADA))
-        await rig.mailbox.post("run", FollowUp(by="a", text="And now?").canonical())
+        await rig.signals.post("run", FollowUp(by="a", text="And now?").canonical())
         state = await rig.resume([say("Well."), say('{"name": "Bo", "born": 2}')])
         assert state.status == "completed" and state.narrative == '{"name": "Bo", "born": 2}'
 

@@ -18,7 +18,7 @@ from artificer.core.letters import Cancel, Letter, Pause, Steer
 from artificer.errors import TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.verify import verify
-from artificer.storage.mailbox import MemoryMailbox
+from artificer.storage.memory import MemorySignals
 from artificer.testing.rig import Rig
 
 pytestmark = pytest.mark.req("signals-proven")
@@ -78,9 +78,9 @@ async def test_an_approval_that_says_something_else_than_its_signal_is_found() -
     state = await rig.run([reply(call("pay"))], policy=ASK)
     (digest,) = [c.verdict.digest for c in state.calls if c.verdict and c.status is None]
     denied = AnswerCall(call=digest or "", approved=False, by="alice")
-    await rig.mailbox.post("run", denied.canonical())
-    rig.mailbox = MemoryMailbox()
-    await rig.mailbox.post("run", denied.replace(approved=True).canonical())
+    await rig.signals.post("run", denied.canonical())
+    rig.signals = MemorySignals()
+    await rig.signals.post("run", denied.replace(approved=True).canonical())
     assert (await rig.resume([say("Paid.")])).status == "completed"
     (problem,) = (await verify(rig.journal, rig.blobs)).problems
     assert "says something else than its signal 1" in problem
@@ -92,9 +92,9 @@ async def done() -> str:
 
 async def test_a_signal_that_nobody_posted_is_found() -> None:
     rig = Rig()
-    rig.mailbox = MemoryMailbox()
+    rig.signals = MemorySignals()
     await rig.run([say("Done.")])
-    await rig.mailbox.post("run", FollowUp(text="More.").canonical())
+    await rig.signals.post("run", FollowUp(text="More.").canonical())
     await rig.resume([say("More.")])
     (problem,) = (await verify(rig.journal, rig.blobs)).problems
     assert "names signal 1, which was never posted" in problem

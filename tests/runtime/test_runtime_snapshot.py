@@ -25,8 +25,8 @@ from artificer.ports import Head, Snapshots
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.snapshot import EVERY, keep, restore
-from artificer.storage.memory import MemoryJournal
-from artificer.storage.snapshots import MemorySnapshots, SqliteSnapshots
+from artificer.storage.memory import MemoryJournal, MemorySnapshots
+from artificer.storage.sqlite import SqliteSnapshots
 from artificer.testing.rig import Rig
 from artificer.values.model import ModelFailure, ModelReply, Usage
 
@@ -135,7 +135,7 @@ class Spy(MemorySnapshots):
 class TestTaking:
     async def taken(self, turns: int) -> tuple[Spy, World]:
         world = World.in_memory()
-        world._storage.snapshots = spy = Spy()
+        world._storage.storage.snapshots = spy = Spy()
         script = [reply(call("nothing", n=n)) for n in range(turns - 1)]
         run = await world.run(
             "Go.",
@@ -325,10 +325,10 @@ class TestStores:
         script = [*(reply(call("nothing", n=n)) for n in range(99)), say("Done.")]
         async with await World.open(config) as world:
             run = await world.run("Go.", model=ScriptedProvider(script), limits=Limits(turns=100))
-            assert world._storage.snapshots.get(run.id) is not None
+            assert world._storage.storage.snapshots.get(run.id) is not None
             assert (await world.verify()).problems == []
             await world.prune(run.id)
-            assert world._storage.snapshots.get(run.id) is None
+            assert world._storage.storage.snapshots.get(run.id) is None
         db = sqlite3.connect(tmp_path / "p" / "snapshots.db")
         assert db.execute("SELECT count(*) FROM chunks").fetchone() == (0,)
         db.close()

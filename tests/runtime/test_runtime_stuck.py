@@ -21,7 +21,7 @@ from artificer.runtime.explain import explain
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
-from artificer.storage.snapshots import MemorySnapshots
+from artificer.storage.memory import MemorySnapshots
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
@@ -193,7 +193,7 @@ class TestPeople:
 
         async def look(call: Call) -> str:
             if len(rig.tools.calls) == 5:
-                await rig.mailbox.post("run", b'{"type":"steer","text":"Keep looking."}')
+                await rig.signals.post("run", b'{"type":"steer","text":"Keep looking."}')
                 await taken.wait()
             return "Nothing."
 
@@ -205,7 +205,7 @@ class TestPeople:
 
     async def test_a_follow_up_begins_a_new_count(self, rig: Rig) -> None:
         await play(rig, Model(again))
-        await rig.mailbox.post("run", b'{"type":"follow_up","text":"Again."}')
+        await rig.signals.post("run", b'{"type":"follow_up","text":"Again."}')
         model = Model(again)
         state = await rig.resume(model.provider)
         assert (state.reason, len(model.bodies), model.warned()) == ("stuck", 6, [4, 5, 6])
@@ -228,7 +228,7 @@ class TestPeople:
 
         async def look(call: Call) -> str:
             if len(rig.tools.calls) == 3:
-                await rig.mailbox.post("run", b'{"type":"pause"}')
+                await rig.signals.post("run", b'{"type":"pause"}')
             return "Nothing."
 
         rig.tools.add("look", look)

@@ -124,7 +124,7 @@ class Talk:
         while self.steers:
             text = "Steered. " + "t" * self.steers.pop()
             letter = json.dumps({"type": "steer", "text": text})
-            await self.engine.post.post("run", letter.encode())
+            await self.engine.signals.post("run", letter.encode())
         return "r" * call.arguments["size"]
 
     async def hold(self, spec: dict[str, Any], follow_up: int | None) -> RunState:
@@ -134,7 +134,7 @@ class Talk:
         if follow_up is not None and state.reason == "done":
             self.script.append(Turn([3_000]))
             letter = {"type": "follow_up", "text": "And then? " + "f" * follow_up}
-            await self.engine.post.post("run", json.dumps(letter).encode())
+            await self.engine.signals.post("run", json.dumps(letter).encode())
             state = await self.engine.resume("run")
         return state
 

@@ -6,7 +6,7 @@ Prints the seq of each append's last record once the append has returned.
 import asyncio
 import sys
 
-from artificer.storage import SqliteJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 
 from artificer.errors import Fenced
-from artificer.storage import SqliteJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from artificer.errors import OperatorError
 from artificer.ports import Head
-from artificer.storage import SqliteJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 
 

@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 from artificer.ports import Amount, SpendingLimit
-from artificer.storage import SqliteJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.budget_suite import reserve, settle
 
 

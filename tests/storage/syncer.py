@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 
-from artificer.storage import SqliteJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from artificer.storage import MemoryJournal
 from artificer.storage.blobs import DiskStore, MemoryStore
 from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.memory import MemoryJournal
 from artificer.testing.blob_suite import BlobSuite
 
 pytestmark = pytest.mark.req("blob-port")

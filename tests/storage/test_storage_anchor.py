@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import preloaded
 from artificer.errors import OperatorError, TamperedError
-from artificer.storage import SqliteJournal
-from artificer.storage.anchor import SLOT_BYTES, Anchor, Mark, anchor_path, newest_mark
-from artificer.storage.damage import find_damage, require_database
+from artificer.storage.sqlite import SqliteJournal
+from artificer.storage.sqlite.anchor import SLOT_BYTES, Anchor, Mark, anchor_path, newest_mark
+from artificer.storage.sqlite.damage import find_damage, require_database
 
 HERE = Path(__file__).parent
 WORLD = "sha256:" + "0" * 64

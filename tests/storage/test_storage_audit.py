@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import Head, Record, RunHead
-from artificer.storage import MemoryJournal, SqliteJournal
 from artificer.storage.audit import MAX_PROBLEMS
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 from artificer.values.canon import canonical, digest_of
 

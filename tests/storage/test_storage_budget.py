@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import preloaded
 from artificer.ports import Amount, Budget, SpendingLimit
-from artificer.storage import MemoryJournal, SqliteJournal
-from artificer.storage.budget import MemoryBudget, SqliteBudget
+from artificer.storage.memory import MemoryBudget, MemoryJournal
+from artificer.storage.sqlite import SqliteBudget, SqliteJournal
 from artificer.testing.budget_suite import BudgetSuite, reserve, settle
 
 pytestmark = pytest.mark.req("budget-port")

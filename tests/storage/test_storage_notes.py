@@ -12,7 +12,7 @@ import pytest
 
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import Amount, Head, SpendingLimit
-from artificer.storage import SqliteJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing import budget_suite
 from artificer.testing.budget_suite import settle
 from artificer.testing.journal_suite import records_after
@@ -40,8 +40,8 @@ async def write_world(path: Path) -> None:
         for run in ("one", "two"):
             lease = await journal.acquire(run)
             await journal.append(run, lease.epoch, Head(), records_after(Head(), run, 1, 2))
-            await journal.mailbox.post(run, DENY)
-            await journal.mailbox.post(run, b"")
+            await journal.signals.post(run, DENY)
+            await journal.signals.post(run, b"")
         await reserve(journal, "monday", 3)
         settled = await reserve(journal, "monday", 4)
         await settle(journal.budget, "monday", settled, Amount(2, 20))
@@ -84,7 +84,7 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
     async def use() -> None:
         async with SqliteJournal(path, "process") as journal:
-            await journal.mailbox.post("waiting", DENY)
+            await journal.signals.post("waiting", DENY)
 
     asyncio.run(use())
     return path.read_bytes()
@@ -184,7 +184,7 @@ async def test_a_note_forged_with_its_hash_is_found(path: Path) -> None:
         values=(forged, digest_of(forged)),
     )
     async with SqliteJournal(path, "process") as journal:
-        assert (await journal.mailbox.letters("one"))[0] == (1, APPROVE)
+        assert (await journal.signals.read("one"))[0] == (1, APPROVE)
         assert any("world chain" in problem for problem in await journal.audit())
 
 
@@ -200,7 +200,7 @@ async def test_all_that_is_noted_can_be_pruned(path: Path) -> None:
         await journal.append("one", lease.epoch, lease.head, [record])
         await journal.erase("one", lease.epoch, 2)
         assert await journal.audit() == []
-        assert await journal.mailbox.letters("one") == [(1, b""), (2, b"")]
+        assert await journal.signals.read("one") == [(1, b""), (2, b"")]
     tamper(path, "UPDATE letters SET body = x'' WHERE run = 'two'")
     assert await audit(path) == ["Signal 1 to run two is not what was posted."]
 
@@ -210,21 +210,21 @@ class TestNothingChangedIsActedOn:
         tamper(path, "UPDATE letters SET body = ? WHERE run = 'one' AND n = 1", values=(APPROVE,))
         async with SqliteJournal(path, "process") as journal:
             with pytest.raises(TamperedError, match="Signal 1 to run one"):
-                await journal.mailbox.letters("one")
-            assert await journal.mailbox.letters("one", 1) == [(2, b"")]
+                await journal.signals.read("one")
+            assert await journal.signals.read("one", 1) == [(2, b"")]
 
     @pytest.mark.parametrize("n", [1, 2])
     async def test_a_removed_signal_is_refused(self, path: Path, n: int) -> None:
         tamper(path, f"DELETE FROM letters WHERE run = 'one' AND n = {n}")
         async with SqliteJournal(path, "process") as journal:
             with pytest.raises(TamperedError, match=f"Signal {n} to run one"):
-                await journal.mailbox.letters("one")
+                await journal.signals.read("one")
 
     async def test_a_smuggled_signal_is_refused(self, path: Path) -> None:
         tamper(path, SMUGGLED["signal"])
         async with SqliteJournal(path, "process") as journal:
             with pytest.raises(TamperedError, match="Signal 3 to run one"):
-                await journal.mailbox.letters("one", 2)
+                await journal.signals.read("one", 2)
 
     @pytest.mark.parametrize(
         "change",

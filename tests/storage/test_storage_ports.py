@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from artificer.ports import Durability
-from artificer.storage import MemoryJournal, SqliteJournal
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import JournalSuite
 
 pytestmark = pytest.mark.req("journal-port", "journal-fence", "journal-all-or-nothing")

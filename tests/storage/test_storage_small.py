@@ -9,9 +9,10 @@ import pytest
 
 from artificer.errors import Fenced, NotFoundError, TamperedError
 from artificer.ports import Head
-from artificer.storage import MemoryJournal, SqliteJournal
 from artificer.storage.blobs import MemoryStore
 from artificer.storage.blobs.joined import LARGEST, JoinedStore
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 from artificer.values.canon import digest_of
 

@@ -18,9 +18,9 @@ from artificer.errors import (
     TamperedError,
 )
 from artificer.ports import Head
-from artificer.storage import SqliteJournal
-from artificer.storage.anchor import Anchor, newest_mark
-from artificer.storage.transaction import Transaction, commit
+from artificer.storage.sqlite import SqliteJournal
+from artificer.storage.sqlite.anchor import Anchor, newest_mark
+from artificer.storage.sqlite.transaction import Transaction, commit
 from artificer.testing.journal_suite import records_after
 
 HERE = Path(__file__).parent

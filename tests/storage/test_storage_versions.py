@@ -10,7 +10,8 @@ import pytest
 
 import preloaded
 from artificer.ports import Head, Versions
-from artificer.storage import MemoryJournal, SqliteJournal
+from artificer.storage.memory import MemoryJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.journal_suite import records_after
 from artificer.testing.versions_suite import VersionsSuite
 from artificer.values.canon import digest_of
@@ -19,7 +20,7 @@ A = digest_of(b"a")
 
 CLIMBER = """
 import sys
-from artificer.storage import SqliteJournal
+from artificer.storage.sqlite import SqliteJournal
 from artificer.values.canon import digest_of
 versions, won = SqliteJournal(sys.argv[1], "process").versions, 0
 while won < 20:

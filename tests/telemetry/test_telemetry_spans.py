@@ -271,7 +271,7 @@ class TestStructure:
 
     async def test_a_finished_run_that_goes_on_has_another_span(self, bench: Bench) -> None:
         await bench.run(say("First."))
-        await bench.rig.mailbox.post("run", FollowUp(text="And?").canonical())
+        await bench.rig.signals.post("run", FollowUp(text="And?").canonical())
         bench.rig.observer = bench.telemetry()
         await bench.rig.resume([say("Second.")])
         names = ["chat m", "invoke_agent artificer.chat"]

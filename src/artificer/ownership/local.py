@@ -81,6 +81,9 @@ class LocalOwner:
         """The name recorded as owner."""
         return self._id
 
+    def close(self) -> None:
+        """Do nothing: what is held here ends with the process."""
+
     def hold(self, run: str, *, take_over: bool = False) -> Hold:
         """Return a hold on a run, to be admitted by the journal."""
         return Hold(self, run, take_over=take_over)

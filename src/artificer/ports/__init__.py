@@ -5,7 +5,7 @@ suite in ``artificer.testing`` that all of them pass. This is the public place t
 """
 
 from artificer.ports.approver import Answer, Approver, Question
-from artificer.ports.blobs import BlobStore, Joined
+from artificer.ports.blobs import AgingFiles, BlobFiles, BlobStore, HasFiles, Joined
 from artificer.ports.budget import (
     Amount,
     Budget,
@@ -33,10 +33,11 @@ from artificer.ports.journal import (
     Spending,
 )
 from artificer.ports.locks import Locks
-from artificer.ports.mailbox import MAX_LETTERS, Mailbox
 from artificer.ports.provider import Memo, Payload, Provider, Requiring
 from artificer.ports.reader import RunReader, RunView
+from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
+from artificer.ports.storage import Storage, StorageKind, StoragePlace
 from artificer.ports.versions import Versions
 
 __all__ = [
@@ -65,8 +66,8 @@ __all__ = [
     "Leases",
     "Journal",
     "Anchored",
-    "MAX_LETTERS",
-    "Mailbox",
+    "MAX_SIGNALS",
+    "Signals",
     "Amount",
     "Spent",
     "Correction",
@@ -75,11 +76,17 @@ __all__ = [
     "Settlement",
     "SpendingLimit",
     "BlobStore",
+    "AgingFiles",
+    "BlobFiles",
+    "HasFiles",
     "Joined",
     "Versions",
     "RunView",
     "RunReader",
     "Snapshots",
+    "Storage",
+    "StorageKind",
+    "StoragePlace",
     "Question",
     "Answer",
     "Approver",

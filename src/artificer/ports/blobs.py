@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 
@@ -33,3 +34,35 @@ class Joined(Protocol):
 
     def joins(self, data: bytes) -> bool:
         """Whether a blob is one to be appended with the record that cites it."""
+
+
+class AgingFiles(Protocol):
+    """Files of blobs, which can be removed when nothing refers to them."""
+
+    def put_before(self, moment: float) -> Iterator[str]:
+        """Yield the blobs that were put before a moment (seconds since 1970), and not again."""
+
+    def set_aside(self, digest: str, moment: float) -> Path | None:
+        """Move a blob away unless it was put after a moment; return where it is."""
+
+    def touch(self, digests: Iterable[str]) -> None:
+        """Treat blobs as put now: for what refers to them from elsewhere in a moment."""
+
+
+class BlobFiles(AgingFiles, Protocol):
+    """The blobs of a world that are files, and what lies with them."""
+
+    def leftovers(self) -> list[Path]:
+        """Return temporary files that nobody writes any more."""
+
+    def foreign(self) -> list[Path]:
+        """Return files among the blobs that were not put there as blobs."""
+
+
+@runtime_checkable
+class HasFiles(Protocol):
+    """A storage that keeps blobs as files."""
+
+    @property
+    def files(self) -> BlobFiles:
+        """The blobs that are files."""

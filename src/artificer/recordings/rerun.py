@@ -27,8 +27,8 @@ from artificer.providers.recorded import RecordedProvider
 from artificer.recordings.answers import answer_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import Line, Loaded, load
+from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.perform import Performer
-from artificer.runtime.post import Post
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
 from artificer.values.base import Problem
@@ -159,7 +159,7 @@ async def _drive(
         clock=inputs,
     )
     judges = Judges(consult, _check_of(recorded))
-    engine = Engine(journal, performer, Post(journal.mailbox), judges=judges)
+    engine = Engine(journal, performer, SignalNotifier(journal.signals), judges=judges)
     inputs.on_exhausted = lambda: engine.stop(RUN, "")
     try:
         state = await _begin(engine, recorded.lines, spec)

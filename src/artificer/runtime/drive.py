@@ -14,10 +14,10 @@ from artificer.core.overruled import overruled
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
 from artificer.runtime.ledger import Ledger
+from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
-from artificer.runtime.post import Post
 from artificer.runtime.requests import asks
 
 AT_REST = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
@@ -33,15 +33,15 @@ class Drive:
     """
 
     def __init__(
-        self, ledger: Ledger, performer: Performer, observer: Observer, post: Post
+        self, ledger: Ledger, performer: Performer, observer: Observer, signals: SignalNotifier
     ) -> None:
         self.run = ledger.run
         self._ledger = ledger
         self._performer = performer
         self._observer = observer
-        self._post = post
+        self._signals = signals
         self._tasks: dict[_Task, Intent] = {}
-        self._bell = post.subscribe(self.run)
+        self._bell = signals.watch(self.run)
         self._slots = asyncio.Semaphore(ledger.state.given.limits.concurrency)
         self._cancelled: str | None = None
 
@@ -82,7 +82,7 @@ class Drive:
             raise
         finally:
             ringing.cancel()
-            self._post.unsubscribe(self.run)
+            self._signals.unwatch(self.run)
             await _end(self._tasks)
             await self._performer.release(self.run)
 
@@ -182,7 +182,7 @@ class Drive:
             return await self._cancel(self._cancelled)
         intents: list[Intent] = []
         taken = self._ledger.state.letters
-        letters = await self._post.mailbox.letters(self.run, taken)
+        letters = await self._signals.read(self.run, taken)
         gone = overruled(letters)
         for number, body in letters:
             letter = read_letter(body)

@@ -19,9 +19,9 @@ from artificer.ports import Claim, Head, Journal, Lease, Probed, Snapshots
 from artificer.runtime.drive import AT_REST, Drive
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
+from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
-from artificer.runtime.post import Post
 from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.snapshot import Taker, restore
 from artificer.values.release import RELEASE
@@ -40,7 +40,7 @@ class Engine:
 
     journal: Journal
     performer: Performer
-    post: Post
+    signals: SignalNotifier
     observer: Observer = field(default_factory=Observer)
     judges: Judges = field(default_factory=Judges)
     snapshots: Snapshots | None = None
@@ -92,7 +92,7 @@ class Engine:
             Fenced: another process took it up at the same time.
         """
         before = await self._restore(run)
-        letters = await self.post.mailbox.letters(run, before.state.letters)
+        letters = await self.signals.read(run, before.state.letters)
         if before.state.phase is Phase.FINISHED and not letters:
             return before.state
         ledger, before = await self._take_ledger(run, before, take_over=take_over)
@@ -104,7 +104,7 @@ class Engine:
         at_rest = before.state.phase in AT_REST
         if not at_rest:  # first the truth about what was under way
             intents += await self._take_up(ledger, before)
-        letters = await self.post.mailbox.letters(run, before.state.letters)
+        letters = await self.signals.read(run, before.state.letters)
         gone = overruled(letters)
         for number, body in letters:
             event = await self.performer.hear(run, ledger.state, number, body, gone)
@@ -262,7 +262,7 @@ class Engine:
         """Drive a run to its rest, from what its first commit leads to; then let go of it."""
         try:
             intents = await first
-            drive = Drive(ledger, self.performer, self.observer, self.post)
+            drive = Drive(ledger, self.performer, self.observer, self.signals)
             self._drives[ledger.run] = drive
             return await drive.to_rest(intents)
         finally:

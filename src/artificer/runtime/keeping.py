@@ -6,13 +6,13 @@ import asyncio
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from artificer.errors import ArtificerError
-from artificer.ports import BlobStore, Journal, Versions
+from artificer.ports import BlobFiles, BlobStore, Journal, Versions
 from artificer.runtime.reach import reachable
 from artificer.runtime.verify import Verification, verify
 
@@ -62,22 +62,6 @@ class Rebuildable(Protocol):
         """Put them back as the chain says, if that is whole; return what was done."""
 
 
-class Shelf(Protocol):
-    """Files of blobs, which can be put aside."""
-
-    def put_before(self, moment: float) -> Iterator[str]:
-        """The blobs that were put before a moment, and not again since."""
-
-    def set_aside(self, digest: str, moment: float) -> Path | None:
-        """Move a blob away unless it was put after a moment; return where it is."""
-
-    def leftovers(self) -> list[Path]:
-        """Temporary files that nobody writes any more."""
-
-    def foreign(self) -> list[Path]:
-        """Files among the blobs that the shelf did not make."""
-
-
 @dataclass
 class Sweep:
     """What a collection removed, or would remove."""
@@ -92,7 +76,7 @@ async def collect(
     journal: Journal,
     blobs: BlobStore,
     versions: Versions,
-    shelf: Shelf | None,
+    files: BlobFiles | None,
     *,
     older_than_s: float = GRACE_S,
     dry_run: bool = False,
@@ -107,8 +91,8 @@ async def collect(
     """
     moment = time.time() - older_than_s
     old = set[str]()
-    if shelf is not None:
-        old.update(await asyncio.to_thread(lambda: list(shelf.put_before(moment))))
+    if files is not None:
+        old.update(await asyncio.to_thread(lambda: list(files.put_before(moment))))
     sweep = Sweep()
     for _ in range(ATTEMPTS):
         position = await journal.position() if isinstance(journal, Prunable) else 0
@@ -123,7 +107,7 @@ async def collect(
             break
     for digest in sorted(old - reached):
         size = len(_bytes(blobs, digest))
-        aside = None if dry_run or shelf is None else shelf.set_aside(digest, moment)
+        aside = None if dry_run or files is None else files.set_aside(digest, moment)
         if dry_run or aside is not None:
             sweep.files += 1
             sweep.bytes += size
@@ -162,7 +146,7 @@ async def check_world(
     journal: Journal,
     blobs: BlobStore,
     versions: Versions,
-    shelf: Shelf | None,
+    files: BlobFiles | None,
     *,
     repair: bool = False,
 ) -> Check:
@@ -173,13 +157,13 @@ async def check_world(
     """
     repaired = await journal.rebuild() if repair and isinstance(journal, Rebuildable) else []
     check = Check(await verify(journal, blobs), repaired=repaired)
-    if shelf is None:
+    if files is None:
         return check
-    leftovers = await asyncio.to_thread(shelf.leftovers)
+    leftovers = await asyncio.to_thread(files.leftovers)
     check.leftovers = [str(path) for path in leftovers]
-    check.foreign = [str(path) for path in await asyncio.to_thread(shelf.foreign)]
+    check.foreign = [str(path) for path in await asyncio.to_thread(files.foreign)]
     moment = time.time() - GRACE_S
-    old = set(await asyncio.to_thread(lambda: [*shelf.put_before(moment)]))
+    old = set(await asyncio.to_thread(lambda: [*files.put_before(moment)]))
     try:
         check.orphans = sorted(old - await reachable(journal, blobs, versions))
     except ArtificerError as error:
@@ -189,7 +173,7 @@ async def check_world(
             path.unlink(missing_ok=True)
             check.repaired.append(f"removed {path}")
         for digest in check.orphans:
-            aside = shelf.set_aside(digest, moment)
+            aside = files.set_aside(digest, moment)
             if aside is not None:
                 check.repaired.append(f"moved {digest} to {aside}")
     return check

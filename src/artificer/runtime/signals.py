@@ -10,7 +10,7 @@ from artificer.core.heard import follows
 from artificer.core.intents import AskApproval
 from artificer.core.letters import read_letter
 from artificer.core.record import EventLine
-from artificer.ports import Head, Journal, Mailbox
+from artificer.ports import Head, Journal, Signals
 from artificer.runtime.load import Line
 
 
@@ -19,7 +19,7 @@ class Signalled(Protocol):
     """A journal that holds the signals of its runs too, in its chain."""
 
     @property
-    def mailbox(self) -> Mailbox:
+    def signals(self) -> Signals:
         """The signals."""
 
     async def unsigned(self, run: str) -> int:
@@ -36,7 +36,7 @@ async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> li
     """Return what is wrong, one sentence each. Raises TamperedError for a changed signal."""
     if not isinstance(journal, Signalled) or not any(_taken(lines)):
         return []
-    posted = dict(await journal.mailbox.letters(run))
+    posted = dict(await journal.signals.read(run))
     return list(_faults(run, lines, posted, await journal.unsigned(run)))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import orjson
 
 from artificer.errors import Fenced, InvariantError, NotFoundError, OperatorError
-from artificer.ports import MAX_LETTERS, Claim, Head, Record, RunHead
+from artificer.ports import MAX_SIGNALS, Claim, Head, Record, RunHead
 from artificer.values.canon import canonical, digest, digest_of
 
 FORMAT = 2
@@ -150,9 +150,9 @@ def _broken(run: str, seq: int, what: str) -> InvariantError:
     return InvariantError(f"Record {seq} of run {run} {what}; nothing was appended.")
 
 
-def mailbox_full(run: str) -> OperatorError:
+def too_many_signals(run: str) -> OperatorError:
     """Return the error for a mailbox that takes no more letters."""
     return OperatorError(
-        f"The mailbox of run {run} is full: {MAX_LETTERS} letters.",
+        f"The mailbox of run {run} is full: {MAX_SIGNALS} letters.",
         hint="Resume the run, so that it reads them, or begin another one.",
     )

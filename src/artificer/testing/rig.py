@@ -30,22 +30,21 @@ from artificer.ports import (
     Call,
     Executor,
     Journal,
-    Mailbox,
     Probed,
     Provider,
     Receipt,
+    Signals,
 )
 from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
+from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
-from artificer.runtime.post import Post
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.signals import Signalled
 from artificer.storage.blobs.memory import MemoryStore
-from artificer.storage.mailbox import MemoryMailbox
-from artificer.storage.memory import MemoryJournal
+from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 
@@ -126,12 +125,12 @@ class Rig:
     approver: Approver | None = None
     observer: Observer = field(default_factory=Observer)
     owner: LocalOwner = field(default_factory=LocalOwner)
-    mailbox: Mailbox = field(init=False)
+    signals: Signals = field(init=False)
 
     def __post_init__(self) -> None:
         """Signals lie with the journal, if it keeps some."""
         journal: object = self.journal
-        self.mailbox = journal.mailbox if isinstance(journal, Signalled) else MemoryMailbox()
+        self.signals = journal.signals if isinstance(journal, Signalled) else MemorySignals()
 
     def executors(self) -> list[Executor]:
         """The hand-made tools and the ``create_*`` tools."""
@@ -143,7 +142,9 @@ class Rig:
         performer = Performer(
             provider, by_name, self.approver, self.blobs, self.clock, builder=builder
         )
-        return Engine(self.journal, performer, Post(self.mailbox), self.observer, owner=self.owner)
+        return Engine(
+            self.journal, performer, SignalNotifier(self.signals), self.observer, owner=self.owner
+        )
 
     def spec(self, **facts: Any) -> RunSpec:
         """A spec that offers the hand-made tools, and for ``deliver`` the ``create_*`` ones."""

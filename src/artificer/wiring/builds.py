@@ -31,7 +31,7 @@ from artificer.runtime.engine import Engine
 from artificer.values.base import JsonValue
 from artificer.wiring.sandbox import grants_of_build
 from artificer.wiring.secrets import clean_blobs, redactor_of
-from artificer.wiring.storage import Storage
+from artificer.wiring.storage import OpenStorage
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ async def building(
     engine: Engine,
     run: str,
     spec: RunSpec,
-    storage: Storage,
+    storage: OpenStorage,
     config: Config,
     decider: Decider | None = None,
     tokens: int | None = None,

@@ -23,17 +23,17 @@ from artificer.runtime.perform import Performer
 from artificer.system import SystemClock
 from artificer.telemetry.enable import with_telemetry
 from artificer.wiring.secrets import redactor_of
-from artificer.wiring.storage import Storage
+from artificer.wiring.storage import OpenStorage
 from artificer.wiring.toolbox import ToolBox
 
 
-def build_budgets(storage: Storage, config: Config) -> Budgets:
+def build_budgets(storage: OpenStorage, config: Config) -> Budgets:
     """Return what the world may spend."""
     return Budgets(storage.budget, (Account(config.budget.day, config.price_of),))
 
 
 def build_engine(
-    storage: Storage,
+    storage: OpenStorage,
     provider: Provider,
     tools: ToolBox,
     config: Config,
@@ -68,7 +68,7 @@ def build_engine(
     return Engine(
         storage.journal,
         performer,
-        storage.post,
+        storage.signals,
         watching,
         Judges(consult_here(policy), check),
         storage.snapshots,

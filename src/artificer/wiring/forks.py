@@ -25,7 +25,7 @@ from artificer.runtime.load import load
 from artificer.wiring.builds import build_folder
 from artificer.wiring.sandbox import grants_of_build
 from artificer.wiring.secrets import clean_blobs
-from artificer.wiring.storage import Storage
+from artificer.wiring.storage import OpenStorage
 
 _FORK = "refs/build/fork"
 _WORKTREE = "fork"
@@ -61,7 +61,9 @@ async def copy_build(config: Config, origin: str, plan: ForkPlan, new: str) -> N
     await repository.move_integration(state.build.integration)
 
 
-async def copy_child(storage: Storage, config: Config, child: str, spec: RunSpec, new: str) -> None:
+async def copy_child(
+    storage: OpenStorage, config: Config, child: str, spec: RunSpec, new: str
+) -> None:
     """Give the fork of a build's run a worktree like the one that the run began in.
 
     Raises:
@@ -94,7 +96,7 @@ async def copy_child(storage: Storage, config: Config, child: str, spec: RunSpec
 
 
 async def tools_of_child(
-    storage: Storage, config: Config, run: str, spec: RunSpec
+    storage: OpenStorage, config: Config, run: str, spec: RunSpec
 ) -> list[Executor]:
     """The tools of a fork of a build's run, in its worktree.
 

@@ -9,7 +9,7 @@ from artificer.backends.secrets.names import well_known
 from artificer.backends.secrets.redaction import CleanBlobs, Redactor, all_secrets
 from artificer.config import Config
 from artificer.ports import BlobStore
-from artificer.wiring.storage import Storage
+from artificer.wiring.storage import OpenStorage
 
 PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 """Where the SDKs look for their keys."""
@@ -25,7 +25,7 @@ def redactor_of_everything(config: Config) -> Redactor:
     return Redactor(_secrets(config))
 
 
-def clean_blobs(storage: Storage, config: Config) -> BlobStore:
+def clean_blobs(storage: OpenStorage, config: Config) -> BlobStore:
     """The store for what tools bring: without the secrets of our environment."""
     return CleanBlobs(storage.blobs, redactor_of(config))
 

@@ -12,7 +12,7 @@ from artificer.manifests.model import Manifest
 from artificer.plugins import load
 from artificer.ports import Executor
 from artificer.wiring.secrets import clean_blobs
-from artificer.wiring.storage import Storage
+from artificer.wiring.storage import OpenStorage
 
 
 class ConfiguredServers:
@@ -20,7 +20,7 @@ class ConfiguredServers:
     used: most runs use none.
     """
 
-    def __init__(self, config: Config, storage: Storage) -> None:
+    def __init__(self, config: Config, storage: OpenStorage) -> None:
         self._config = config
         self._storage = storage
         self._servers: Any = None
@@ -61,6 +61,6 @@ class ConfiguredServers:
         return self._servers
 
 
-def build_servers(config: Config, storage: Storage) -> ConfiguredServers:
+def build_servers(config: Config, storage: OpenStorage) -> ConfiguredServers:
     """Return the MCP servers that are configured."""
     return ConfiguredServers(config, storage)

@@ -1,166 +1,134 @@
-"""The stores of a world, on disk or in memory."""
+"""The storage of a world, of the kind that is configured, and its users in this process."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from artificer.config import Config
-from artificer.errors import TamperedError
-from artificer.files import make_private
+from artificer.errors import ConfigError
 from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
+from artificer.plugins import Registry
 from artificer.ports import (
+    BlobFiles,
     BlobStore,
     Budget,
+    HasFiles,
     Journal,
     Snapshots,
+    Storage,
+    StorageKind,
+    StoragePlace,
     Versions,
 )
-from artificer.readonly import not_readable
-from artificer.runtime.post import Post
-from artificer.storage.anchor import anchor_path
-from artificer.storage.blobs.disk import DiskStore
-from artificer.storage.blobs.joined import JoinedStore
-from artificer.storage.blobs.memory import MemoryStore
-from artificer.storage.budget import MemoryBudget
-from artificer.storage.damage import require_database
-from artificer.storage.memory import MemoryJournal
-from artificer.storage.snapshots import MemorySnapshots, SqliteSnapshots
-from artificer.storage.sqlite import SqliteJournal
-from artificer.storage.upgrade import OLDER_VERSIONS
-from artificer.storage.versions import MemoryVersions
+from artificer.runtime.notifier import SignalNotifier
+from artificer.storage.memory.storage import MemoryStorage
 
-JOURNAL = "journal.db"
+KINDS: Registry[StorageKind] = Registry(
+    "artificer.storage",
+    StorageKind,  # type: ignore[type-abstract]  # a protocol that is checked at run time
+    {
+        "sqlite": "artificer.storage.sqlite.storage:SQLITE",
+        "memory": "artificer.storage.memory.storage:MEMORY",
+    },
+)
+"""The kinds of storage, by the scheme of the setting ``storage``."""
 
 
 @dataclass
-class Storage:
-    """The stores of a world, and the post to its runs."""
+class OpenStorage:
+    """An open `Storage`, with what this process needs besides to drive the runs in it.
 
-    journal: Journal
-    blobs: BlobStore
-    post: Post
-    close: Callable[[], Any] | None = None
-    evidence: Path | None = None
-    """Where the calls of tools that need a folder get it; None for a temporary one."""
-    versions: Versions = field(default_factory=MemoryVersions)
-    files: DiskStore | None = None
-    """The store of blobs that are files."""
-    snapshots: Snapshots = field(default_factory=MemorySnapshots)
-    budget: Budget = field(default_factory=MemoryBudget)
+    ``signals`` are those of the storage; they notify the runs that are driven here. ``evidence``
+    is where the calls of tools that need a folder get it; None for a temporary one.
+    """
+
+    storage: Storage
     owner: LocalOwner = field(default_factory=LocalOwner)
-    """Who owns the runs that are driven here."""
+    """The owner of the runs that are driven here."""
     locks: ProjectLocks | None = None
     """The locks of the calls that are made here."""
+    evidence: Path | None = None
+    signals: SignalNotifier = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.signals = SignalNotifier(self.storage.signals)
+
+    @property
+    def journal(self) -> Journal:
+        """The records of all runs."""
+        return self.storage.journal
+
+    @property
+    def blobs(self) -> BlobStore:
+        """All blobs."""
+        return self.storage.blobs
+
+    @property
+    def files(self) -> BlobFiles | None:
+        """The blobs that are files; None where none are."""
+        storage: object = self.storage
+        return storage.files if isinstance(storage, HasFiles) else None
+
+    @property
+    def budget(self) -> Budget:
+        """The accounts of days and builds."""
+        return self.storage.budget
+
+    @property
+    def versions(self) -> Versions:
+        """The versions of workspaces."""
+        return self.storage.versions
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """Kept states of runs."""
+        return self.storage.snapshots
+
+    async def aclose(self) -> None:
+        """Close the storage, and give up the runs that this process owns."""
+        await self.storage.aclose()
+        self.owner.close()
 
 
-async def open_storage(config: Config) -> Storage:
-    """Open the project's journal and blobs on disk, making them when they are not there.
+async def open_storage(config: Config) -> OpenStorage:
+    """Open the project's storage, and make it when it is not there.
 
     Raises:
+        ConfigError: the kind of storage is not known, or its place cannot be used.
         TamperedError: the journal is gone, and other things of a world are there.
     """
     folder = config.project_folder
-    await asyncio.to_thread(_before_writing, folder)
-    journal = SqliteJournal(folder / JOURNAL, config.durability)
-    await journal.open()
-    files = DiskStore(folder / "blobs", config.durability)
-    blobs = JoinedStore(journal.small, files)
-    snapshots = SqliteSnapshots(folder / "snapshots.db")
+    storage = await _opened(config, read_only=False)
     owner = owner_of(folder)
-
-    async def close() -> None:
-        snapshots.close()
-        await journal.aclose()
-        owner.close()
-
-    return Storage(
-        journal,
-        blobs,
-        Post(journal.mailbox),
-        close,
-        folder / "evidence",
-        journal.versions,
-        files,
-        snapshots,
-        journal.budget,
-        owner,
-        ProjectLocks(owner),
-    )
+    return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")
 
 
-async def open_to_read(config: Config) -> Storage:
-    """Open the project's journal and blobs to be read only. Nothing is made or changed.
+async def open_to_read(config: Config) -> OpenStorage:
+    """Open the project's storage to be read only. Nothing is made or changed.
 
     Where there is no world yet, it is an empty one.
 
     Raises:
         TamperedError: the journal is gone, and other things of a world are there.
     """
-    folder = config.project_folder
-    if not await asyncio.to_thread(_holds_world, folder):
-        return memory_storage()
-    journal = SqliteJournal(folder / JOURNAL, read_only=True)
-    await journal.open()
-    files = DiskStore(folder / "blobs", read_only=True)
-    blobs = JoinedStore(journal.small, files)
-    return Storage(
-        journal,
-        blobs,
-        Post(journal.mailbox),
-        journal.aclose,
-        versions=journal.versions,
-        files=files,
-        budget=journal.budget,
-    )
+    return OpenStorage(await _opened(config, read_only=True))
 
 
-def _before_writing(folder: Path) -> None:
-    """Look after a folder that is about to be written.
-
-    A world of a release that made files as the umask said is made private, once: what its owner
-    opens to others afterwards stays open.
-    """
-    if _holds_world(folder) and not anchor_path(folder / JOURNAL).exists():
-        with suppress(OSError):  # of another user; opening the journal says more
-            make_private(folder, *folder.glob("*.db*"))
-
-
-def _holds_world(folder: Path) -> bool:
-    """Whether a folder holds a world.
-
-    Raises:
-        TamperedError: its journal is gone, and it was not an empty one.
-        OperatorError: the folder cannot be read.
-    """
-    path = folder / JOURNAL
-    try:
-        require_database(path)
-        if path.exists() and path.stat().st_size:
-            return True
-        blobs = (folder / "blobs" / "sha256").glob("??/*")
-        found = [*islice(blobs, 1), *folder.glob(OLDER_VERSIONS)]
-    except PermissionError as error:
-        raise not_readable(Path(error.filename or path)) from error
-    if found:
-        raise TamperedError(
-            f"The journal {path} is gone or empty, and {found[0]} is there.",
-            hint=f"Nothing was changed. Restore {JOURNAL} from a backup; or move {folder} away to "
-            "begin with nothing.",
+async def _opened(config: Config, *, read_only: bool) -> Storage:
+    scheme = config.storage.partition(":")[0]
+    kind = KINDS.get(scheme)
+    if kind is None:
+        raise ConfigError(
+            f"There is no storage {scheme!r}; there are {', '.join(KINDS.names)}.",
+            hint="Correct the setting storage, or install the package that adds it.",
         )
-    return False
+    place = StoragePlace(config.project_folder, config.storage, config.durability, read_only)
+    return await kind.open(place)
 
 
-def memory_storage() -> Storage:
-    """A world that lives as long as the process."""
-    journal = MemoryJournal()
-    blobs = JoinedStore(journal.small, MemoryStore())
-    versions, budget = journal.versions, journal.budget
-    return Storage(journal, blobs, Post(journal.mailbox), versions=versions, budget=budget)
+def memory_storage() -> OpenStorage:
+    """Return the storage of a world that lives as long as the process."""
+    return OpenStorage(MemoryStorage())

@@ -25,7 +25,7 @@ from artificer.wiring.folders import manifests
 from artificer.wiring.sandbox import grants_of
 from artificer.wiring.secrets import clean_blobs, redactor_of_everything
 from artificer.wiring.servers import build_servers
-from artificer.wiring.storage import Storage
+from artificer.wiring.storage import OpenStorage
 
 if TYPE_CHECKING:
     from artificer.backends.workspace.service import Workspaces
@@ -86,7 +86,7 @@ def build_tools(
     tools: Iterable[Tool],
     *,
     kind: RunKind,
-    storage: Storage,
+    storage: OpenStorage,
     config: Config,
     servers: ToolServers | None = None,
     facilities: Facilities | None = None,
@@ -133,7 +133,7 @@ def build_tools(
 
 
 def _context(
-    storage: Storage, config: Config, servers: ToolServers, facilities: Facilities
+    storage: OpenStorage, config: Config, servers: ToolServers, facilities: Facilities
 ) -> ExecutorContext:
     """The parts of the world that a run's executors are made with."""
     return ExecutorContext(
@@ -166,7 +166,7 @@ def located(facilities: Facilities) -> Facilities:
     return facilities.replace(host=host.replace(folder=folder))
 
 
-def build_workspaces(storage: Storage) -> Workspaces:
+def build_workspaces(storage: OpenStorage) -> Workspaces:
     """The workspaces of a world."""
     from artificer.backends.workspace.service import Workspaces
 

@@ -23,7 +23,7 @@ from artificer.config import Config
 from artificer.manifests.model import ManifestFile
 from artificer.values.base import JsonObject
 from artificer.wiring.servers import build_servers
-from artificer.wiring.storage import Storage, open_storage
+from artificer.wiring.storage import OpenStorage, open_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 from artificer.world import World
 
@@ -86,6 +86,6 @@ def _manifests(box: ToolBox, schemas: Mapping[str, JsonObject | None]) -> list[S
     ]
 
 
-def _artifacts(storage: Storage, wanted: bool) -> list[Served]:
+def _artifacts(storage: OpenStorage, wanted: bool) -> list[Served]:
     executor = ArtifactExecutor(storage.blobs)
     return [Served(tool, executor, "deliver", None) for tool in executor.tools if wanted]

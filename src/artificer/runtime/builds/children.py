@@ -124,7 +124,7 @@ class Children:
 
     async def rested(self, key: Digest, run: str, build: str) -> RunRested:
         """The fact that a run rests before its end, with the reason."""
-        self.engine.post.hear_for(run, build)
+        self.engine.signals.notify_for(run, build)
         told = explain(await load(self.engine.journal, self.blobs, run))
         reason = "; ".join(told.pending) if told.stands == "waiting" else told.why
         stands = _RESTS.get(told.stands, "stalled")
@@ -132,16 +132,16 @@ class Children:
 
     def drives(self, run: str) -> bool:
         """Whether a run is driven here now."""
-        return self.engine.post.drives(run)
+        return self.engine.signals.is_watched(run)
 
     async def has_letters(self, run: str) -> bool:
         """Whether there are letters that a run has not taken."""
         taken = (await self.state(run)).letters
-        return bool(await self.engine.post.mailbox.letters(run, taken))
+        return bool(await self.engine.signals.read(run, taken))
 
     async def post(self, run: str, letter: bytes) -> None:
         """Leave a letter for a run."""
-        await self.engine.post.post(run, letter)
+        await self.engine.signals.post(run, letter)
 
     def _engine(self, executors: Mapping[str, Executor]) -> Engine:
         """An engine for one run: the build's, with that run's tools."""

@@ -9,7 +9,6 @@ from itertools import islice
 
 from artificer.ports import NO_SPENDING, UNCLAIMED, Claim, Head, Lease, Record, RunHead, Spending
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
-from artificer.storage.budget import MemoryBudget
 from artificer.storage.chain import (
     FORMAT,
     check_name,
@@ -22,11 +21,12 @@ from artificer.storage.chain import (
     run_seal,
     verify_link,
 )
-from artificer.storage.mailbox import MemoryMailbox
+from artificer.storage.memory.budget import MemoryBudget
+from artificer.storage.memory.signals import MemorySignals
+from artificer.storage.memory.small import MemorySmall
+from artificer.storage.memory.versions import MemoryVersions
 from artificer.storage.notes import Note, RunImported
 from artificer.storage.recomputed import Caches
-from artificer.storage.small import MemorySmall
-from artificer.storage.versions import MemoryVersions
 from artificer.values.canon import digest_of
 
 
@@ -38,7 +38,7 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self.small = MemorySmall()
-        self.mailbox = MemoryMailbox(self._note)
+        self.signals = MemorySignals(self._note)
         self.budget = MemoryBudget(self._note)
         self.versions = MemoryVersions(self._note)
         self._notes: list[StoredNote] = []
@@ -130,7 +130,7 @@ class MemoryJournal:
         self._by_run[run] = [
             replace(r, body=b"") if r.seq <= upto else r for r in self._by_run[run]
         ]
-        self.mailbox.empty(run)
+        self.signals.empty(run)
 
     async def forget(self, digests: Iterable[str], at: int) -> bool:
         """Remove blobs if the world is still at a position; return whether it is."""
@@ -148,7 +148,7 @@ class MemoryJournal:
         """Write down that a run which took signals elsewhere is about to be added."""
         check_name(run)
         self._note(RunImported(run=run, n=taken, seq=head.seq, hash=head.hash))
-        self.mailbox.follow(run, taken)
+        self.signals.follow(run, taken)
         self._imported[run] = head
 
     async def hashes(self, run: str) -> list[str]:
@@ -176,7 +176,7 @@ class MemoryJournal:
 
     async def audit(self) -> list[str]:
         """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""
-        caches = Caches(self.mailbox.rows(), self.budget.rows(), self.versions.rows())
+        caches = Caches(self.signals.rows(), self.budget.rows(), self.versions.rows())
         runs, tip = self._runs.values(), self._tip
         return find_problems(self._start, runs, self._records, tip, self._notes, caches)
 

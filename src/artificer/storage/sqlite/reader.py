@@ -1,4 +1,4 @@
-"""What is read from a journal's file, on a connection and a thread apart from the writer's."""
+"""Reading a journal's file, on a connection and a thread apart from the writer's."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from artificer.errors import AuthorError, TamperedError
 from artificer.ports import Head, Record, RunHead
 from artificer.storage.audit import Tip
 from artificer.storage.chain import pruned
-from artificer.storage.database import FAULTS, designed
 from artificer.storage.notes import ChainingBegan, Note, RunImported, read_note, signals_of
+from artificer.storage.sqlite.database import FAULTS, designed
 from artificer.values.canon import digest_of
 
 T = TypeVar("T")

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from artificer.errors import TamperedError
 from artificer.files import private_file, sync_folder
-from artificer.storage.anchor import newest_mark
+from artificer.storage.sqlite.anchor import newest_mark
 
 log = logging.getLogger("artificer.storage")
 
-MOST_COPIES = 8
+MAX_COPIES = 8
 """How many copies of damaged logs are kept; what comes later is refused until some are removed."""
 
 _HEADER, _FRAME = 32, 24
@@ -72,7 +72,7 @@ def keep_damaged(path: Path) -> None:
     """Keep a copy of a journal's log if SQLite is about to drop some of it, and say so.
 
     Raises:
-        TamperedError: there are MOST_COPIES of it already.
+        TamperedError: there are MAX_COPIES of it already.
         OSError: it cannot be copied.
     """
     wal = Path(f"{path}-wal")
@@ -85,13 +85,13 @@ def keep_damaged(path: Path) -> None:
     copies = kept_copies(path)
     if any(_read(copy) == data for copy in copies):
         return
-    if len(copies) >= MOST_COPIES:
+    if len(copies) >= MAX_COPIES:
         raise TamperedError(
-            f"The log {wal} is damaged, and {MOST_COPIES} copies of damaged ones are kept already.",
+            f"The log {wal} is damaged, and {MAX_COPIES} copies of damaged ones are kept already.",
             hint=f"Nothing was changed. Move {wal.name}-kept-1 and the others away first.",
         )
     taken = {copy.name for copy in copies}
-    names = (Path(f"{wal}-kept-{number}") for number in range(1, MOST_COPIES + 1))
+    names = (Path(f"{wal}-kept-{number}") for number in range(1, MAX_COPIES + 1))
     copy = next(name for name in names if name.name not in taken)
     private_file(copy)
     with copy.open("wb") as file:
@@ -106,7 +106,7 @@ def keep_damaged(path: Path) -> None:
 
 def kept_copies(path: Path) -> list[Path]:
     """Return the copies of damaged logs, oldest number first."""
-    names = (Path(f"{path}-wal-kept-{number}") for number in range(1, MOST_COPIES + 1))
+    names = (Path(f"{path}-wal-kept-{number}") for number in range(1, MAX_COPIES + 1))
     return [name for name in names if name.exists()]
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from artificer.errors import ArtificerError, OperatorError, TamperedError
 from artificer.ports import Durability
 from artificer.readonly import ReadOnlyDatabase
-from artificer.storage.anchor import Anchor, Mark, anchor_path, check_anchor, newest_mark
-from artificer.storage.damage import keep_damaged, require_database
-from artificer.storage.database import (
+from artificer.storage.sqlite.anchor import Anchor, Mark, anchor_path, check_anchor, newest_mark
+from artificer.storage.sqlite.damage import keep_damaged, require_database
+from artificer.storage.sqlite.database import (
     FAULTS,
     add_tables,
     check_format,
@@ -21,7 +21,7 @@ from artificer.storage.database import (
     designed,
     is_older,
 )
-from artificer.storage.upgrade import upgrade
+from artificer.storage.sqlite.upgrade import upgrade
 
 log = logging.getLogger("artificer.storage")
 

@@ -1,4 +1,4 @@
-"""The versions of workspaces, in a journal's file and in memory.
+"""The versions of workspaces, in a journal's file.
 
 A version is committed together with the note that says so. What is read is held against the notes:
 the table is a cache of them.
@@ -15,53 +15,13 @@ from typing import Any, TypeVar
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import Durability
 from artificer.readonly import ReadOnlyDatabase
-from artificer.storage.anchor import Anchor
-from artificer.storage.database import FAULTS, connect, designed, only_read
 from artificer.storage.notes import VersionAdded, range_of, read_note, versions_of, workspace_in
-from artificer.storage.reader import last_note, snapshot
-from artificer.storage.transaction import commit
+from artificer.storage.sqlite.anchor import Anchor
+from artificer.storage.sqlite.database import FAULTS, connect, designed, only_read
+from artificer.storage.sqlite.reader import last_note, snapshot
+from artificer.storage.sqlite.transaction import commit
 
 T = TypeVar("T")
-
-
-class MemoryVersions:
-    """`Versions` that die with their process. ``added`` is called with each one before it is."""
-
-    def __init__(self, added: Callable[[VersionAdded], object] = lambda _: None) -> None:
-        self._chains: dict[tuple[str, str], list[str]] = {}
-        self._lock = threading.Lock()
-        self._added = added
-
-    def head(self, name: str, run: str = "") -> tuple[int, str] | None:
-        """The newest version's number and digest."""
-        chain = self._chains.get((run, name), [])
-        return (len(chain), chain[-1]) if chain else None
-
-    def get(self, name: str, number: int, run: str = "") -> str | None:
-        """A version's digest."""
-        chain = self._chains.get((run, name), [])
-        return chain[number - 1] if 1 <= number <= len(chain) else None
-
-    def add(self, name: str, number: int, digest: str, run: str = "") -> bool:
-        """Make a blob the version after the head; False unless its number is the next."""
-        with self._lock:
-            if number != len(self._chains.get((run, name), [])) + 1:
-                return False
-            self._added(VersionAdded(run=run, workspace=name, number=number, digest=digest))
-            self._chains.setdefault((run, name), []).append(digest)
-            return True
-
-    def names(self, run: str = "") -> list[str]:
-        """Every name, in order."""
-        return sorted(name for owner, name in list(self._chains) if owner == run)
-
-    def rows(self) -> list[tuple[str, str, int, str]]:
-        """Every version: its run, workspace, number and digest."""
-        return [
-            (run, name, number, digest)
-            for (run, name), chain in self._chains.items()
-            for number, digest in enumerate(chain, 1)
-        ]
 
 
 class SqliteVersions:

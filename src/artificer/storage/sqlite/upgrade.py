@@ -12,11 +12,11 @@ from contextlib import closing
 from pathlib import Path
 
 from artificer.errors import ArtificerError, TamperedError
-from artificer.storage.anchor import Anchor
 from artificer.storage.budget import MOST
 from artificer.storage.chain import FORMAT
 from artificer.storage.notes import BudgetReserved, BudgetSettled, ChainingBegan, SignalPosted
-from artificer.storage.transaction import Transaction, commit
+from artificer.storage.sqlite.anchor import Anchor
+from artificer.storage.sqlite.transaction import Transaction, commit
 from artificer.values.canon import digest_of
 
 OLDER_VERSIONS = "workspaces.db"

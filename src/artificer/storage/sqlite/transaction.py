@@ -1,4 +1,4 @@
-"""What is written between BEGIN and COMMIT, and the one way to commit it."""
+"""Writing between BEGIN and COMMIT, and the one way to commit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from artificer.errors import ArtificerError, TamperedError
-from artificer.ports import MAX_LETTERS, Claim, Head, Lease, Record, RunHead
-from artificer.storage.anchor import Anchor, Mark
+from artificer.ports import MAX_SIGNALS, Claim, Head, Lease, Record, RunHead
 from artificer.storage.audit import Tip
-from artificer.storage.chain import claimed, fenced, mailbox_full, next_world, released, run_seal
-from artificer.storage.database import FAULTS, designed
+from artificer.storage.chain import (
+    claimed,
+    fenced,
+    next_world,
+    released,
+    run_seal,
+    too_many_signals,
+)
 from artificer.storage.notes import (
     Note,
     RunImported,
@@ -22,12 +27,14 @@ from artificer.storage.notes import (
     signals_of,
     versions_of,
 )
-from artificer.storage.reader import last_note, read_tip
+from artificer.storage.sqlite.anchor import Anchor, Mark
+from artificer.storage.sqlite.database import FAULTS, designed
+from artificer.storage.sqlite.reader import last_note, read_tip
 from artificer.values.canon import digest_of
 
 
 class Transaction:
-    """What one unit of work may do, between BEGIN and COMMIT."""
+    """The writes that a unit of work may make, between BEGIN and COMMIT."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -121,8 +128,8 @@ class Transaction:
         """Put a signal into a run's mailbox and return its number in it."""
         before = self.last(signals_of(run))
         n = 1 + (before.n if isinstance(before, SignalPosted | RunImported) else 0)
-        if n > MAX_LETTERS:
-            raise mailbox_full(run)
+        if n > MAX_SIGNALS:
+            raise too_many_signals(run)
         self.note(SignalPosted(run=run, n=n, body=digest_of(body), at=at))
         self._db.execute("INSERT INTO letters (run, n, body) VALUES (?, ?, ?)", (run, n, body))
         return n

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems, limited
 from artificer.storage.chain import FORMAT, genesis
-from artificer.storage.database import FAULTS, TABLES
-from artificer.storage.reader import snapshot
 from artificer.storage.recomputed import Caches
+from artificer.storage.sqlite.database import FAULTS, TABLES
+from artificer.storage.sqlite.reader import snapshot
 
 NOTED = ("notes", "notes_subject", "versions")
 """Tables that a journal of format 1 does not have."""

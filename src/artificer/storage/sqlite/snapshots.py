@@ -1,4 +1,4 @@
-"""Where states of runs are kept: in memory and in SQLite. All of it may be deleted at any time."""
+"""Kept states of runs, in a SQLite file of their own, which may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -16,34 +16,6 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS chunks (run TEXT NOT NULL, first INTEGER NOT NULL, "
     "body BLOB NOT NULL, PRIMARY KEY (run, first)) STRICT",
 )
-
-
-class MemorySnapshots:
-    """`Snapshots` that die with their process."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, bytes] = {}
-        self._chunks: dict[str, dict[int, bytes]] = {}
-
-    def put(self, run: str, state: bytes, first: int, chunk: bytes) -> None:
-        """Keep a state and the messages from ``first`` on."""
-        chunks = self._chunks.setdefault(run, {})
-        if first == 0:
-            chunks.clear()
-        if chunk:
-            chunks[first] = chunk
-        self._states[run] = state
-
-    def get(self, run: str) -> tuple[bytes, list[bytes]] | None:
-        """The run's last state, and its chunks of messages in order."""
-        if run not in self._states:
-            return None
-        return self._states[run], [body for _, body in sorted(self._chunks[run].items())]
-
-    def drop(self, run: str) -> None:
-        """Forget a run."""
-        self._states.pop(run, None)
-        self._chunks.pop(run, None)
 
 
 class SqliteSnapshots:

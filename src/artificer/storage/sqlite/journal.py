@@ -19,17 +19,16 @@ from artificer.ports import (
     RunHead,
     Spending,
 )
-from artificer.storage import budget
-from artificer.storage.anchor import newest_mark, world_at
 from artificer.storage.audit import Tip
-from artificer.storage.budget import SqliteBudget
 from artificer.storage.chain import check_name, verify_link
-from artificer.storage.checking import audit, chain_is_whole
-from artificer.storage.damage import damage_problems
-from artificer.storage.mailbox import SqliteMailbox
 from artificer.storage.notes import RunImported
-from artificer.storage.opening import anchor_problems, open_for_reading, open_for_writing
-from artificer.storage.reader import (
+from artificer.storage.sqlite import budget
+from artificer.storage.sqlite.anchor import newest_mark, world_at
+from artificer.storage.sqlite.budget import SqliteBudget
+from artificer.storage.sqlite.checking import audit, chain_is_whole
+from artificer.storage.sqlite.damage import damage_problems
+from artificer.storage.sqlite.opening import anchor_problems, open_for_reading, open_for_writing
+from artificer.storage.sqlite.reader import (
     Connected,
     Reader,
     read_position,
@@ -38,11 +37,12 @@ from artificer.storage.reader import (
     read_tip,
     unsigned,
 )
-from artificer.storage.rebuild import rebuild
-from artificer.storage.small import SqliteSmall
-from artificer.storage.transaction import Transaction
-from artificer.storage.versions import SqliteVersions
-from artificer.storage.writer import NoWriter, Writer
+from artificer.storage.sqlite.rebuild import rebuild
+from artificer.storage.sqlite.signals import SqliteSignals
+from artificer.storage.sqlite.small import SqliteSmall
+from artificer.storage.sqlite.transaction import Transaction
+from artificer.storage.sqlite.versions import SqliteVersions
+from artificer.storage.sqlite.writer import NoWriter, Writer
 
 T = TypeVar("T")
 
@@ -111,9 +111,9 @@ class SqliteJournal:
         return self._opened(self._small)
 
     @property
-    def mailbox(self) -> SqliteMailbox:
+    def signals(self) -> SqliteSignals:
         """Letters for whoever drives the runs of this journal."""
-        return SqliteMailbox(self._opened(self._writer), self._opened(self._reader))
+        return SqliteSignals(self._opened(self._writer), self._opened(self._reader))
 
     @property
     def budget(self) -> SqliteBudget:

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from artificer.storage.notes import parse_note
 from artificer.storage.recomputed import Recomputed
-from artificer.storage.transaction import Transaction
+from artificer.storage.sqlite.transaction import Transaction
 
 
 def rebuild(work: Transaction) -> list[str]:

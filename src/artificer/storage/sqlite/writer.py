@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
-from artificer.storage.anchor import Anchor
-from artificer.storage.database import Locked, only_read
-from artificer.storage.transaction import Transaction, commit
+from artificer.storage.sqlite.anchor import Anchor
+from artificer.storage.sqlite.database import Locked, only_read
+from artificer.storage.sqlite.transaction import Transaction, commit
 
 T = TypeVar("T")
 

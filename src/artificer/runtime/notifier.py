@@ -1,0 +1,80 @@
+"""The signal notifier: wakes the runs that are driven here when signals to them arrive."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from artificer.errors import ArtificerError
+from artificer.ports import Signals
+
+log = logging.getLogger("artificer.run")
+
+EVERY_S = 0.25
+"""Seconds between two looks for signals that another process has posted."""
+
+
+class SignalNotifier:
+    """The `Signals` of a world, watched for all runs that an event loop drives."""
+
+    def __init__(self, signals: Signals, *, every_s: float = EVERY_S) -> None:
+        self._signals = signals
+        self._every_s = every_s
+        self._arrived: dict[str, asyncio.Event] = {}
+        self._notified_for: dict[str, str] = {}
+        self._watching: asyncio.Task[None] | None = None
+
+    def watch(self, run: str) -> asyncio.Event:
+        """Return an event that is set when signals to a run arrive, which is driven from now on."""
+        arrived = self._arrived[run] = asyncio.Event()
+        self._notified_for.pop(run, None)
+        if self._watching is None:
+            self._watching = asyncio.ensure_future(self._watch())
+        return arrived
+
+    def unwatch(self, run: str) -> None:
+        """Watch a run no more: it is no longer driven here."""
+        self._arrived.pop(run, None)
+        self._notified_for = {of: by for of, by in self._notified_for.items() if by != run}
+        if not self._arrived and self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    def notify_for(self, run: str, by: str) -> None:
+        """Notify ``by``, while it is driven here, when signals to the idle run ``run`` arrive."""
+        self._notified_for[run] = by
+
+    def is_watched(self, run: str) -> bool:
+        """Whether a run is driven here now."""
+        return run in self._arrived
+
+    async def post(self, run: str, body: bytes) -> int:
+        """Post a signal, and notify its run at once if it is driven here."""
+        number = await self._signals.post(run, body)
+        self._notify(run)
+        return number
+
+    async def read(self, run: str, after: int = 0) -> list[tuple[int, bytes]]:
+        """Return the run's signals with a number greater than ``after``, in order."""
+        return await self._signals.read(run, after)
+
+    async def since(self, position: int | None) -> tuple[int, frozenset[str]]:
+        """Return the position now, and the runs that got signals since an earlier one."""
+        return await self._signals.since(position)
+
+    def _notify(self, run: str) -> None:
+        arrived = self._arrived.get(run) or self._arrived.get(self._notified_for.get(run, ""))
+        if arrived is not None:
+            arrived.set()
+
+    async def _watch(self) -> None:
+        position, _ = await self._signals.since(None)
+        while True:
+            await asyncio.sleep(self._every_s)
+            try:
+                position, runs = await self._signals.since(position)
+            except ArtificerError as error:  # a file that cannot be read now may be again later
+                log.warning("signals cannot be read: %s", error.message)
+                continue
+            for run in runs:
+                self._notify(run)

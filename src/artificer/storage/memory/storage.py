@@ -1,0 +1,53 @@
+"""A world's storage in memory, as one object."""
+
+from __future__ import annotations
+
+from artificer.ports import Storage, StoragePlace
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.blobs.memory import MemoryStore
+from artificer.storage.memory.budget import MemoryBudget
+from artificer.storage.memory.journal import MemoryJournal
+from artificer.storage.memory.signals import MemorySignals
+from artificer.storage.memory.snapshots import MemorySnapshots
+from artificer.storage.memory.versions import MemoryVersions
+
+
+class MemoryStorage:
+    """A `Storage` that lives as long as its process."""
+
+    def __init__(self) -> None:
+        self.journal = MemoryJournal()
+        """The records of all runs."""
+        self.blobs = JoinedStore(self.journal.small, MemoryStore())
+        """All blobs."""
+        self.snapshots = MemorySnapshots()
+        """Kept states of runs."""
+
+    @property
+    def signals(self) -> MemorySignals:
+        """The signals to runs."""
+        return self.journal.signals
+
+    @property
+    def budget(self) -> MemoryBudget:
+        """The accounts of days and builds."""
+        return self.journal.budget
+
+    @property
+    def versions(self) -> MemoryVersions:
+        """The versions of workspaces."""
+        return self.journal.versions
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+
+class MemoryKind:
+    """The kind of storage of worlds that nobody keeps."""
+
+    async def open(self, place: StoragePlace) -> Storage:
+        """Return an empty storage."""
+        return MemoryStorage()
+
+
+MEMORY = MemoryKind()

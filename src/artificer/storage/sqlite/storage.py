@@ -1,0 +1,144 @@
+"""A world's storage in a folder: SQLite files, and one file for each large blob."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from artificer.errors import TamperedError
+from artificer.files import make_private
+from artificer.ports import Snapshots, Storage, StoragePlace
+from artificer.readonly import not_readable
+from artificer.storage.blobs.disk import DiskStore
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.memory.snapshots import MemorySnapshots
+from artificer.storage.memory.storage import MemoryStorage
+from artificer.storage.sqlite.anchor import anchor_path
+from artificer.storage.sqlite.budget import SqliteBudget
+from artificer.storage.sqlite.damage import require_database
+from artificer.storage.sqlite.journal import SqliteJournal
+from artificer.storage.sqlite.signals import SqliteSignals
+from artificer.storage.sqlite.snapshots import SqliteSnapshots
+from artificer.storage.sqlite.upgrade import OLDER_VERSIONS
+from artificer.storage.sqlite.versions import SqliteVersions
+
+JOURNAL, BLOBS, SNAPSHOTS = "journal.db", "blobs", "snapshots.db"
+
+
+class SqliteStorage:
+    """A `Storage` in the folder of ``place``, for any number of processes on one machine.
+
+    ``journal.db`` holds all that the chain covers, and small blobs; ``blobs/`` the large ones;
+    ``snapshots.db`` what may be lost. One connection writes, in the event loop, and shares its
+    commits; one reads, in a thread of its own; and those that threads use have a lock each.
+    """
+
+    def __init__(self, place: StoragePlace) -> None:
+        self._journal = SqliteJournal(
+            place.folder / JOURNAL, place.durability, read_only=place.read_only
+        )
+        self._kept = None if place.read_only else SqliteSnapshots(place.folder / SNAPSHOTS)
+        self.snapshots: Snapshots = self._kept or MemorySnapshots()
+        """Kept states of runs; a storage that is only read keeps none."""
+        self.files = DiskStore(place.folder / BLOBS, place.durability, read_only=place.read_only)
+        """The blobs that are files."""
+
+    async def open(self) -> None:
+        """Open the files, and make those that are absent.
+
+        Raises what :meth:`SqliteJournal.open` does.
+        """
+        await self._journal.open()
+        self._blobs = JoinedStore(self._journal.small, self.files)
+
+    @property
+    def journal(self) -> SqliteJournal:
+        """The records of all runs."""
+        return self._journal
+
+    @property
+    def blobs(self) -> JoinedStore:
+        """All blobs."""
+        return self._blobs
+
+    @property
+    def signals(self) -> SqliteSignals:
+        """The signals to runs."""
+        return self._journal.signals
+
+    @property
+    def budget(self) -> SqliteBudget:
+        """The accounts of days and builds."""
+        return self._journal.budget
+
+    @property
+    def versions(self) -> SqliteVersions:
+        """The versions of workspaces."""
+        return self._journal.versions
+
+    async def aclose(self) -> None:
+        """Finish what waits and close all files. May be called more than once."""
+        if self._kept is not None:
+            self._kept.close()
+        await self._journal.aclose()
+
+
+class SqliteKind:
+    """The kind of storage that a world has when nothing else is configured."""
+
+    async def open(self, place: StoragePlace) -> Storage:
+        """Open the world in a folder, and make it when it is not there.
+
+        One that is only read, and is not there, is an empty one.
+
+        Raises:
+            TamperedError: the journal is gone, and other things of a world are there.
+        """
+        there = await asyncio.to_thread(_holds_world, place.folder)
+        if place.read_only and not there:
+            return MemoryStorage()
+        if there and not place.read_only:
+            await asyncio.to_thread(_make_private_once, place.folder)
+        storage = SqliteStorage(place)
+        await storage.open()
+        return storage
+
+
+SQLITE = SqliteKind()
+
+
+def _make_private_once(folder: Path) -> None:
+    """Make a world private that an older release made as the umask said, once.
+
+    What its owner opens to others afterwards stays open.
+    """
+    if not anchor_path(folder / JOURNAL).exists():
+        with suppress(OSError):  # of another user; opening the journal says more
+            make_private(folder, *folder.glob("*.db*"))
+
+
+def _holds_world(folder: Path) -> bool:
+    """Whether a folder holds a world.
+
+    Raises:
+        TamperedError: its journal is gone, and it was not an empty one.
+        OperatorError: the folder cannot be read.
+    """
+    path = folder / JOURNAL
+    try:
+        require_database(path)
+        if path.exists() and path.stat().st_size:
+            return True
+        blobs = (folder / BLOBS / "sha256").glob("??/*")
+        found = [*islice(blobs, 1), *folder.glob(OLDER_VERSIONS)]
+    except PermissionError as error:
+        raise not_readable(Path(error.filename or path)) from error
+    if found:
+        raise TamperedError(
+            f"The journal {path} is gone or empty, and {found[0]} is there.",
+            hint=f"Nothing was changed. Restore {JOURNAL} from a backup; or move {folder} away to "
+            "begin with nothing.",
+        )
+    return False

@@ -1,0 +1,33 @@
+"""The behaviour of all signals, as tests: signals of your own pass them too.
+
+Subclass `SignalsSuite` in a test module and give it a pytest fixture ``signals`` that yields fresh
+ones. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.
+"""
+
+from __future__ import annotations
+
+from artificer.ports import Signals
+
+
+class SignalsSuite:
+    """The behaviour of the `Signals` port. Subclass it and give it a fixture ``signals``."""
+
+    async def test_signals_are_numbered_in_each_run_and_stay(self, signals: Signals) -> None:
+        """Reading takes nothing away; ``after`` leaves out the first ones."""
+        assert [await signals.post("a", b"1"), await signals.post("b", b"2")] == [1, 1]
+        assert await signals.post("a", b"\x00\xff") == 2
+        for _ in range(2):
+            assert await signals.read("a") == [(1, b"1"), (2, b"\x00\xff")]
+        assert await signals.read("a", 1) == [(2, b"\x00\xff")]
+        assert await signals.read("nobody") == []
+
+    async def test_runs_with_new_signals_are_named(self, signals: Signals) -> None:
+        """Each once, from a position on; without one only the position is returned."""
+        await signals.post("before", b"")
+        start, named = await signals.since(None)
+        assert named == frozenset()
+        for run in ("a", "b", "a"):
+            await signals.post(run, b"")
+        position, named = await signals.since(start)
+        assert named == {"a", "b"}
+        assert await signals.since(position) == (position, frozenset())

@@ -1,0 +1,42 @@
+"""The behaviour of all snapshots, as tests: snapshots of your own pass them too.
+
+Subclass `SnapshotsSuite` in a test module and give it a pytest fixture ``snapshots`` that yields
+fresh ones.
+"""
+
+from __future__ import annotations
+
+from artificer.ports import Snapshots
+
+
+class SnapshotsSuite:
+    """The behaviour of the `Snapshots` port. Subclass it and give it a fixture ``snapshots``."""
+
+    def test_an_unknown_run_has_none(self, snapshots: Snapshots) -> None:
+        """Dropping it changes nothing."""
+        assert snapshots.get("a") is None
+        snapshots.drop("a")
+        assert snapshots.get("a") is None
+
+    def test_a_state_replaces_the_last_one_and_chunks_are_added(self, snapshots: Snapshots) -> None:
+        """Chunks come back in the order of their first messages; an empty one is not kept."""
+        snapshots.put("a", b"one", 0, b"first")
+        snapshots.put("a", b"two", 10, b"third")
+        snapshots.put("a", b"three", 9, b"second")
+        snapshots.put("a", b"four", 20, b"")
+        assert snapshots.get("a") == (b"four", [b"first", b"second", b"third"])
+
+    def test_beginning_again_forgets_the_chunks(self, snapshots: Snapshots) -> None:
+        """A chunk from message 0 on replaces all of them."""
+        snapshots.put("a", b"one", 0, b"first")
+        snapshots.put("a", b"two", 5, b"second")
+        snapshots.put("a", b"three", 0, b"anew")
+        assert snapshots.get("a") == (b"three", [b"anew"])
+
+    def test_each_run_has_its_own(self, snapshots: Snapshots) -> None:
+        """Dropping one leaves the others."""
+        snapshots.put("a", b"1", 0, b"x")
+        snapshots.put("b", b"2", 0, b"y")
+        snapshots.drop("a")
+        assert snapshots.get("a") is None
+        assert snapshots.get("b") == (b"2", [b"y"])
