@@ -63,7 +63,8 @@ async def test_runs_are_listed_with_status_and_prompt(shell: Shell, world: World
     assert "chat     stalled" in rows[2]
     newest = await shell.run("runs", "--limit", "1", "--json")
     assert [run["run"] for run in newest.json()] == [second]
-    assert "1 older run" in (await shell.run("runs", "--limit", "1")).err
+    assert "older runs" in (await shell.run("runs", "--limit", "1")).err
+    assert (await shell.run("runs", "--limit", "2")).err == ""
 
 
 @pytest.mark.req("cli-runs")

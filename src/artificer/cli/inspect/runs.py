@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from artificer.archive import is_of_build
 from artificer.cli.commands.inspect import RunsOptions
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
@@ -12,7 +11,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, one_line, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
-from artificer.cli.terminal.words import count, moment
+from artificer.cli.terminal.words import moment
 from artificer.runtime.summary import Summary
 
 COLUMNS = ("RUN", "STARTED (UTC)", "KIND", "STATUS", "RECORDS", "MODEL", "PROMPT")
@@ -24,9 +23,10 @@ PROMPT = 48
 async def runs(settings: Settings, options: RunsOptions) -> Exit:
     """Print the newest runs as a table or as JSON."""
     async with opened_archive(settings) as archive:
-        summaries = await archive.summaries(options.limit, builds=options.everything)
-        every = await archive.runs()
+        # One more than is printed shows whether there are older runs.
+        found = await archive.summaries(options.limit + 1, builds=options.everything)
         folder = archive.config.project_folder
+    summaries = found[-options.limit :]
     if options.as_json:
         out_json([asdict(summary) for summary in summaries])
         return Exit.OK
@@ -34,10 +34,8 @@ async def runs(settings: Settings, options: RunsOptions) -> Exit:
         note(f"No runs in {folder} yet.")
         return Exit.OK
     print_table([COLUMNS, *map(_row, summaries)])
-    listed = [run for run in every if options.everything or not is_of_build(run, every)]
-    hidden = len(listed) - len(summaries)
-    if hidden:
-        note(f"{count(hidden, 'older run')}: --limit shows more.")
+    if len(found) > len(summaries):
+        note("There are older runs: --limit shows more.")
     return Exit.OK
 
 
