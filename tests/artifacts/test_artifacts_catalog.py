@@ -20,8 +20,9 @@ from artificer.artifacts.names import path_fault
 from artificer.artifacts.table import Table
 from artificer.contracts.definition import Toolset
 from artificer.contracts.schema import compile_schema
-from artificer.core.gate import Verdict, judge
+from artificer.core.gate import judge
 from artificer.core.policy import Policy
+from artificer.core.verdict import Verdict
 from artificer.recordings.recording import read_recording
 from artificer.runtime.load import load
 from artificer.values.base import JsonObject

@@ -15,10 +15,11 @@ from artificer.artifacts import catalog
 from artificer.backends.artifact import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core import events as ev
-from artificer.core.gate import Verdict, call_digest, judge
+from artificer.core.gate import call_digest, judge
 from artificer.core.policy import Policy
 from artificer.core.record import EventLine, decode, encode
 from artificer.core.spill import INLINE_LIMIT
+from artificer.core.verdict import Verdict
 from artificer.errors import TamperedError
 from artificer.ports import Call
 from artificer.storage.blobs.memory import MemoryStore

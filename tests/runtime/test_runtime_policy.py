@@ -8,11 +8,11 @@ import pytest
 
 from artificer.core import events as ev
 from artificer.core.conditions import Condition
-from artificer.core.gate import Verdict
 from artificer.core.letters import FollowUp
 from artificer.core.policy import Policy, Rule
 from artificer.core.state import RunState
 from artificer.core.taint import Taint
+from artificer.core.verdict import Verdict
 from artificer.ports import Answer, Call, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import Wish, origin_of, plan_fork

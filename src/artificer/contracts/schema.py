@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import jsonschema_rs
-
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
 from artificer.values.canon import canonical
@@ -48,6 +46,8 @@ class Schema:
     """
 
     def __init__(self, schema: JsonObject, *, formats: bool = False) -> None:
+        import jsonschema_rs  # a third of the time to import the core, and readers validate nothing
+
         try:
             self._validator = jsonschema_rs.Draft202012Validator(
                 schema,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from artificer.core import events as ev
-from artificer.core.gate import Verdict, with_artifact
+from artificer.core.gate import with_artifact
 from artificer.core.intents import AskApproval, CallTool, Intent
 from artificer.core.repeats import Done, Repeats, turn_digest
 from artificer.core.reports import made_or_withdrawn
@@ -20,6 +20,7 @@ from artificer.core.state import (
 )
 from artificer.core.steps import Step, answered, call_of, emit, settle, with_call
 from artificer.core.turns import finish, next_turn
+from artificer.core.verdict import Verdict
 from artificer.errors import InvariantError
 
 

@@ -13,8 +13,8 @@ from typing import ClassVar, Literal
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.builds.facts import Fact
-from artificer.core.gate import Verdict
 from artificer.core.spec import RunSpec
+from artificer.core.verdict import Verdict
 from artificer.values.base import Digest, Text, Value
 from artificer.values.blocks import Block, CallStatus
 from artificer.values.model import FailureCode, StopReason, Usage

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
 
 from artificer.artifacts import catalog, withdraw
 from artificer.artifacts.ref import ArtifactRef
@@ -19,38 +18,14 @@ from artificer.contracts.described import description_at
 from artificer.contracts.schema import compile_schema
 from artificer.core.policy import Consult, Decision, Occasion, Policy, decide
 from artificer.core.rules import since
-from artificer.values.base import Digest, JsonObject, Problem, Value
+from artificer.core.verdict import Refused, Verdict
+from artificer.values.base import JsonObject, Problem
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, canonical_typed, digest_of
 from artificer.values.model import StopReason
 from artificer.values.refusal import not_ok, with_more
 from artificer.values.strict_json import parse_object
 from artificer.values.text import clip
-
-Refused = Literal["denied", "invalid", "unknown_tool", "duplicate"]
-VerdictWord = Literal["allow", "ask"] | Refused
-
-
-class Verdict(Value):
-    """What the gate said of one call.
-
-    ``arguments`` is the canonical JSON text of what will run and ``digest`` binds name and
-    arguments together; both are None when the arguments could not be read. ``content`` is what
-    the model is told when the call does not run. ``resources`` are what the call may change or
-    read, in the words of its tool: calls that share one do not overlap.
-    """
-
-    call_id: str
-    tool: str
-    verdict: VerdictWord
-    rule: str = ""
-    reason: str = ""
-    problems: tuple[Problem, ...] = ()
-    arguments: str | None = None
-    digest: Digest | None = None
-    content: str = ""
-    resources: tuple[str, ...] = ()
-
 
 _UNTRUSTED: dict[StopReason, str] = {
     "max_tokens": "Not run: your reply was cut off at its output limit. "

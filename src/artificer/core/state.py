@@ -13,13 +13,13 @@ from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.state import BuildState
 from artificer.contracts.definition import ModelRequest
 from artificer.core.call_ids import CallIds
-from artificer.core.gate import Verdict
 from artificer.core.intents import FinishReason
 from artificer.core.kinds import KINDS
 from artificer.core.repeats import Repeats
 from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
+from artificer.core.verdict import Verdict
 from artificer.core.window import Window
 from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value

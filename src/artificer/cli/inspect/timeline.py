@@ -9,7 +9,6 @@ from artificer.builds.summary import happened, wished
 from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.words import FAILURES, cost, count, duration, joined
 from artificer.core import events as ev
-from artificer.core.gate import Verdict
 from artificer.core.intents import (
     AdvanceBuild,
     AskApproval,
@@ -20,6 +19,7 @@ from artificer.core.intents import (
     Intent,
 )
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.verdict import Verdict
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.text import clip
 

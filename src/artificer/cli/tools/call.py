@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from artificer.config import Config
-from artificer.core.gate import Verdict, judge
+from artificer.core.gate import judge
+from artificer.core.verdict import Verdict
 from artificer.policies.engine import consult_here
 from artificer.ports import Call, Executor, Lasting, Receipt
 from artificer.system import SystemClock

@@ -15,9 +15,10 @@ from artificer.config import Config
 from artificer.contracts.definition import Toolset
 from artificer.core.explain import Explanation, unheard
 from artificer.core.explain import explain as explain_call
-from artificer.core.gate import Verdict, judge
+from artificer.core.gate import judge
 from artificer.core.policy import Asked, Occasion
 from artificer.core.taint import Taint
+from artificer.core.verdict import Verdict
 from artificer.policies.engine import consult_here
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.strict_json import parse_object
