@@ -1,4 +1,4 @@
-"""A package of somebody else's adds a backend and a provider: ``examples/plugin``, installed."""
+"""``examples/plugin``, installed: a package that adds a backend, a provider and a storage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Project:
         self.folder = folder
         self.environment = {
             **os.environ,
-            "PYTHONPATH": str(site),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH")))),
             "ARTIFICER_HOME": str(folder / "home"),
         }
         shutil.copytree(PLUGIN / "tools", folder / "tools")
@@ -107,6 +107,28 @@ def test_faults_of_its_section_have_lines_and_hints(project: Project) -> None:
     manifest.write_text(text.replace("[sqlite]", "[sqlit]"))
     faults = project.artificer("tools", "check", "tools").stdout
     assert "sqlit: is not a known key; did you mean 'sqlite'?" in faults
+
+
+@pytest.mark.req("plugin-storage")
+def test_an_installed_package_adds_a_storage(project: Project) -> None:
+    place = project.folder / "else where"
+    url = f"elsewhere://{place.as_posix().replace(' ', '%20')}"
+    (project.folder / "artificer.toml").write_text(f'storage = "{url}"\nproject = "own"\n')
+    assert project.run('{"born_before": 1900}').returncode == 0
+    assert (place / "own" / "journal.db").exists()
+    assert not (project.folder / "home" / "own" / "journal.db").exists()
+    assert "relay/any" in project.artificer("runs").stdout
+    for command in (("replay", "last"), ("verify",)):
+        done = project.artificer(*command)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.req("plugin-storage")
+def test_a_storage_that_is_not_there_is_an_error(project: Project) -> None:
+    (project.folder / "artificer.toml").write_text('storage = "nowhere://x"\n')
+    assert "There is no storage 'nowhere'" in project.run('{"born_before": 1}').stderr
+    (project.folder / "artificer.toml").write_text('storage = "elsewhere://x"\n')
+    assert "does not name a folder" in project.run('{"born_before": 1}').stderr
 
 
 @pytest.mark.req("plugin-unusable")
