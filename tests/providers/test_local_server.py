@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -27,23 +27,12 @@ from artificer.providers.local_process import Address, LocalServer
 from artificer.values.blocks import Message, ToolResultBlock, user
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
 from artificer.values.strict_json import parse_object
-from needs import require
 
 pytestmark = pytest.mark.real_model
 
 MODEL = model_path(Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser())
 HIKE = "People on our hike: 12 children, 30 adults and 8 seniors."
 PIE = ToolChoice(mode="tool", name="create_pie_chart")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[LocalServer]:
-    """One server for the module."""
-    require("xllamacpp")
-    require("the embedded model", MODEL.exists())
-    running = LocalServer(MODEL)
-    yield running
-    asyncio.run(running.stop())
 
 
 async def ask(

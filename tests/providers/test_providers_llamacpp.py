@@ -6,9 +6,8 @@ Each test is one of the quirks that the research on local models lists.
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,9 @@ from provider_kit import PROVIDERS, TOOLS, ask, reply, with_results
 from strict_rules import Protocol
 
 from artificer.ports import Provider
-from artificer.providers.local_fetch import model_path
-from artificer.providers.local_process import Address, LocalServer
+from artificer.providers.local_process import Address
 from artificer.values.blocks import Message, user
 from artificer.values.model import ModelFailure, ToolChoice
-from needs import require
 
 pytestmark = [
     pytest.mark.real_model,
@@ -29,16 +26,6 @@ pytestmark = [
 
 HOME = Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser()
 REQUIRED = ToolChoice(mode="required")
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[Address]:
-    """One server for all tests of this module."""
-    require("xllamacpp")
-    require("the embedded model", model_path(HOME).exists())
-    server = LocalServer(model_path(HOME))
-    yield asyncio.run(server.address())
-    asyncio.run(server.stop())
 
 
 @pytest.fixture

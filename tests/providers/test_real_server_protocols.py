@@ -7,9 +7,7 @@ other quirks of that server are stands in ``test_providers_llamacpp``.
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,25 +15,13 @@ from provider_kit import PROVIDERS, TOOLS, ask
 from strict_rules import Protocol
 
 from artificer.providers.attempts import AttemptLimits
-from artificer.providers.local_fetch import model_path
-from artificer.providers.local_process import Address, LocalServer
+from artificer.providers.local_process import Address
 from artificer.values.blocks import Message
 from artificer.values.model import ModelFailure, ToolChoice
-from needs import require
 
 pytestmark = pytest.mark.real_model
 
 HOME = Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser()
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[Address]:
-    """One server for all tests of this module."""
-    require("xllamacpp")
-    require("the embedded model", model_path(HOME).exists())
-    server = LocalServer(model_path(HOME))
-    yield asyncio.run(server.address())
-    asyncio.run(server.stop())
 
 
 @pytest.mark.req("provider-named-choice")

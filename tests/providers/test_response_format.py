@@ -19,13 +19,13 @@ from artificer.providers.anthropic import Anthropic
 from artificer.providers.dialects import ChatDialect, MessagesDialect, ResponsesDialect
 from artificer.providers.local import Local
 from artificer.providers.local_fetch import model_path
+from artificer.providers.local_process import LocalServer
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.runtime.replay import replay
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.blocks import user
-from needs import require
 
 PERSON: JsonObject = {
     "title": "Person",
@@ -184,15 +184,13 @@ class TestTheEmbeddedModel:
         assert native("chat", with_tools) is None and "JSON Schema" in json.dumps(with_tools)
 
     @pytest.mark.real_model
-    async def test_a_real_model_cannot_write_anything_else(self) -> None:
-        require("the embedded model", model_path(HOME).exists())
-        rig, local = Rig(), Local(model_path(HOME))
+    async def test_a_real_model_cannot_write_anything_else(self, server: LocalServer) -> None:
+        rig, local = Rig(), Local(model_path(HOME), server=server)
         state = await rig.run(
             local,
             prompt="Ada Lovelace, born in 1815. Extract the person.",
             provider="local",
             response_format=format_of(PERSON),
         )
-        await local.aclose()
         found = json.loads(state.narrative or "")
         assert state.status == "completed" and found["name"] and type(found["born"]) is int
