@@ -31,7 +31,7 @@ async def measured(home: str, work: str) -> Spent:
 
 
 async def loaded(world: World, run_id: str) -> None:
-    await load(world._storage.journal, world._storage.blobs, run_id)
+    await load(world._resources.storage.journal, world._resources.storage.blobs, run_id)
 
 
 async def replayed(world: World, run_id: str) -> None:
@@ -40,7 +40,7 @@ async def replayed(world: World, run_id: str) -> None:
 
 
 async def restored(world: World, run_id: str) -> None:
-    storage = world._storage
+    storage = world._resources.storage
     found = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
     assert found.kept
 
@@ -54,7 +54,7 @@ async def recorded(home: str, turns: int) -> list[bytes]:
     script = script_of(turns, "look_up", key="a key of the usual length")
     async with opened(home) as world:
         made = await run(world, script)
-        return [record.body for record in await world._storage.journal.read(made.id)]
+        return [record.body for record in await world._resources.storage.journal.read(made.id)]
 
 
 def floor(bodies: Sequence[bytes]) -> None:

@@ -49,7 +49,7 @@ def kept_world(runs: int) -> Path:
 async def fill(home: Path, runs: int) -> None:
     async with opened(home) as world:
         first = await run(world, script_of(0))
-        records = await world._storage.journal.read(first.id)
+        records = await world._resources.storage.journal.read(first.id)
         for names in chunks(range(1, runs), AT_ONCE):
             await asyncio.gather(*(add(world, records, f"{first.id}-{n:06}") for n in names))
 
@@ -60,7 +60,7 @@ def chunks(numbers: range, size: int) -> Iterator[range]:
 
 async def add(world: World, records: Sequence[Record], name: str) -> None:
     """Append records to a run of another name."""
-    journal = world._storage.journal
+    journal = world._resources.storage.journal
     copies: list[Record] = []
     head = Head()
     for record in records:
@@ -78,21 +78,21 @@ async def page(home: str) -> Spent:
     async def work() -> None:
         archive = await Archive.open(Config(home=Path(home), project="bench"))
         async with archive as world:
-            assert len(await world.summaries(PAGE, builds=False)) == PAGE
+            assert len(await world.archive.summaries(PAGE, builds=False)) == PAGE
 
     return await spent_by(work())
 
 
 async def verified(world: World) -> None:
-    assert (await world.verify()).sound
+    assert (await world.archive.verify()).sound
 
 
 async def checked(world: World) -> None:
-    assert (await world.fsck()).sound
+    assert (await world.maintenance.fsck()).sound
 
 
 async def collected(world: World) -> None:
-    assert (await world.gc(dry_run=True)).small == 0
+    assert (await world.maintenance.gc(dry_run=True)).small == 0
 
 
 WORKS: dict[str, Callable[[World], Awaitable[None]]] = {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import artificer
+from artificer.agent import Agent
 from artificer.core.intents import Generate
 from artificer.core.record import EventLine, IntentLine
 from artificer.ports import Durability
@@ -43,18 +44,23 @@ async def opened(
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(folder or temporary)
         config = artificer.Config(home=home, project="bench", durability=durability)
-        async with await World.open(config) as world:
+        async with World.open(config) as world:
             yield world
 
 
-async def run(world: World, script: list[Any], **more: Any) -> artificer.Run:
+async def run(
+    world: World, script: list[Any], observer: Any = None, **fields: Any
+) -> artificer.Run:
     """A run of a script. It must have ended well, unless it waits for a person."""
     made = await world.run(
         "Do it, one after the other.",
-        model=ScriptedProvider(script),
-        tools=[add, look_up],
-        limits=artificer.Limits(turns=len(script)),
-        **more,
+        Agent(
+            model=ScriptedProvider(script),
+            tools=[add, look_up],
+            limits=artificer.Limits(turns=len(script)),
+            **fields,
+        ),
+        observer=observer,
     )
     assert made.state.failure is None, made.state.failure
     return made

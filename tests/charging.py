@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer import World
+from artificer.agent import Agent
 from artificer.backends.function.executor import FunctionTool, tool
 from artificer.config import Config
 from artificer.contracts.definition import EffectClass
@@ -70,15 +71,15 @@ async def begin(
     effect: EffectClass = "once",
     durability: Durability = "process",
 ) -> Run:
-    async with await World.open(config(home, durability)) as world:
+    async with World.open(config(home, durability)) as world:
         tools = [charging(ledger, kill, effect)]
-        return await world.run("Charge.", model=model(kill), tools=tools)
+        return await world.run("Charge.", Agent(model=model(kill), tools=tools))
 
 
 async def resume(home: Path, ledger: Path) -> Run:
-    async with await World.open(config(home)) as world:
+    async with World.open(config(home)) as world:
         run = await world.find("last")
-        return await world.resume(run, model=model(), tools=[charging(ledger)])
+        return await world.resume(run, Agent(model=model(), tools=[charging(ledger)]))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artificer import OperatorError, Policy, Rule, World
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core import events as ev
@@ -29,6 +30,7 @@ from artificer.recordings.rerun import rerun
 from artificer.runtime.load import load
 from artificer.values import canon
 from artificer.values.canon import digest_of
+from artificer.wiring.recordings import rerun_recording
 
 JOURNALS = sorted((Path(__file__).parent / "journals").glob("*.jsonl"))
 
@@ -48,7 +50,9 @@ async def little() -> str:
 async def recorded(world: World) -> str:
     chart = {"kind": "list", "id": "l", "items": ["é"]}
     script = [reply(call("long", n=1), call("create_list", list=chart)), say("{{artifact:list:l}}")]
-    run = await world.run("Go.", model=ScriptedProvider(script), tools=[long], kind="deliver")
+    run = await world.run(
+        "Go.", Agent(model=ScriptedProvider(script), tools=[long], kind="deliver")
+    )
     assert run.status == "completed"
     return run.id
 
@@ -60,35 +64,35 @@ def on_disk(folder: Path, name: str) -> Config:
 @pytest.mark.req("export")
 class TestExport:
     async def test_it_verifies_and_replays_anywhere(self, tmp_path: Path) -> None:
-        async with await World.open(on_disk(tmp_path, "a")) as world:
+        async with World.open(on_disk(tmp_path, "a")) as world:
             run = await recorded(world)
-            data = await world.export_run(run)
-            assert data == await world.export_run(run), "the same bytes every time"
-            first = await world.get(run)
+            data = await world.archive.export_run(run)
+            assert data == await world.archive.export_run(run), "the same bytes every time"
+            first = await world.archive.history(run)
             markdown = first.run.markdown
-        async with await World.open(on_disk(tmp_path, "b")) as other:
+        async with World.open(on_disk(tmp_path, "b")) as other:
             assert await other.import_run(data) == run
-            assert (await other.get(run)).lines == first.lines
-            assert (await other.get(run)).run.markdown == markdown
+            assert (await other.archive.history(run)).lines == first.lines
+            assert (await other.get(run)).markdown == markdown
             found = await other.replay(run)
             assert found.identical and found.requests == 2
-            assert (await other.verify()).problems == []
-            assert await other.export_run(run) == data
+            assert (await other.archive.verify()).problems == []
+            assert await other.archive.export_run(run) == data
             assert await other.import_run(data) == run, "twice is once"
             assert await other.runs() == [run]
 
     async def test_a_different_run_with_the_same_id_is_not_replaced(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
-            await world.run("a", model=ScriptedProvider([say("a")]), run_id="one")
-            await other.run("b", model=ScriptedProvider([say("b")]), run_id="one")
+            await world.run("a", Agent(model=ScriptedProvider([say("a")])), run_id="one")
+            await other.run("b", Agent(model=ScriptedProvider([say("b")])), run_id="one")
             with pytest.raises(OperatorError, match="another run"):
-                await other.import_run(await world.export_run("one"))
-            assert (await other.get("one")).run.text == "b"
+                await other.import_run(await world.archive.export_run("one"))
+            assert (await other.get("one")).text == "b"
 
     async def test_what_is_missing_is_named(self) -> None:
         async with World.in_memory() as world:
             run = await recorded(world)
-            lines = (await world.get(run)).lines
+            lines = (await world.archive.history(run)).lines
             whole = next(
                 line.event.whole
                 for line in lines
@@ -96,9 +100,9 @@ class TestExport:
                 and isinstance(line.event, ev.ToolReturned)
                 and line.event.whole
             )
-            del world._storage.blobs._store._blobs[whole]  # type: ignore[attr-defined]
+            del world._resources.storage.blobs._store._blobs[whole]  # type: ignore[attr-defined]
             with pytest.raises(ArtificerError, match=str(whole)):
-                await world.export_run(run)
+                await world.archive.export_run(run)
 
     async def test_evidence_keeps_its_blobs(self) -> None:
         """What an envelope is too short for goes along, and verify misses it when it is gone."""
@@ -148,8 +152,8 @@ class TestHostile:
     )
     async def test_an_id_is_never_a_path(self, run: str) -> None:
         async with World.in_memory() as world:
-            await world.run("a", model=ScriptedProvider([say("a")]), run_id="plain")
-            first, *rest = decompress(await world.export_run("plain")).decode().splitlines()
+            await world.run("a", Agent(model=ScriptedProvider([say("a")])), run_id="plain")
+            first, *rest = decompress(await world.archive.export_run("plain")).decode().splitlines()
             header = json.dumps({**json.loads(first), "run": run}, separators=(",", ":"))
             with pytest.raises(TamperedError, match="not a recording"):
                 await world.import_run("\n".join([header, *rest, ""]).encode())
@@ -157,8 +161,8 @@ class TestHostile:
     async def test_a_chain_with_forged_states_is_not_taken(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
             run = await recorded(world)
-            data = decompress(await world.export_run(run)).decode().splitlines()
-            lines = (await world.get(run)).lines
+            data = decompress(await world.archive.export_run(run)).decode().splitlines()
+            lines = (await world.archive.history(run)).lines
             head, bodies = Head(), []
             for line in lines:
                 changes: dict[str, Any] = {"prev": head.hash}
@@ -177,13 +181,13 @@ class TestHostile:
     async def test_blobs_that_nothing_refers_to_are_left_out(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
             run = await recorded(world)
-            data = decompress(await world.export_run(run)) + b'{"blob":"stuffing"}\n'
+            data = decompress(await world.archive.export_run(run)) + b'{"blob":"stuffing"}\n'
             await other.import_run(data)
-            assert not other._storage.blobs.has(digest_of(b"stuffing"))
+            assert not other._resources.storage.blobs.has(digest_of(b"stuffing"))
 
     async def test_no_changed_byte_is_taken(self) -> None:
         async with World.in_memory() as world:
-            data = await world.export_run(await recorded(world))
+            data = await world.archive.export_run(await recorded(world))
         choice = random.Random(7)
         for _ in range(60):
             changed = bytearray(data)
@@ -202,8 +206,8 @@ class TestHostile:
         """The last record's too, of which nothing else in the file names the hash."""
         model = ScriptedProvider([reply(call("little")), say("é")])
         async with World.in_memory() as world:
-            run = await world.run("Go.", model=model, tools=[little])
-            data = decompress(await world.export_run(run.id))
+            run = await world.run("Go.", Agent(model=model, tools=[little]))
+            data = decompress(await world.archive.export_run(run.id))
         silent = [at for at in range(len(data)) if not await self.is_refused(data, at, flip)]
         assert silent == []
 
@@ -218,8 +222,8 @@ class TestHostile:
     @pytest.mark.req("export-head")
     async def test_a_head_is_named_exactly_in_format_2(self) -> None:
         async with World.in_memory() as world:
-            run = await world.run("a", model=ScriptedProvider([say("a")]))
-            first, *rest = decompress(await world.export_run(run.id)).decode().splitlines()
+            run = await world.run("a", Agent(model=ScriptedProvider([say("a")])))
+            first, *rest = decompress(await world.archive.export_run(run.id)).decode().splitlines()
         header = json.loads(first)
         older = {name: header[name] for name in ("cassette", "run", "state")}
         for changed in (older, {**header, "cassette": 1}, {**header, "head": None}):
@@ -234,7 +238,7 @@ class TestHostile:
         assert json.loads(data.splitlines()[0])["cassette"] == 1
         async with World.in_memory() as world:
             run = await world.import_run(data)
-            again = decompress(await world.export_run(run)).splitlines()
+            again = decompress(await world.archive.export_run(run)).splitlines()
         assert json.loads(again[0])["cassette"] == 2
         assert [line for line in again[1:] if line.startswith(b'{"record')] == [
             line for line in data.splitlines() if line.startswith(b'{"record')
@@ -315,7 +319,7 @@ class TestRerun:
     @pytest.mark.parametrize("file", JOURNALS, ids=[file.stem for file in JOURNALS])
     async def test_recorded_runs_ask_the_same_again(self, file: Path) -> None:
         async with World.in_memory() as world:
-            assert await world.test_run(read_file(file)) == []
+            assert await rerun_recording(read_file(file), world.config) == []
 
     @pytest.mark.req("rerun-linear")
     async def test_it_is_linear_in_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,12 +330,12 @@ class TestRerun:
                 script = [*[reply(call("wordy", n=n)) for n in range(turns)], say("Done.")]
                 limits = Limits(turns=turns + 1)
                 run = await world.run(
-                    "Go.", model=ScriptedProvider(script), tools=[wordy], limits=limits
+                    "Go.", Agent(model=ScriptedProvider(script), tools=[wordy], limits=limits)
                 )
-                data = await world.export_run(run.id)
+                data = await world.archive.export_run(run.id)
                 with monkeypatch.context() as patch:
                     patch.setattr(canon, "hashlib", counting := CountingHashes())
-                    assert await world.test_run(data) == []
+                    assert await rerun_recording(data, world.config) == []
                 hashed.append(counting.bytes)
         assert hashed[2] - hashed[1] < 2.2 * (hashed[1] - hashed[0])
 
@@ -340,8 +344,10 @@ class TestRerun:
         async with World.in_memory() as world:
             deny = Policy(rules=(Rule(decision="deny", tool="long"),))
             script = [reply(call("long", n=1)), say("No.")]
-            run = await world.run("Go.", model=ScriptedProvider(script), tools=[long], policy=deny)
-            journal, blobs = world._storage.journal, world._storage.blobs
+            run = await world.run(
+                "Go.", Agent(model=ScriptedProvider(script), tools=[long], policy=deny)
+            )
+            journal, blobs = world._resources.storage.journal, world._resources.storage.blobs
             recorded = await load(journal, blobs, run.id)
             assert await rerun(recorded, blobs, ScriptedProvider([])) == []
             allowed = recorded.state.replace(spec=recorded.state.given.replace(policy=Policy()))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from artificer import World
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -33,10 +34,10 @@ async def long() -> str:
 async def test_folders_and_databases_are_their_owners_alone(tmp_path: Path) -> None:
     home = tmp_path / "some" / "home"
     script = [reply(call("long")), say("Done.")]
-    async with await World.open(Config(home=home, project="p")) as world:
-        run = await world.run("Go.", model=ScriptedProvider(script), tools=[long])
-        world._storage.versions.add("notes", 1, "sha256:" + "0" * 64)
-        world._storage.snapshots.put(run.id, b"{}", 0, b"")
+    async with World.open(Config(home=home, project="p")) as world:
+        run = await world.run("Go.", Agent(model=ScriptedProvider(script), tools=[long]))
+        world._resources.storage.versions.add("notes", 1, "sha256:" + "0" * 64)
+        world._resources.storage.snapshots.put(run.id, b"{}", 0, b"")
         modes = {
             path.name: stat.S_IMODE(path.stat().st_mode)
             for path in (home.parent, home, *home.rglob("*"))
@@ -55,7 +56,7 @@ async def test_a_world_of_an_older_release_is_made_private_once(tmp_path: Path) 
     config = Config(home=tmp_path, project="p")
 
     async def open_it() -> tuple[int, int]:
-        async with await World.open(config):
+        async with World.open(config):
             pass
         found = (folder.stat().st_mode, (folder / "journal.db").stat().st_mode)
         return stat.S_IMODE(found[0]), stat.S_IMODE(found[1])

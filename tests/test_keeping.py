@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from artificer import OperatorError, World
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.errors import NotFoundError, TamperedError
@@ -34,21 +35,23 @@ async def long(n: int) -> str:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with await World.open(Config(home=tmp_path, project="p")) as opened:
+    async with World.open(Config(home=tmp_path, project="p")) as opened:
         yield opened
 
 
 async def run(world: World, n: int = 1) -> str:
     items = {"kind": "list", "id": "l", "items": [f"item {n}"]}
     script = [reply(call("long", n=n), call("create_list", list=items)), say("{{artifact:list:l}}")]
-    made = await world.run("Go.", model=ScriptedProvider(script), tools=[long], kind="deliver")
+    made = await world.run(
+        "Go.", Agent(model=ScriptedProvider(script), tools=[long], kind="deliver")
+    )
     assert made.status == "completed"
     return made.id
 
 
 def files(world: World) -> DiskStore:
-    assert world._storage.files is not None
-    return world._storage.files
+    assert world._resources.storage.files is not None
+    return world._resources.storage.files
 
 
 def age(world: World, digest: str, seconds: float) -> None:
@@ -60,76 +63,78 @@ def age(world: World, digest: str, seconds: float) -> None:
 class TestCollecting:
     async def test_what_nothing_refers_to_goes_and_nothing_else(self, world: World) -> None:
         kept = await run(world)
-        before = set(world._storage.blobs.digests())
-        loose = world._storage.blobs.put(b"nobody's")
-        assert (await world.gc(older_than_s=0, dry_run=True)).files == 1
-        assert world._storage.blobs.has(loose)
-        sweep = await world.gc(older_than_s=0)
+        before = set(world._resources.storage.blobs.digests())
+        loose = world._resources.storage.blobs.put(b"nobody's")
+        assert (await world.maintenance.gc(older_than_s=0, dry_run=True)).files == 1
+        assert world._resources.storage.blobs.has(loose)
+        sweep = await world.maintenance.gc(older_than_s=0)
         assert (sweep.files, sweep.bytes, sweep.kept) == (1, 8, len(before))
-        assert set(world._storage.blobs.digests()) == before
-        assert (await world.verify()).sound and (await world.replay(kept)).identical
+        assert set(world._resources.storage.blobs.digests()) == before
+        assert (await world.archive.verify()).sound and (await world.replay(kept)).identical
 
     async def test_what_was_put_lately_stays(self, world: World) -> None:
-        fresh, old = (world._storage.blobs.put(data) for data in (b"fresh", b"old"))
+        fresh, old = (world._resources.storage.blobs.put(data) for data in (b"fresh", b"old"))
         age(world, old, 7_200)
-        assert (await world.gc()).files == 1
-        assert world._storage.blobs.has(fresh) and not world._storage.blobs.has(old)
+        assert (await world.maintenance.gc()).files == 1
+        assert world._resources.storage.blobs.has(fresh) and not world._resources.storage.blobs.has(
+            old
+        )
 
     async def test_putting_again_is_putting_now(self, world: World) -> None:
         """Whether this process has put it before, or another one did."""
-        loose = world._storage.blobs.put(b"again")
-        for store in (world._storage.blobs, DiskStore(files(world)._root)):
+        loose = world._resources.storage.blobs.put(b"again")
+        for store in (world._resources.storage.blobs, DiskStore(files(world)._root)):
             age(world, loose, 7_200)
             store.put(b"again")
-            assert (await world.gc()).files == 0
+            assert (await world.maintenance.gc()).files == 0
 
     async def test_a_writer_that_comes_between_wins(self, world: World) -> None:
         """It was found to be old; by the time it is moved away somebody has put it again."""
-        loose = world._storage.blobs.put(b"wanted after all")
+        loose = world._resources.storage.blobs.put(b"wanted after all")
         assert files(world).set_aside(loose, time.time() - 3_600) is None
-        assert world._storage.blobs.get(loose) == b"wanted after all"
+        assert world._resources.storage.blobs.get(loose) == b"wanted after all"
         aside = files(world).set_aside(loose, time.time() + 1)
-        assert aside is not None and not world._storage.blobs.has(loose)
-        world._storage.blobs.put(b"wanted after all")
-        assert world._storage.blobs.get(loose) == b"wanted after all"
+        assert aside is not None and not world._resources.storage.blobs.has(loose)
+        world._resources.storage.blobs.put(b"wanted after all")
+        assert world._resources.storage.blobs.get(loose) == b"wanted after all"
 
     async def test_what_a_blob_refers_to_stays(self, world: World) -> None:
-        leaf = world._storage.blobs.put(b"leaf")
-        tree = world._storage.blobs.put(f'{{"leaf":"{leaf}"}}'.encode())
-        await world.run(f"See {tree}", model=ScriptedProvider([say("Yes.")]))
-        assert (await world.gc(older_than_s=0)).files == 0
-        assert world._storage.blobs.has(leaf)
+        leaf = world._resources.storage.blobs.put(b"leaf")
+        tree = world._resources.storage.blobs.put(f'{{"leaf":"{leaf}"}}'.encode())
+        await world.run(f"See {tree}", Agent(model=ScriptedProvider([say("Yes.")])))
+        assert (await world.maintenance.gc(older_than_s=0)).files == 0
+        assert world._resources.storage.blobs.has(leaf)
 
     async def test_versions_of_workspaces_and_drafts_stay(self, world: World) -> None:
         made = await run(world)
-        digests = [world._storage.blobs.put(f"tree {n}".encode()) for n in range(3)]
-        assert world._storage.versions.add("docs", 1, digests[0])
-        assert world._storage.versions.add("docs", 2, digests[1])
-        assert world._storage.versions.add("docs", 1, digests[2], run=made)
-        assert (await world.gc(older_than_s=0)).files == 0
-        assert (await world.fsck(repair=True)).orphans == []
-        assert all(map(world._storage.blobs.has, digests))
+        digests = [world._resources.storage.blobs.put(f"tree {n}".encode()) for n in range(3)]
+        assert world._resources.storage.versions.add("docs", 1, digests[0])
+        assert world._resources.storage.versions.add("docs", 2, digests[1])
+        assert world._resources.storage.versions.add("docs", 1, digests[2], run=made)
+        assert (await world.maintenance.gc(older_than_s=0)).files == 0
+        assert (await world.maintenance.fsck(repair=True)).orphans == []
+        assert all(map(world._resources.storage.blobs.has, digests))
 
     async def test_what_cannot_be_read_may_refer_to_anything(self, world: World) -> None:
         await run(world)
-        loose = world._storage.blobs.put(b"nobody's")
+        loose = world._resources.storage.blobs.put(b"nobody's")
         blob = next(d for d in files(world).digests() if d != loose)
         files(world)._path(blob).write_bytes(b"other")
         with pytest.raises(TamperedError):
-            await world.gc(older_than_s=0)
-        assert world._storage.blobs.has(loose)
+            await world.maintenance.gc(older_than_s=0)
+        assert world._resources.storage.blobs.has(loose)
 
     async def test_while_runs_go_on(self, world: World) -> None:
         async def collect() -> None:
             while True:
-                await world.gc()
+                await world.maintenance.gc()
                 await asyncio.sleep(0)
 
         collecting = asyncio.ensure_future(collect())
         runs = await asyncio.gather(*(run(world, n) for n in range(6)))
         collecting.cancel()
         await asyncio.gather(collecting, return_exceptions=True)
-        assert (await world.verify()).problems == []
+        assert (await world.archive.verify()).problems == []
         for one in runs:
             assert (await world.replay(one)).identical
 
@@ -140,20 +145,20 @@ class TestPruning:
         self, world: World, tmp_path: Path
     ) -> None:
         secret, kept = await run(world, 7), await run(world, 8)
-        head = (await world.verify()).heads[secret]
-        before = await world.export_run(kept)
-        await world.prune(secret, by="me", reason="asked to")
-        found = await world.verify()
+        head = (await world.archive.verify()).heads[secret]
+        before = await world.archive.export_run(kept)
+        await world.maintenance.prune(secret, by="me", reason="asked to")
+        found = await world.archive.verify()
         assert found.problems == [] and found.heads[secret] != head
         with pytest.raises(NotFoundError, match="removed by `artificer prune`"):
             await world.get(secret)
         with pytest.raises(NotFoundError):
-            await world.prune(secret)
-        assert [s.status for s in await world.summaries()] == ["pruned", "completed"]
+            await world.maintenance.prune(secret)
+        assert [s.status for s in await world.archive.summaries()] == ["pruned", "completed"]
         age_all(world)
-        assert (await world.gc(older_than_s=0)).small > 0
-        assert await world.export_run(kept) == before
-        assert (await world.verify()).problems == []
+        assert (await world.maintenance.gc(older_than_s=0)).small > 0
+        assert await world.archive.export_run(kept) == before
+        assert (await world.archive.verify()).problems == []
         await world.aclose()
         stored = b"".join(
             p.read_bytes() for p in (tmp_path / "p" / "blobs").rglob("*") if p.is_file()
@@ -166,46 +171,46 @@ class TestPruning:
 
     async def test_only_what_is_finished(self, world: World) -> None:
         failure = ModelFailure(code="unavailable", message="no")
-        stalled = await world.run("a", model=ScriptedProvider([failure]))
+        stalled = await world.run("a", Agent(model=ScriptedProvider([failure])))
         with pytest.raises(OperatorError, match="not finished"):
-            await world.prune(stalled.id)
-        assert (await world.get(stalled.id)).run.status == "stalled"
+            await world.maintenance.prune(stalled.id)
+        assert (await world.get(stalled.id)).status == "stalled"
 
     async def test_a_crash_between_tombstone_and_removal(self, world: World) -> None:
         one = await run(world)
         nobody = ScriptedProvider([])
-        engine = build_engine(world._storage, nobody, ToolBox.empty(), world.config)
+        engine = build_engine(world._resources, nobody, ToolBox.empty())
         await engine.entomb(one, "me", "")
-        assert (await world.verify()).problems == []
+        assert (await world.archive.verify()).problems == []
         assert (await world.replay(one)).identical
-        await world.prune(one)
-        lines = len(await world._storage.journal.read(one, (await head(world, one)) - 1))
-        assert lines == 1 and (await world.verify()).problems == []
+        await world.maintenance.prune(one)
+        lines = len(await world._resources.storage.journal.read(one, (await head(world, one)) - 1))
+        assert lines == 1 and (await world.archive.verify()).problems == []
 
     async def test_what_is_gone_without_a_tombstone_is_found(
         self, world: World, tmp_path: Path
     ) -> None:
         one, other = await run(world), await run(world)
-        await world.prune(one)
+        await world.maintenance.prune(one)
         db = sqlite3.connect(tmp_path / "p" / "journal.db")
         db.execute("UPDATE records SET body = x'' WHERE run = ? AND seq < 4", (other,))
         db.commit()
         db.close()
-        problems = (await world.verify()).problems
+        problems = (await world.archive.verify()).problems
         assert any(f"record 3 of run {other}" in p and "no tombstone" in p for p in problems)
         assert not any(one in problem for problem in problems)
 
     async def test_in_memory_too(self) -> None:
         async with World.in_memory() as world:
             one, other = await run(world, 1), await run(world, 2)
-            await world.prune(one)
-            assert (await world.verify()).problems == []
-            assert (await world.gc(older_than_s=0)).small > 0
+            await world.maintenance.prune(one)
+            assert (await world.archive.verify()).problems == []
+            assert (await world.maintenance.gc(older_than_s=0)).small > 0
             assert (await world.replay(other)).identical
 
 
 async def head(world: World, run: str) -> int:
-    return next(h.head.seq for h in await world._storage.journal.runs() if h.run == run)
+    return next(h.head.seq for h in await world._resources.storage.journal.runs() if h.run == run)
 
 
 def age_all(world: World) -> None:
@@ -222,17 +227,17 @@ def test_whatever_is_pruned_and_collected_the_others_are_whole(
     async def go() -> None:
         with tempfile.TemporaryDirectory() as folder:
             config = Config(home=Path(folder), project="p", durability="process")
-            async with await World.open(config) as world:
+            async with World.open(config) as world:
                 runs = [await run(world, n) for n in numbers]
-                before = {one: await world.export_run(one) for one in runs}
+                before = {one: await world.archive.export_run(one) for one in runs}
                 gone = {one for one in runs if data.draw(st.booleans())}
                 for one in gone:
-                    await world.prune(one)
+                    await world.maintenance.prune(one)
                 age_all(world)
-                await world.gc(older_than_s=1)
-                assert (await world.verify()).problems == []
+                await world.maintenance.gc(older_than_s=1)
+                assert (await world.archive.verify()).problems == []
                 for one in set(runs) - gone:
-                    assert await world.export_run(one) == before[one]
+                    assert await world.archive.export_run(one) == before[one]
 
     asyncio.run(go())
 
@@ -241,39 +246,39 @@ def test_whatever_is_pruned_and_collected_the_others_are_whole(
 class TestChecking:
     async def test_orphans_and_leftovers_are_told_and_put_in_order(self, world: World) -> None:
         one = await run(world)
-        loose = world._storage.blobs.put(b"nobody's")
+        loose = world._resources.storage.blobs.put(b"nobody's")
         age(world, loose, 7_200)
         unfinished = files(world)._tmp / "tmpabcdefgh"
         unfinished.write_bytes(b"half")
         os.utime(unfinished, (1, 1))
         odd = files(world)._blobs / "notes.txt"
         odd.write_text("x")
-        check = await world.fsck()
+        check = await world.maintenance.fsck()
         assert check.sound and check.orphans == [loose]
         assert (check.leftovers, check.foreign) == ([str(unfinished)], [str(odd)])
-        assert world._storage.blobs.has(loose) and unfinished.exists()
-        assert len((await world.fsck(repair=True)).repaired) == 2
+        assert world._resources.storage.blobs.has(loose) and unfinished.exists()
+        assert len((await world.maintenance.fsck(repair=True)).repaired) == 2
         assert odd.read_text() == "x", "a file that we did not make is never removed"
-        check = await world.fsck()
+        check = await world.maintenance.fsck()
         assert (check.orphans, check.leftovers) == ([], [])
         aside = files(world)._root / "quarantine" / loose.removeprefix("sha256:")
         assert aside.read_bytes() == b"nobody's", "put aside, not removed"
         assert (await world.replay(one)).identical
 
     async def test_what_a_writer_may_be_at_is_left_alone(self, world: World) -> None:
-        loose = world._storage.blobs.put(b"lately")
+        loose = world._resources.storage.blobs.put(b"lately")
         writing = files(world)._tmp / "tmpijklmnop"
         writing.write_bytes(b"half")
-        check = await world.fsck(repair=True)
+        check = await world.maintenance.fsck(repair=True)
         assert (check.orphans, check.leftovers, check.repaired) == ([], [], [])
-        assert world._storage.blobs.has(loose) and writing.exists()
+        assert world._resources.storage.blobs.has(loose) and writing.exists()
 
     async def test_what_is_wrong_stays_wrong(self, world: World) -> None:
         await run(world)
         blob = next(iter(files(world).digests()))
         files(world)._path(blob).unlink()
         for _ in range(2):
-            check = await world.fsck(repair=True)
+            check = await world.maintenance.fsck(repair=True)
             assert not check.sound
             assert any(blob in problem for problem in check.verification.problems)
 
@@ -283,5 +288,5 @@ class TestChecking:
         db.execute("UPDATE runs SET hash = ?", (digest_of(b"x"),))
         db.commit()
         db.close()
-        problems = (await world.fsck()).verification.problems
+        problems = (await world.maintenance.fsck()).verification.problems
         assert any(one in problem and "head" in problem for problem in problems)

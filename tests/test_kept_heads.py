@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from artificer import FollowUp, OperatorError, World
+from artificer.agent import Agent
 from artificer.config import Config
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, say
@@ -27,22 +28,22 @@ def config(tmp_path: Path) -> Config:
 
 @pytest.fixture
 async def world(config: Config) -> AsyncIterator[World]:
-    async with await World.open(config) as opened:
+    async with World.open(config) as opened:
         yield opened
 
 
 async def finished(world: World, name: str) -> None:
-    await world.run("Go.", model=ScriptedProvider([say("Done.")]), run_id=name)
+    await world.run("Go.", Agent(model=ScriptedProvider([say("Done.")])), run_id=name)
 
 
 async def kept_now(world: World) -> KeptHeads:
-    found = await world.verify()
+    found = await world.archive.verify()
     assert found.world is not None and found.problems == []
     return KeptHeads({**found.heads, WORLD: found.world})
 
 
 async def relations(world: World, kept: KeptHeads) -> tuple[dict[str, str], list[str]]:
-    found = await world.verify(kept)
+    found = await world.archive.verify(kept)
     return {each.name: each.relation for each in found.against}, found.problems
 
 
@@ -53,7 +54,7 @@ async def test_what_went_on_extends_and_what_rested_is_the_same(world: World) ->
     assert (await relations(world, kept))[0] == {"a": "same", "b": "same", WORLD: "same"}
     await world.send("a", FollowUp(text="More.", by="me"))
     assert (await relations(world, kept))[0] == {"a": "same", "b": "same", WORLD: "extends"}
-    await world.resume("a", model=ScriptedProvider([say("More.")]))
+    await world.resume("a", Agent(model=ScriptedProvider([say("More.")])))
     await finished(world, "c")
     assert await relations(world, kept) == ({"a": "extends", "b": "same", WORLD: "extends"}, [])
 
@@ -61,25 +62,25 @@ async def test_what_went_on_extends_and_what_rested_is_the_same(world: World) ->
 async def test_a_pruned_run_still_extends_its_head(world: World) -> None:
     await finished(world, "a")
     kept = await kept_now(world)
-    await world.prune("a")
+    await world.maintenance.prune("a")
     assert await relations(world, kept) == ({"a": "extends", WORLD: "extends"}, [])
 
 
 async def test_an_older_copy_is_missing_what_was_kept(config: Config) -> None:
     """It is sound in itself: only the kept head tells that it was cut."""
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         await finished(world, "a")
     folder = config.project_folder
     shutil.copytree(folder, folder.with_name("copy"))
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         await world.send("a", FollowUp(text="More."))
-        await world.resume("a", model=ScriptedProvider([say("More.")]))
+        await world.resume("a", Agent(model=ScriptedProvider([say("More.")])))
         await finished(world, "b")
         kept = await kept_now(world)
     shutil.rmtree(folder)
     folder.with_name("copy").rename(folder)
-    async with await World.open(config) as world:
-        assert (await world.verify()).problems == []
+    async with World.open(config) as world:
+        assert (await world.archive.verify()).problems == []
         found, problems = await relations(world, kept)
         assert found == {"a": "missing", "b": "missing", WORLD: "missing"}
         assert len(problems) == 3 and any("Run b is not there" in each for each in problems)
@@ -87,22 +88,22 @@ async def test_an_older_copy_is_missing_what_was_kept(config: Config) -> None:
 
 async def test_another_history_diverges(config: Config, tmp_path: Path) -> None:
     """The same runs, made again: every chain is whole, and none is the one that was kept."""
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         await finished(world, "a")
         kept = await kept_now(world)
     shutil.rmtree(config.project_folder)
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         await finished(world, "a")
-        assert (await world.verify()).problems == []
+        assert (await world.archive.verify()).problems == []
         found, problems = await relations(world, kept)
         assert found == {"a": "diverged", WORLD: "diverged"} and len(problems) == 2
 
 
 async def test_a_signal_that_was_taken_back_diverges_nothing_but_the_world(config: Config) -> None:
     """Its note was the last one, what counts it was recomputed, and its anchor is gone."""
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         await finished(world, "a")
-        before = await world.verify()
+        before = await world.archive.verify()
         await world.send("a", FollowUp(text="More."))
         kept = await kept_now(world)
     assert before.world is not None
@@ -113,8 +114,8 @@ async def test_a_signal_that_was_taken_back_diverges_nothing_but_the_world(confi
     db.commit()
     db.close()
     anchor_path(config.project_folder / "journal.db").unlink()
-    async with await World.open(config) as world:
-        assert (await world.verify()).problems == []
+    async with World.open(config) as world:
+        assert (await world.archive.verify()).problems == []
         assert (await relations(world, kept))[0] == {"a": "same", WORLD: "missing"}
 
 
@@ -135,8 +136,8 @@ class TestReading:
 
     async def test_a_head_without_its_number_is_found(self, world: World) -> None:
         await finished(world, "a")
-        (head,) = (await world.verify()).heads.values()
-        await world.prune("a")
+        (head,) = (await world.archive.verify()).heads.values()
+        await world.maintenance.prune("a")
         assert (await relations(world, read_kept(f"a {head.hash}")))[0] == {"a": "extends"}
         assert (await relations(world, read_kept(f"a {self.A.hash}")))[0] == {"a": "missing"}
 

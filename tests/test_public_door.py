@@ -13,6 +13,10 @@ import pytest
 import artificer
 
 PUBLIC = {
+    "Agent",
+    "Brief",
+    "ForkChanges",
+    "ModelSettings",
     "Answer",
     "AnswerCall",
     "Approver",
@@ -89,8 +93,8 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
 
 @pytest.mark.req("door-locked")
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="has no attribute 'Agent'"):
-        _ = artificer.Agent  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="has no attribute 'Chain'"):
+        _ = artificer.Chain  # type: ignore[attr-defined]
 
 
 @pytest.mark.req("door-cheap")

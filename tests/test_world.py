@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from strict_server import Says, StrictServer
 
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import Config, ProviderConfig
 from artificer.core.policy import Policy, Rule
@@ -47,22 +48,26 @@ class TestWorld:
     async def test_a_run_and_what_comes_of_it(self) -> None:
         async with World.in_memory() as world:
             script = [reply(call("double", number=21)), say("It is **42**.")]
-            run = await world.run("Double 21.", model=ScriptedProvider(script), tools=[double])
+            run = await world.run(
+                "Double 21.", Agent(model=ScriptedProvider(script), tools=[double])
+            )
             assert (run.status, run.text) == ("completed", "It is **42**.")
             assert run.usage == Usage(input_tokens=20, output_tokens=10)
             assert run.deliverable is not None and run.deliverable.note == ""
             assert "<strong>42</strong>" in run.html and "**42**" in run.markdown
             replayed = await world.replay(run.id)
             assert (replayed.identical, replayed.requests) == (True, 2)
-            assert (await world.verify()).sound
+            assert (await world.archive.verify()).sound
 
     async def test_it_is_still_there_when_opened_again(self, tmp_path: Path) -> None:
-        async with await World.open(at(tmp_path)) as world:
-            first = await world.run("One.", model=ScriptedProvider([say("1")]), run_id="aa-1")
-            await world.run("Two.", model=ScriptedProvider([say("2")]), run_id="ab-2")
-        async with await World.open(at(tmp_path)) as world:
+        async with World.open(at(tmp_path)) as world:
+            first = await world.run(
+                "One.", Agent(model=ScriptedProvider([say("1")])), run_id="aa-1"
+            )
+            await world.run("Two.", Agent(model=ScriptedProvider([say("2")])), run_id="ab-2")
+        async with World.open(at(tmp_path)) as world:
             assert await world.runs() == ["aa-1", "ab-2"]
-            history = await world.get("aa-1")
+            history = await world.archive.history("aa-1")
             assert (history.run.state, len(history.lines)) == (first.state, 7)
             assert await world.find("last") == "ab-2"
             assert await world.find("ab") == "ab-2"
@@ -72,44 +77,46 @@ class TestWorld:
 
     async def test_resuming_needs_the_same_tools(self, tmp_path: Path) -> None:
         failure = ModelFailure(code="unavailable", message="no")
-        async with await World.open(at(tmp_path)) as world:
+        async with World.open(at(tmp_path)) as world:
             script = ScriptedProvider([reply(call("double", number=1)), failure])
-            stalled = await world.run("Go.", model=script, tools=[double], run_id="x")
+            stalled = await world.run("Go.", Agent(model=script, tools=[double]), run_id="x")
             assert (stalled.status, stalled.deliverable) == ("stalled", None)
             with pytest.raises(OperatorError, match="nothing yet"):
                 _ = stalled.html
-        async with await World.open(at(tmp_path)) as world:
+        async with World.open(at(tmp_path)) as world:
             with pytest.raises(ConfigError, match="is not here"):
-                await world.resume("x", model=ScriptedProvider([say("2")]))
-            run = await world.resume("x", model=ScriptedProvider([say("2")]), tools=[double])
+                await world.resume("x", Agent(model=ScriptedProvider([say("2")])))
+            run = await world.resume("x", Agent(model=ScriptedProvider([say("2")]), tools=[double]))
             assert run.status == "completed"
             assert (await world.resume("x")).state == run.state
 
     async def test_ids_are_taken_once(self) -> None:
         async with World.in_memory() as world:
-            await world.run("Go.", model=ScriptedProvider([say("a")]), run_id="x")
+            await world.run("Go.", Agent(model=ScriptedProvider([say("a")])), run_id="x")
             with pytest.raises(OperatorError, match="already") as caught:
-                await world.run("Go.", model=ScriptedProvider([say("b")]), run_id="x")
+                await world.run("Go.", Agent(model=ScriptedProvider([say("b")])), run_id="x")
             assert not isinstance(caught.value, Fenced)
 
     async def test_what_is_offered_is_what_is_known(self) -> None:
         async with World.in_memory() as world:
             provider = ScriptedProvider([reply(call("refuse", why="x")), say(".")])
             tools = [double, refuse]
-            await world.run("Go.", model=provider, tools=tools, offer=["double"])
+            await world.run("Go.", Agent(model=provider, tools=tools, only=["double"]))
             assert [t["name"] for t in provider.requests[0]["tools"]] == ["double"]
             with pytest.raises(ConfigError, match="triple"):
-                await world.run("Go.", model=ScriptedProvider([]), tools=tools, offer=["triple"])
+                await world.run(
+                    "Go.", Agent(model=ScriptedProvider([]), tools=tools, only=["triple"])
+                )
 
     async def test_kinds_bring_their_own_turns_tools_and_prompt(self) -> None:
         async with World.in_memory() as world:
             for kind, turns, tools in (("chat", 15, 0), ("deliver", 24, 12)):
                 provider = ScriptedProvider([say("Done.")])
-                run = await world.run("Go.", model=provider, kind=kind)
+                run = await world.run("Go.", Agent(model=provider, kind=kind))
                 assert run.state.given.limits.turns == turns
                 provider = ScriptedProvider([say("Done.")])
                 limits = Limits(max_tokens=99)
-                run = await world.run("Go.", model=provider, kind=kind, limits=limits)
+                run = await world.run("Go.", Agent(model=provider, kind=kind, limits=limits))
                 assert run.state.given.limits == Limits(
                     max_tokens=99,
                     turns=turns,
@@ -129,9 +136,11 @@ class TestWorld:
             calls = reply(call("double", number=1), call("refuse", why="x"))
             run = await world.run(
                 "Go.",
-                model=ScriptedProvider([calls, say(".")]),
-                tools=[double, refuse],
-                policy=Policy(rules=(Rule(decision="ask"),)),
+                Agent(
+                    model=ScriptedProvider([calls, say(".")]),
+                    tools=[double, refuse],
+                    policy=Policy(rules=(Rule(decision="ask"),)),
+                ),
                 approver=Person(),
             )
             (results,) = [m for m in run.state.history if m.blocks[0].type == "tool_result"]
@@ -141,7 +150,7 @@ class TestWorld:
         async with World.in_memory() as world:
             for model in (None, "gpt", "nobody/x", "/x", "openai/"):
                 with pytest.raises(ConfigError):
-                    await world.run("Go.", model=model)
+                    await world.run("Go.", Agent(model=model))
 
     async def test_costs_add_up_where_prices_are_known(self) -> None:
         config = Config.model_validate(
@@ -149,7 +158,7 @@ class TestWorld:
         )
         async with World.in_memory(config) as world:
             script = [reply(call("double", number=1)), say("2")]
-            run = await world.run("Go.", model=ScriptedProvider(script), tools=[double])
+            run = await world.run("Go.", Agent(model=ScriptedProvider(script), tools=[double]))
             assert run.state.cost_micros == 2 * (10 * 3 + 5 * 15)
             assert (await world.replay(run.id)).identical
 
@@ -238,8 +247,8 @@ class TestSecrets:
             own = ProviderConfig(base_url=base, api_key_env="MY_KEY")
             config = at(tmp_path, providers={"mine": own})
             model = "mine/m"
-        async with await World.open(config) as world:
-            run = await world.run("Hello.", model=model)
+        async with World.open(config) as world:
+            run = await world.run("Hello.", Agent(model=model))
         assert run.status == ("stalled" if path == "/bad" else "completed")
         assert _Server.seen == [f"Bearer {KEY}"]
         assert KEY not in caplog.text + repr(model) + repr(run)
@@ -266,10 +275,12 @@ class TestSecrets:
         async with World.in_memory() as world:
             run = await world.run(
                 "PROMPT-SECRET",
-                system="SYSTEM-SECRET",
-                model=ScriptedProvider([calls, say("ANSWER-SECRET")]),
-                tools=[fetch, explode],
-                limits=Limits(turns=3),
+                Agent(
+                    instructions="SYSTEM-SECRET",
+                    model=ScriptedProvider([calls, say("ANSWER-SECRET")]),
+                    tools=[fetch, explode],
+                    limits=Limits(turns=3),
+                ),
             )
         assert run.status == "completed"
         formatted = logging.Formatter("%(message)s %(exc_text)s %(stack_info)s")
@@ -293,11 +304,11 @@ class TestWire:
                     "providers": {"double": {"base_url": f"{server.url}/v1"}},
                 }
             )
-            async with await World.open(there) as world:
-                run = await world.run("Hi.", model="double/m")
+            async with World.open(there) as world:
+                run = await world.run("Hi.", Agent(model="double/m"))
         assert run.state.given.wire == "chat/foreign/reasoning"
         elsewhere = Config(home=tmp_path, project="p")
-        async with await World.open(elsewhere) as world:
+        async with World.open(elsewhere) as world:
             found = await world.replay(run.id)
         assert (found.identical, found.requests, found.requests_unchecked) == (True, 1, 0)
 
@@ -309,10 +320,10 @@ class TestWire:
             return Config.model_validate(facts)
 
         nobody = "http://127.0.0.1:9/v1"
-        async with await World.open(config(nobody, "openai-chat")) as world:
-            run = await world.run("Hi.", model="double/m")
+        async with World.open(config(nobody, "openai-chat")) as world:
+            run = await world.run("Hi.", Agent(model="double/m"))
         assert run.status == "stalled"
-        async with await World.open(config(nobody, "openai")) as world:
+        async with World.open(config(nobody, "openai")) as world:
             with pytest.raises(ConfigError, match=r"chat/foreign.*responses/foreign"):
                 await world.resume(run.id)
 
@@ -326,7 +337,7 @@ async def test_a_drawing_is_saved_rebuilt_and_never_as_the_model_wrote_it(tmp_pa
     drawing = {"id": "d", "title": "One", "content": hostile}
     script = [reply(call("create_svg", svg=drawing)), say("# T\n\n{{artifact:svg:d}}")]
     async with World.in_memory() as world:
-        run = await world.run("Draw.", model=ScriptedProvider(script), kind="deliver")
+        run = await world.run("Draw.", Agent(model=ScriptedProvider(script), kind="deliver"))
         saved = run.save(tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in saved.artifacts] == [
         "artifacts/svg/d.svg"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.backends.mcp.settings import McpConfig, McpServerConfig
 from artificer.config import Config, load_config
 from artificer.core.events import ToolReturned
@@ -33,17 +34,17 @@ def results(history: History) -> list[ToolReturned]:
     return [event for event in events if isinstance(event, ToolReturned)]
 
 
-async def play(world: World, *calls: Any, **options: Any) -> Run:
+async def play(world: World, *calls: Any, **fields: Any) -> Run:
     """A run whose model makes these calls and ends."""
     provider = ScriptedProvider([reply(*calls), say("done")])
-    return await world.run("go", model=provider, **options)
+    return await world.run("go", Agent(model=provider, **fields))
 
 
 @pytest.mark.req("backend-runs")
 async def test_a_servers_tool_passes_the_gate_and_is_journaled_and_replayed() -> None:
     async with World.in_memory(config(allow=("add",))) as world:
         run = await play(world, call("stub.add", a=1, b=2), call("stub.add", a=99, b=2))
-        history = await world.get(run.id)
+        history = await world.archive.history(run.id)
         (returned,) = results(history)
         assert json.loads(returned.content)["results"] == {"sum": 3}
         assert json.loads(returned.evidence or "")["server"] == "stub"
@@ -59,7 +60,7 @@ async def test_policy_holds_for_a_servers_tools() -> None:
     policy = Policy(rules=(Rule(decision="deny", tool="stub.*", risk=("high",)),))
     async with World.in_memory(config(allow=("echo",), risk="high")) as world:
         run = await play(world, call("stub.echo", x="a"), policy=policy)
-        assert results(await world.get(run.id)) == []
+        assert results(await world.archive.history(run.id)) == []
 
 
 @pytest.mark.req("backend-runs")
@@ -73,7 +74,7 @@ async def test_manifests_name_servers_and_requests(tmp_path: Path) -> None:
     )
     async with World.in_memory(config(allow=())) as world:
         run = await play(world, call("m", x="hello"), call("h", x="a"), tools=[tmp_path])
-        said = [json.loads(r.content) for r in results(await world.get(run.id))]
+        said = [json.loads(r.content) for r in results(await world.archive.history(run.id))]
     assert {"status": "success", "output": "hello"} in said
     assert any("not on the public internet" in one.get("fault", "") for one in said)
 
@@ -94,14 +95,14 @@ async def test_a_tool_list_that_has_changed_refuses_to_resume(tmp_path: Path) ->
         here = {"home": tmp_path, "project": "p", "durability": "process"}
         return config(**server).replace(**here)
 
-    async with await World.open(at(allow=("add", "echo"))) as world:
+    async with World.open(at(allow=("add", "echo"))) as world:
         with pytest.raises(AuthorError, match="no answer"):  # the run is left where it began
-            await world.run("go", model=ScriptedProvider([]), run_id="r1")
-    async with await World.open(at(allow=("echo",))) as world:
+            await world.run("go", Agent(model=ScriptedProvider([])), run_id="r1")
+    async with World.open(at(allow=("echo",))) as world:
         with pytest.raises(ConfigError, match=r"stub\.add"):
-            await world.resume("r1", model=ScriptedProvider([say("x")]))
-    async with await World.open(at(allow=("add", "echo"))) as world:
-        assert (await world.resume("r1", model=ScriptedProvider([say("x")]))).text == "x"
+            await world.resume("r1", Agent(model=ScriptedProvider([say("x")])))
+    async with World.open(at(allow=("add", "echo"))) as world:
+        assert (await world.resume("r1", Agent(model=ScriptedProvider([say("x")])))).text == "x"
 
 
 @pytest.mark.req("mcp-config")

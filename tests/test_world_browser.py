@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.core.events import ToolReturned
 from artificer.ports import Answer, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -107,8 +108,10 @@ async def test_a_model_orders_tea_with_a_persons_leave(
         ]
     )
     async with World.in_memory() as world:
-        run = await world.run("Order tea.", model=provider, tools=[tmp_path], approver=person)
-        history = await world.get(run.id)
+        run = await world.run(
+            "Order tea.", Agent(model=provider, tools=[tmp_path]), approver=person
+        )
+        history = await world.archive.history(run.id)
         replayed = await world.replay(run.id)
     events = [getattr(line, "event", None) for line in history.lines]
     read: list[dict[str, Any]] = [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.config import Config
 from artificer.core.spec import Limits
 from artificer.errors import ConfigError
@@ -25,34 +26,34 @@ def at(folder: Path, **budget: float) -> Config:
 
 async def test_two_worlds_of_one_project_share_its_day(tmp_path: Path) -> None:
     config = at(tmp_path, per_day_tokens=6_000)
-    async with await World.open(config) as one, await World.open(config) as other:
+    async with World.open(config) as one, World.open(config) as other:
         small = Limits(max_tokens=100)
-        done = await one.run("Hi.", model=ScriptedProvider([say("Hi.")]), limits=small)
+        done = await one.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")]), limits=small))
         assert done.status == "completed"
-        assert (await other.budget()).spent.settled == Amount(15, 15_000)
+        assert (await other.archive.budget()).spent.settled == Amount(15, 15_000)
         dear = ScriptedProvider([say("No.")])
-        refused = await other.run("Hi.", model=dear, limits=Limits(max_tokens=5_990))
+        refused = await other.run("Hi.", Agent(model=dear, limits=Limits(max_tokens=5_990)))
         assert (refused.status, refused.failure) == ("stalled", "budget")
-        assert (await one.budget()).spent.settled == Amount(15, 15_000)
-        assert (await other.run("Hi.", model=dear, limits=small)).text == "No."
+        assert (await one.archive.budget()).spent.settled == Amount(15, 15_000)
+        assert (await other.run("Hi.", Agent(model=dear, limits=small))).text == "No."
 
 
 async def test_another_project_has_its_own_day(tmp_path: Path) -> None:
     for name in ("p", "q"):
-        config = at(tmp_path, per_day_tokens=6_000).replace(project=name)
-        async with await World.open(config) as world:
-            assert (await world.budget()).spent.settled == Amount()
-            await world.run("Hi.", model=ScriptedProvider([say("Hi.")]))
+        config = at(tmp_path, per_day_tokens=6_000).model_copy(update={"project": name})
+        async with World.open(config) as world:
+            assert (await world.archive.budget()).spent.settled == Amount()
+            await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])))
 
 
 async def test_a_run_takes_the_limits_of_the_project_unless_it_is_told_others(
     tmp_path: Path,
 ) -> None:
     config = at(tmp_path, per_run_tokens=9_000, per_run_dollars=2)
-    async with await World.open(config) as world:
-        plain = await world.run("Hi.", model=ScriptedProvider([say("Hi.")]))
+    async with World.open(config) as world:
+        plain = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])))
         told = Limits(total_tokens=50_000)
-        other = await world.run("Hi.", model=ScriptedProvider([say("Hi.")]), limits=told)
+        other = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")]), limits=told))
     given = [run.state.given.limits for run in (plain, other)]
     assert [limits.total_tokens for limits in given] == [9_000, 50_000]
     assert [limits.cost_micros for limits in given] == [2_000_000, 2_000_000]
@@ -63,5 +64,5 @@ async def test_dollars_need_a_price_before_a_run_begins() -> None:
     config = Config.model_validate({"budget": {"per_run_dollars": 1}})
     async with World.in_memory(config) as world:
         with pytest.raises(ConfigError, match="price of 'scripted/scripted' is not known"):
-            await world.run("Hi.", model=ScriptedProvider([say("Hi.")]))
+            await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])))
         assert await world.runs() == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.config import Config
 from artificer.contracts.capabilities import Facilities, Host
 from artificer.core.events import ToolReturned
@@ -38,7 +39,7 @@ def given(folder: Path, **more: Any) -> Facilities:
 
 
 async def told(world: World, run: str) -> list[tuple[str, str]]:
-    events = [getattr(line, "event", None) for line in (await world.get(run)).lines]
+    events = [getattr(line, "event", None) for line in (await world.archive.history(run)).lines]
     return [(e.status, e.content) for e in events if isinstance(e, ToolReturned)]
 
 
@@ -56,7 +57,9 @@ async def test_a_task_with_a_detour_from_listing_to_report(tmp_path: Path) -> No
         say("Done."),
     ]
     async with World.in_memory() as world:
-        run = await world.run("Go.", model=ScriptedProvider(script), facilities=given(tmp_path))
+        run = await world.run(
+            "Go.", Agent(model=ScriptedProvider(script), capabilities=given(tmp_path))
+        )
         results = [b for m in run.state.history for b in m.blocks if b.type == "tool_result"]
         assert [b.status for b in results] == ["ok", "ok", "error", "ok", "ok", "denied"]
         assert (tmp_path / "out/report.txt").read_text() == "abc\n"
@@ -79,7 +82,9 @@ async def test_programs_run_in_the_folder_and_only_as_manifests_say(tmp_path: Pa
     ]
     async with World.in_memory() as world:
         provider = ScriptedProvider(script)
-        run = await world.run("Go.", model=provider, tools=[tools], facilities=given(folder))
+        run = await world.run(
+            "Go.", Agent(model=provider, tools=[tools], capabilities=given(folder))
+        )
         results = [b for m in run.state.history for b in m.blocks if b.type == "tool_result"]
         assert [b.status for b in results] == ["ok", "ok", "invalid", "ok", "unknown_tool"]
         outputs = [json.loads(b.content)["stdout"] for b in (results[1], results[3])]
@@ -95,11 +100,11 @@ async def test_a_resumed_run_has_its_folder_back(
     (folder / "f").write_text("hello\n")
     config = Config(home=tmp_path / "home", project="p", durability="process")
     monkeypatch.chdir(tmp_path)
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         script = ScriptedProvider([reply(call("host.read", path="f")), DOWN])
-        await world.run("Go.", model=script, facilities=given(Path("folder")), run_id="x")
+        await world.run("Go.", Agent(model=script, capabilities=given(Path("folder"))), run_id="x")
     monkeypatch.chdir("/")
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         edit = {"path": "f", "old": "hello", "new": "bye"}
         script = ScriptedProvider(
             [
@@ -109,7 +114,7 @@ async def test_a_resumed_run_has_its_folder_back(
                 say("Done."),
             ]
         )
-        await world.resume("x", model=script)
+        await world.resume("x", Agent(model=script))
         statuses = [status for status, _ in await told(world, "x")]
         assert statuses == ["ok", "error", "ok", "ok"]
     assert (folder / "f").read_text() == "bye\n"
@@ -119,4 +124,6 @@ async def test_a_resumed_run_has_its_folder_back(
 async def test_a_folder_that_is_gone_is_the_operator_s_turn(tmp_path: Path) -> None:
     async with World.in_memory() as world:
         with pytest.raises(ConfigError, match="no folder"):
-            await world.run("Go.", model=ScriptedProvider([]), facilities=given(tmp_path / "gone"))
+            await world.run(
+                "Go.", Agent(model=ScriptedProvider([]), capabilities=given(tmp_path / "gone"))
+            )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.backends.mcp.settings import McpConfig, McpServerConfig
 from artificer.config import Config
@@ -35,14 +36,12 @@ async def long(count: int) -> str:
 
 
 async def ask(
-    world: World, *turns: list[ToolUseBlock], run_id: str = "x", **more: Any
+    world: World, *turns: list[ToolUseBlock], run_id: str = "x", **fields: Any
 ) -> list[tuple[str, dict[str, Any]]]:
     """Run a script of calls, and return what the introspect calls brought back."""
     script = ScriptedProvider([*(reply(*calls) for calls in turns), say("Done.")])
-    tools = more.pop("tools", [double, long])
-    run = await world.run(
-        "What are you?", model=script, tools=tools, facilities=GIVEN, run_id=run_id, **more
-    )
+    agent = Agent(**{"model": script, "tools": [double, long], "capabilities": GIVEN, **fields})
+    run = await world.run("What are you?", agent, run_id=run_id)
     names = {c.id: c.name for m in run.state.history for c in m.calls}
     return [
         (b.status, json.loads(b.content))
@@ -59,7 +58,7 @@ class TestConsistency:
             ((_, first), (_, second)) = await ask(
                 world, [call("introspect.journal_head")], [call("introspect.state")]
             )
-            lines = (await world.get("x")).run, (await world.get("x")).lines
+            lines = (await world.get("x")), (await world.archive.history("x")).lines
             for answer in (first, second):
                 record = lines[1][answer["height"] - 1]
                 assert answer["hash"] == digest_of(record.canonical())
@@ -100,7 +99,7 @@ async def test_the_manifest_is_what_the_run_was_given() -> None:
     policy = Policy(rules=(Rule(decision="deny", tool="none"),))
     async with World.in_memory() as world:
         ((_, told),) = await ask(world, [call("introspect.manifest")], policy=policy)
-        spec = (await world.get("x")).run.state.given
+        spec = (await world.get("x")).state.given
     assert told["spec"] == spec.digest
     assert told["toolset"] == {"digest": spec.tools().digest, "count": 7}
     assert told["policy"]["digest"] == digest_of(policy.identity())
@@ -124,7 +123,7 @@ async def test_schemas_are_told_with_their_digests() -> None:
                 call("introspect.schemas", tool="triple"),
             ],
         )
-        toolset = (await world.get("x")).run.state.given.tools()
+        toolset = (await world.get("x")).state.given.tools()
     (_, all_), (_, one), (status, missing) = answers
     assert [t["name"] for t in all_["tools"]] == list(toolset.names)
     (told,) = one["tools"]
@@ -222,7 +221,7 @@ class TestBounded:
                 [call("introspect.journal_head", after=1, limit=3)],
                 [call("introspect.journal_head", after=4, limit=100)],
             )
-            names = (await world.get("x")).run.state.given.tools().names
+            names = (await world.get("x")).state.given.tools().names
         first, rest = ([t["name"] for t in told["tools"]] for _, told in answers[:2])
         assert answers[0][1]["next"] == first[-1] == names[3]
         assert rest == list(names[names.index("introspect.schemas") + 1 :][:4])
@@ -266,7 +265,7 @@ class TestGate:
     async def test_it_is_offered_only_where_it_was_asked_for(self) -> None:
         async with World.in_memory() as world:
             provider = ScriptedProvider([reply(call("introspect.state")), say(".")])
-            run = await world.run("Go.", model=provider, tools=[double])
+            run = await world.run("Go.", Agent(model=provider, tools=[double]))
             assert [t["name"] for t in provider.requests[0]["tools"]] == ["double"]
             (results,) = [m for m in run.state.history if m.blocks[0].type == "tool_result"]
             assert results.blocks[0].status == "unknown_tool"
@@ -288,5 +287,5 @@ class TestGate:
             await ask(world, [call("introspect.state")], run_id="one")
             ((_, told),) = await ask(world, [call("introspect.journal_head")], run_id="two")
             assert told["run"] == "two"
-            tools = (await world.get("two")).run.state.given.tools().tools
+            tools = (await world.get("two")).state.given.tools().tools
             assert all("run" not in t.input_schema.get("properties", {}) for t in tools)

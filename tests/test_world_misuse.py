@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import artificer
+from artificer.agent import Agent, ModelSettings
 from artificer.errors import AuthorError
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.values.model import ModelFailure
@@ -28,30 +29,35 @@ def plain(number: int) -> int:
         ({"kind": "poem"}, "no kind of run 'poem'"),
         ({"kind": "build"}, "no kind of run 'build'"),
         ({"prompt": 5}, "cannot begin: prompt"),
-        ({"temperature": "hot"}, "cannot begin: temperature"),
+        ({"settings": {"temperature": "hot"}}, "temperature"),
+        ({"settings": {"temperature": 0.0000001}}, "temperature"),
+        ({"kind": "deliver", "output": dict}, "not in JSON"),
     ],
 )
 async def test_a_wrong_argument_is_named_and_begins_no_run(
     wrong: dict[str, Any], said: str
 ) -> None:
     async with World.in_memory() as world:
-        given = {"prompt": "Hi.", "model": ScriptedProvider([say("Hi.")]), **wrong}
+        fields = {"model": ScriptedProvider([say("Hi.")]), **wrong}
+        prompt = fields.pop("prompt", "Hi.")
         with pytest.raises(AuthorError, match=said):
-            await world.run(**given)
+            if "settings" in fields:
+                fields["settings"] = ModelSettings(**fields["settings"])
+            await world.run(prompt, Agent(**fields))
         assert await world.runs() == []
 
 
 async def test_a_program_with_a_loop_is_shown_the_other_door() -> None:
-    with pytest.raises(AuthorError, match="event loop runs already") as raised:
+    with pytest.raises(AuthorError, match="event loop is running already") as raised:
         artificer.run("Hi.", model="local/smollm2")
     assert raised.value.hint is not None and "await world.run(" in raised.value.hint
 
 
 async def test_a_run_says_in_few_words_how_it_stands() -> None:
     async with World.in_memory() as world:
-        done = await world.run("Hi.", model=ScriptedProvider([say("Hi.")]), run_id="aa-1")
+        done = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])), run_id="aa-1")
         assert repr(done) == "<Run aa-1 completed>"
         assert (done.reason, done.failure) == ("done", None)
         down = ScriptedProvider([ModelFailure(code="auth", message="No key.")])
-        stalled = await world.run("Hi.", model=down)
+        stalled = await world.run("Hi.", Agent(model=down))
         assert (stalled.status, stalled.reason, stalled.failure) == ("stalled", None, "auth")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from artificer import Limits, World, tool
+from artificer.agent import Agent
 from artificer.config import load_config
 from artificer.errors import ConfigError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -30,7 +31,7 @@ async def test_the_limit_of_a_run(
 ) -> None:
     (tmp_path / "artificer.toml").write_text(settings, encoding="utf-8")
     async with World.in_memory(load_config(tmp_path)) as world:
-        run = await world.run("Hi.", model=ScriptedProvider([say("Hi.")]), limits=limits)
+        run = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")]), limits=limits))
         assert run.state.given.limits.repeats == repeats
 
 
@@ -51,7 +52,7 @@ async def test_a_run_that_repeats_itself_is_partial_and_says_why() -> None:
 
     async with World.in_memory() as world:
         model = ScriptedProvider(lambda body: reply(call("look")))
-        run = await world.run("Go.", model=model, tools=[look])
+        run = await world.run("Go.", Agent(model=model, tools=[look]))
     assert (run.status, run.state.reason, run.state.turn) == ("failed", "stuck", 6)
     assert run.deliverable is not None and "look {}" in run.deliverable.note
 
@@ -65,8 +66,8 @@ async def test_a_fork_begins_a_new_count() -> None:
 
     model = ScriptedProvider(lambda body: reply(call("look")))
     async with World.in_memory() as world:
-        run = await world.run("Go.", model=model, tools=[look])
+        run = await world.run("Go.", Agent(model=model, tools=[look]))
         asked = len(model.requests)
-        fork = await world.fork(run.id, model=model, tools=[look])
+        fork = await world.fork(run.id, agent=Agent(model=model, tools=[look]))
         assert (fork.state.reason, len(model.requests) - asked) == ("stuck", 6)
         assert (await world.replay(fork.id)).identical

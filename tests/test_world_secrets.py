@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.backends.secrets.redaction import Redactor
 from artificer.cli.main import cli
@@ -63,9 +64,9 @@ async def test_what_a_model_writes_is_recorded_without_secrets(tmp_path: Path) -
     encoded = base64.b64encode(f"x {SECRET} x".encode()).decode()
     script = [say(f"Your token is {SECRET}, in base64 {encoded}.")]
     config = Config(home=tmp_path, project="p", durability="process")
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         run = await world.run(
-            "What is my token?", kind="chat", model=ScriptedProvider(script), observer=seen
+            "What is my token?", Agent(kind="chat", model=ScriptedProvider(script)), observer=seen
         )
         assert run.text.startswith("Your token is [secret GITHUB_TOKEN], in base64 ")
         assert run.text.count("[secret GITHUB_TOKEN]") == 2
@@ -83,8 +84,10 @@ async def test_a_call_that_holds_a_secret_is_refused_and_not_changed() -> None:
         say("Done."),
     ]
     async with World.in_memory() as world:
-        run = await world.run("Note it.", kind="chat", model=ScriptedProvider(script), tools=[note])
-        lines = (await world.get(run.id)).lines
+        run = await world.run(
+            "Note it.", Agent(kind="chat", model=ScriptedProvider(script), tools=[note])
+        )
+        lines = (await world.archive.history(run.id)).lines
     judged = [
         verdict
         for line in lines
@@ -101,7 +104,9 @@ async def test_a_mark_is_never_written_in_the_place_of_what_it_stands_for() -> N
     """A model that rewrites what it read would put marks where secrets were."""
     script = [reply(call("note", text="TOKEN=[secret GITHUB_TOKEN]")), say("Done.")]
     async with World.in_memory() as world:
-        await world.run("Note it.", kind="chat", model=ScriptedProvider(script), tools=[note])
+        await world.run(
+            "Note it.", Agent(kind="chat", model=ScriptedProvider(script), tools=[note])
+        )
     assert NOTED == []
 
 
@@ -111,8 +116,8 @@ async def test_what_a_providers_error_repeats_is_recorded_without_secrets(tmp_pa
         code="bad_request", message=f"Bad key {SECRET}", raw=json.dumps({"key": SECRET}).encode()
     )
     config = Config(home=tmp_path, project="p", durability="process")
-    async with await World.open(config) as world:
-        await world.run("Hello.", kind="chat", model=ScriptedProvider([failure]))
+    async with World.open(config) as world:
+        await world.run("Hello.", Agent(kind="chat", model=ScriptedProvider([failure])))
     found = everything_below(tmp_path)
     assert SECRET.encode() not in found
     assert b"Bad key [secret GITHUB_TOKEN]" in found

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
 from artificer.ports import Answer, Question
@@ -75,8 +76,8 @@ async def test_every_interaction_is_judged_journaled_and_replayed(folder: Path) 
         ]
     )
     async with World.in_memory() as world:
-        run = await world.run("go", model=provider, tools=[folder], approver=person)
-        answers = said(await world.get(run.id))
+        run = await world.run("go", Agent(model=provider, tools=[folder]), approver=person)
+        answers = said(await world.archive.history(run.id))
         statuses = [
             b.status for m in run.state.history for b in m.blocks if b.type == "tool_result"
         ]
@@ -100,8 +101,8 @@ async def test_policy_goes_by_the_risk_of_each_command(folder: Path) -> None:
         ]
     )
     async with World.in_memory() as world:
-        run = await world.run("go", model=provider, tools=[folder], policy=policy)
-        assert [a["output"] for a in said(await world.get(run.id))] == ["1"]
+        run = await world.run("go", Agent(model=provider, tools=[folder], policy=policy))
+        assert [a["output"] for a in said(await world.archive.history(run.id))] == ["1"]
 
 
 @pytest.mark.req("session-crash")
@@ -113,7 +114,9 @@ async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(fol
                 reply(call("py.run", command="import time; time.sleep(60)")),
             ]
         )
-        task = asyncio.create_task(world.run("go", model=endless, tools=[folder], run_id="the-run"))
+        task = asyncio.create_task(
+            world.run("go", Agent(model=endless, tools=[folder]), run_id="the-run")
+        )
         await _first_answer(world)
         await asyncio.sleep(0.2)
         task.cancel()
@@ -122,8 +125,8 @@ async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(fol
         again = ScriptedProvider(
             [reply(call("py.run", command="x")), reply(call("py.run", command="x")), say("done")]
         )
-        run = await world.resume("the-run", model=again)
-        answers = said(await world.get(run.id))
+        run = await world.resume("the-run", Agent(model=again))
+        answers = said(await world.archive.history(run.id))
     assert answers[0]["status"] == "success"
     assert "the session is lost" in answers[-2]["fault"]
     assert answers[-1]["started"] is True and "NameError" in answers[-1]["output"]
@@ -142,15 +145,17 @@ async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: 
                 reply(call("py.run", command="import time; time.sleep(60)")),
             ]
         )
-        task = asyncio.create_task(world.run("go", model=endless, tools=[folder], run_id="the-run"))
+        task = asyncio.create_task(
+            world.run("go", Agent(model=endless, tools=[folder]), run_id="the-run")
+        )
         await _first_answer(world)
         await asyncio.sleep(0.2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         calls = [reply(call("py.run", command=str(n))) for n in range(3)]
-        await world.resume("the-run", model=ScriptedProvider([*calls, say("done")]))
-        lost, last, over = said(await world.get("the-run"))[-3:]
+        await world.resume("the-run", Agent(model=ScriptedProvider([*calls, say("done")])))
+        lost, last, over = said(await world.archive.history("the-run"))[-3:]
     assert "the session is lost" in lost["fault"]
     assert (last["started"], last["output"]) == (True, "1")
     assert "used all 3 interactions" in over["fault"]
@@ -159,7 +164,7 @@ async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: 
 async def _first_answer(world: World) -> None:
     for _ in range(1_000):
         runs = await world.runs()
-        if runs and said(await world.get(runs[0])):
+        if runs and said(await world.archive.history(runs[0])):
             return
         await asyncio.sleep(0.02)
     raise AssertionError("no call has come back")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.backends.workspace.folder import commit_folder
 from artificer.config import Config, load_config
 from artificer.contracts.capabilities import Facilities, Grant
@@ -25,7 +26,7 @@ DOWN = ModelFailure(code="unavailable", message="down")
 
 
 async def told(world: World, run: str) -> list[tuple[str, dict[str, Any]]]:
-    events = [getattr(line, "event", None) for line in (await world.get(run)).lines]
+    events = [getattr(line, "event", None) for line in (await world.archive.history(run)).lines]
     return [(e.status, json.loads(e.content)) for e in events if isinstance(e, ToolReturned)]
 
 
@@ -40,14 +41,16 @@ async def test_every_call_is_judged_recorded_and_replayed() -> None:
         say("Done."),
     ]
     async with World.in_memory() as world:
-        run = await world.run("Go.", model=ScriptedProvider(script), facilities=NOTES, policy=deny)
+        run = await world.run(
+            "Go.", Agent(model=ScriptedProvider(script), capabilities=NOTES, policy=deny)
+        )
         (status, answer), *rest = await told(world, run.id)
         assert (status, answer["draft"], rest) == ("ok", True, [])
         results = [b for m in run.state.history for b in m.blocks if b.type == "tool_result"]
         assert [b.status for b in results] == ["ok", "invalid", "denied"]
-        assert world.workspaces.names() == []
+        assert world.archive.workspaces.names() == []
         assert (await world.replay(run.id)).identical
-        assert (await world.verify()).sound
+        assert (await world.archive.verify()).sound
 
 
 @pytest.mark.req("workspace-conflict-seen")
@@ -56,11 +59,11 @@ async def test_a_conflict_is_what_the_model_reads_next(tmp_path: Path) -> None:
     async with World.in_memory() as world:
         commit = call("workspace.commit", workspace="notes", message="mine")
         provider = ScriptedProvider([reply(FIRST), DOWN])
-        stalled = await world.run("Go.", model=provider, facilities=NOTES, run_id="x")
+        stalled = await world.run("Go.", Agent(model=provider, capabilities=NOTES), run_id="x")
         assert stalled.status == "stalled"
-        assert commit_folder(world.workspaces, "notes", tmp_path).version
+        assert commit_folder(world.archive.workspaces, "notes", tmp_path).version
         provider = ScriptedProvider([reply(commit), say("Somebody else was first.")])
-        run = await world.resume("x", model=provider)
+        run = await world.resume("x", Agent(model=provider))
         assert run.status == "completed"
         status, answer = (await told(world, "x"))[-1]
         assert (status, answer["conflict"]["expected"], answer["conflict"]["actual"]) == (
@@ -74,20 +77,20 @@ async def test_a_conflict_is_what_the_model_reads_next(tmp_path: Path) -> None:
 @pytest.mark.req("workspace-resumed")
 async def test_a_draft_outlives_its_process(tmp_path: Path) -> None:
     config = load_config(tmp_path, home=str(tmp_path / "home"), durability="process")
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         script = ScriptedProvider([reply(FIRST), DOWN])
-        await world.run("Go.", model=script, facilities=NOTES, run_id="x")
-        assert world.workspaces.names() == []
-    async with await World.open(config) as world:
+        await world.run("Go.", Agent(model=script, capabilities=NOTES), run_id="x")
+        assert world.archive.workspaces.names() == []
+    async with World.open(config) as world:
         read = call("workspace.read", workspace="notes", path="a")
         commit = call("workspace.commit", workspace="notes")
         script = ScriptedProvider([reply(read), reply(commit), say("Done.")])
-        await world.resume("x", model=script)
+        await world.resume("x", Agent(model=script))
         (_, _), (_, seen), (_, done) = await told(world, "x")
         assert (seen["text"], seen["draft"], done["version"]) == ("1", True, 1)
         assert (await world.replay("x")).identical
-    async with await World.open(config) as world:
-        (version,) = world.workspaces.log("notes")
+    async with World.open(config) as world:
+        (version,) = world.archive.workspaces.log("notes")
         assert version.run == "x"
 
 
@@ -98,7 +101,7 @@ class TestConfigured:
         assert config.facilities == Facilities()
         async with World.in_memory(config) as world:
             provider = ScriptedProvider([say("Hi.")])
-            await world.run("Go.", model=provider)
+            await world.run("Go.", Agent(model=provider))
             assert provider.requests[0]["tools"] == []
 
     async def test_the_file_gives_and_a_run_remembers(self, tmp_path: Path) -> None:
@@ -106,14 +109,14 @@ class TestConfigured:
             '[[workspaces]]\nnames = ["notes"]\noperations = ["list", "write"]\npaths = ["a"]\n'
         )
         config = load_config(tmp_path, home=str(tmp_path / "home"))
-        async with await World.open(config) as world:
+        async with World.open(config) as world:
             script = ScriptedProvider([reply(FIRST), DOWN])
-            await world.run("Go.", model=script, run_id="x")
+            await world.run("Go.", Agent(model=script), run_id="x")
             tools = [tool["name"] for tool in script.requests[0]["tools"]]
             assert tools == ["workspace.list", "workspace.write"]
         (tmp_path / "artificer.toml").write_text("")
-        async with await World.open(load_config(tmp_path, home=str(tmp_path / "home"))) as world:
-            run = await world.resume("x", model=ScriptedProvider([say("Done.")]))
+        async with World.open(load_config(tmp_path, home=str(tmp_path / "home"))) as world:
+            run = await world.resume("x", Agent(model=ScriptedProvider([say("Done.")])))
             assert run.status == "completed"
 
     @pytest.mark.parametrize(
@@ -132,22 +135,24 @@ async def test_a_workspace_that_was_removed_from_its_table_is_missed(tmp_path: P
     config = Config(home=tmp_path, project="p", durability="process")
     commit = call("workspace.commit", workspace="notes", message="A note.")
     script = [reply(FIRST), reply(commit), say("Done.")]
-    async with await World.open(config) as world:
-        run = await world.run("Go.", model=ScriptedProvider(script), facilities=NOTES)
-        assert run.status == "completed" and world.workspaces.names() == ["notes"]
+    async with World.open(config) as world:
+        run = await world.run("Go.", Agent(model=ScriptedProvider(script), capabilities=NOTES))
+        assert run.status == "completed" and world.archive.workspaces.names() == ["notes"]
     db = sqlite3.connect(config.project_folder / "journal.db")
     db.execute("DELETE FROM versions")
     db.commit()
     db.close()
-    async with await World.open(config) as world:
-        assert any("'notes'" in problem for problem in (await world.verify()).problems)
-        assert not (await world.fsck()).sound
+    async with World.open(config) as world:
+        assert any("'notes'" in problem for problem in (await world.archive.verify()).problems)
+        assert not (await world.maintenance.fsck()).sound
         with pytest.raises(TamperedError, match="'notes'"):
-            await world.gc(older_than_s=0)
+            await world.maintenance.gc(older_than_s=0)
         provider = ScriptedProvider([reply(FIRST), say(".")])
-        again = await world.run("Go.", model=provider, facilities=NOTES)
-        events = [getattr(line, "event", None) for line in (await world.get(again.id)).lines]
+        again = await world.run("Go.", Agent(model=provider, capabilities=NOTES))
+        events = [
+            getattr(line, "event", None) for line in (await world.archive.history(again.id)).lines
+        ]
         (returned,) = [e for e in events if isinstance(e, ToolReturned)]
         assert returned.status == "error" and "the journal tells of" in returned.content
-        assert (await world.fsck(repair=True)).sound
-        assert [version.message for version in world.workspaces.log("notes")] == ["A note."]
+        assert (await world.maintenance.fsck(repair=True)).sound
+        assert [version.message for version in world.archive.workspaces.log("notes")] == ["A note."]

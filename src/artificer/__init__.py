@@ -2,7 +2,7 @@
 
 Every call is checked before it runs, recorded before it acts, and can be replayed after.
 
-This is the one door: what stands in ``__all__`` is public, everything else may change. Names are
+This is the one door: the names in ``__all__`` are public, everything else may change. Names are
 imported when they are first used, so that ``import artificer`` costs next to nothing.
 """
 
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
+    from artificer.agent import Agent, ModelSettings
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
     from artificer.backends.function.executor import tool
     from artificer.blocking import resume, run
+    from artificer.builds.brief import Brief
     from artificer.builds.facts import BuildOptions
     from artificer.config import Config, load_config
     from artificer.contracts.capabilities import Facilities, Grant, Host
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from artificer.providers.scripted import ScriptedProvider
     from artificer.runs import Run
     from artificer.runtime.builds.builder import Decider
+    from artificer.runtime.fork import ForkChanges
     from artificer.runtime.observe import Observer
     from artificer.runtime.replay import Replay
     from artificer.values.model import ToolChoice, Usage
@@ -69,6 +72,10 @@ if TYPE_CHECKING:
 __version__ = RELEASE
 
 _HOMES = {
+    "Agent": "agent",
+    "Brief": "builds.brief",
+    "ForkChanges": "runtime.fork",
+    "ModelSettings": "agent",
     "Answer": "ports",
     "AnswerCall": "core.letters",
     "Approver": "ports",
@@ -128,9 +135,11 @@ __all__ = [
     "run",
     "resume",
     "tool",
+    "Agent",
     "World",
     "Run",
-    # what a run is given
+    # the parts of an agent
+    "ModelSettings",
     "Policy",
     "Rule",
     "Limits",
@@ -140,11 +149,14 @@ __all__ = [
     "ResponseFormat",
     "ToolChoice",
     "ToolDefinition",
-    "BuildOptions",
     "Condition",
+    # builds, forks, settings
+    "BuildOptions",
+    "Brief",
+    "ForkChanges",
     "Config",
     "load_config",
-    # what people say to it
+    # signals
     "AnswerCall",
     "Steer",
     "FollowUp",
@@ -156,7 +168,7 @@ __all__ = [
     "Decide",
     "Revise",
     "Retry",
-    # what comes of it
+    # results
     "Deliverable",
     "ArtifactRef",
     "Finding",
@@ -176,7 +188,7 @@ __all__ = [
     "Answer",
     "Clock",
     "Observer",
-    # what goes wrong
+    # errors
     "ArtificerError",
     "AuthorError",
     "OperatorError",

@@ -1,34 +1,23 @@
-"""What a world keeps, and what can be told of it: nothing here asks a model or runs a tool."""
+"""Reading a world: its runs, their records, its budget."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config, load_config
-from artificer.core.letters import LONGEST, Letter
-from artificer.core.spec import RunSpec
-from artificer.core.state import RunState
-from artificer.errors import AuthorError, ConfigError, NotFoundError, TamperedError
-from artificer.policies.engine import consult_here
+from artificer.errors import NotFoundError
+from artificer.maintenance import Maintenance
 from artificer.ports import Provider, RunHead
-from artificer.recordings.recording import (
-    Recording,
-    check,
-    compress,
-    export,
-    import_into,
-    read_recording,
-)
-from artificer.recordings.rerun import rerun
+from artificer.recordings.recording import compress, export
 from artificer.runs import History, Run
 from artificer.runtime.budgets import DayBudget, day_budget
 from artificer.runtime.compare import Comparison, compare
 from artificer.runtime.explain import Explanation, explain
-from artificer.runtime.keeping import GRACE_S, Check, Sweep, check_world, collect
 from artificer.runtime.kept import KeptHeads
 from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
@@ -37,8 +26,9 @@ from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
-from artificer.wiring.providers import build_mapper
-from artificer.wiring.storage import OpenStorage, memory_storage, open_to_read
+from artificer.wiring.recordings import mapper_of
+from artificer.wiring.resources import WorldResources
+from artificer.wiring.storage import open_to_read
 from artificer.wiring.toolbox import build_workspaces
 
 if TYPE_CHECKING:
@@ -51,45 +41,45 @@ def is_of_build(run: str, runs: Collection[str]) -> bool:
 
 
 class Archive:
-    """One project's journal and blobs, read."""
+    """One project's journal and blobs, read: nothing here asks a model, runs a tool or writes."""
 
-    def __init__(self, config: Config, storage: OpenStorage) -> None:
-        self.config = config
-        self._storage = storage
+    def __init__(self, resources: WorldResources) -> None:
+        self.config = resources.config
+        self._resources = resources
+        self._storage = resources.storage
 
     @classmethod
-    async def open(cls, config: Config | None = None) -> Self:
+    @asynccontextmanager
+    async def open(cls, config: Config | None = None) -> AsyncIterator[Self]:
         """Open the world of this project to be read, as ``artificer.toml`` and the environment say.
 
-        Nothing is made or changed; what would write raises OperatorError.
+        Nothing is made or changed, also where there is no world yet.
         """
         config = config or load_config()
-        return cls(config, await open_to_read(config))
+        resources = WorldResources(config, await open_to_read(config))
+        try:
+            yield cls(resources)
+        finally:
+            await resources.aclose()
 
-    @classmethod
-    def in_memory(cls, config: Config | None = None) -> Self:
-        """A world that lives as long as the process."""
-        return cls(config or Config(), memory_storage())
+    @property
+    def maintenance(self) -> Maintenance:
+        """Checks of the stores. Whatever would write is refused."""
+        return Maintenance(self._resources)
 
     async def budget(self) -> DayBudget:
         """What the project has spent today, and what it may."""
         now = SystemClock().now()
         return await day_budget(self._storage.budget, self.config.budget.day, now)
 
-    async def __aenter__(self) -> Self:
-        return self
+    async def get(self, run_id: str) -> Run:
+        """Read a run. Raises NotFoundError, TamperedError."""
+        return (await self.history(run_id)).run
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the journal."""
-        await self._storage.aclose()
-
-    async def get(self, run_id: str) -> History:
-        """Read a run, with its records. Raises NotFoundError, TamperedError."""
+    async def history(self, run_id: str) -> History:
+        """Read a run with its records. Raises NotFoundError, TamperedError."""
         loaded = await load(self._storage.journal, self._storage.blobs, run_id)
-        return History(self._run(run_id, loaded.state), loaded.lines)
+        return History(Run(run_id, loaded.state, self._storage.blobs), loaded.lines)
 
     async def runs(self) -> list[str]:
         """The ids of all runs, oldest first."""
@@ -113,7 +103,7 @@ class Archive:
 
         Raises NotFoundError, TamperedError.
         """
-        history = await self.get(run_id)
+        history = await self.history(run_id)
         if history.run.state.build is None:
             return []
         from artificer.runtime.builds.tree import nodes
@@ -125,23 +115,6 @@ class Archive:
             if run.startswith(f"{run_id}.")
         }
         return nodes(run_id, history.lines, states)
-
-    async def send(self, run_id: str, letter: Letter) -> int:
-        """Leave a letter for whoever drives a run, and return its number.
-
-        A run that nobody drives takes it when it is resumed.
-
-        Raises:
-            NotFoundError: no such run.
-            AuthorError: the letter is too long.
-            OperatorError: the run's mailbox is full.
-        """
-        if not await self._storage.journal.read(run_id, limit=1):
-            raise NotFoundError(f"There is no run {run_id!r}.", hint="`artificer runs` lists them.")
-        body = letter.canonical()
-        if len(body) > LONGEST:
-            raise AuthorError(f"A letter has at most {LONGEST:,} bytes; this has {len(body):,}.")
-        return await self._storage.signals.post(run_id, body)
 
     async def find(self, word: str) -> str:
         """Return the id of the one run that ``word`` begins, or of the newest for ``last``.
@@ -166,8 +139,8 @@ class Archive:
     async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
         """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
         journal, blobs = self._storage.journal, self._storage.blobs
-        provider = model or await self._recorded_provider(run_id)
-        return await replay(journal, blobs, run_id, provider, consult_here())
+        provider = model or mapper_of(await first_spec(journal, blobs, run_id), self.config)
+        return await replay(journal, blobs, run_id, provider, self._resources.consult())
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
         """Where two runs first differ, and in what. Raises NotFoundError, TamperedError."""
@@ -188,42 +161,6 @@ class Archive:
         """
         return compress(await export(self._storage.journal, self._storage.blobs, run_id))
 
-    async def import_run(self, data: bytes) -> str:
-        """Add an exported run to this world, once it has replayed, and return its id.
-
-        Raises:
-            TamperedError: the file is damaged, too long, or does not reproduce itself.
-            OperatorError: there is another run of that id.
-        """
-        recording = await read_recording(data)
-        faults = await check(recording, await self._mapper_of(recording))
-        if faults:
-            raise TamperedError(f"The run of this file does not reproduce itself: {faults[0]}.")
-        await import_into(recording, self._storage.journal, self._storage.blobs)
-        return recording.run
-
-    async def test_run(self, data: bytes) -> list[str]:
-        """Replay an exported run and run it again; return what came out differently.
-
-        Raises TamperedError when the file is no exported run.
-        """
-        recording = await read_recording(data)
-        provider = await self._mapper_of(recording)
-        faults = await check(recording, provider)
-        if provider is None:
-            return [*faults, "its provider is not configured here, so its requests are unproven"]
-        consult = consult_here()
-        found = await replay(recording.journal, recording.blobs, recording.run, provider, consult)
-        faults += [f"this release words or judges it differently: {what}" for what in found.drift]
-        if faults:
-            return faults
-        recorded = await load(recording.journal, recording.blobs, recording.run)
-        return await rerun(recorded, recording.blobs, provider, consult)
-
-    async def _mapper_of(self, recording: Recording) -> Provider | None:
-        """What maps requests as a recorded run's provider did; None when it is not known here."""
-        return self._mapper(await first_spec(recording.journal, recording.blobs, recording.run))
-
     async def verify(self, kept: KeptHeads | None = None) -> Verification:
         """Check every record, every blob and every workspace of the world (invariant 12).
 
@@ -239,39 +176,6 @@ class Archive:
         """The world's workspaces. What is asked of them blocks."""
         return build_workspaces(self._storage)
 
-    async def fsck(self, *, repair: bool = False) -> Check:
-        """Verify the world, and find what nothing refers to and what was never finished."""
-        storage = self._storage
-        check = await check_world(
-            storage.journal, storage.blobs, storage.versions, storage.files, repair=repair
-        )
-        check.verification.problems += await asyncio.to_thread(audit, self.workspaces)
-        return check
-
-    async def gc(self, *, older_than_s: float = GRACE_S, dry_run: bool = False) -> Sweep:
-        """Remove the blobs that nothing refers to. Raises TamperedError before it guesses."""
-        storage = self._storage
-        return await collect(
-            storage.journal,
-            storage.blobs,
-            storage.versions,
-            storage.files,
-            older_than_s=older_than_s,
-            dry_run=dry_run,
-        )
-
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""
         return [head for head in await self._storage.journal.runs() if head.head.seq]
-
-    async def _recorded_provider(self, run_id: str) -> Provider | None:
-        return self._mapper(await first_spec(self._storage.journal, self._storage.blobs, run_id))
-
-    def _mapper(self, spec: RunSpec | None) -> Provider | None:
-        try:
-            return build_mapper(spec.provider, spec.wire, self.config) if spec else None
-        except ConfigError:
-            return None  # the replay says that requests were not recomputed
-
-    def _run(self, run_id: str, state: RunState) -> Run:
-        return Run(run_id, state, self._storage.blobs)

@@ -13,9 +13,9 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, get_args
+from typing import Annotated, Self, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, model_validator
 
 from artificer.backends.browser.settings import BrowserConfig
 from artificer.backends.mcp.settings import McpConfig
@@ -27,6 +27,7 @@ from artificer.errors import ConfigError
 from artificer.money import BudgetConfig, LimitsConfig, PriceConfig, SettingsSection
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
+from artificer.providers.registry import PROTOCOLS, PROVIDERS
 from artificer.values.base import CheckedValue
 from artificer.values.canon import canonical, digest_of
 from artificer.values.settings import model_of
@@ -34,17 +35,35 @@ from artificer.values.settings import model_of
 FILE_NAME = "artificer.toml"
 
 
+def _known_protocol(name: str) -> str:
+    if name in ("local", "scripted") or PROVIDERS.get(name) is None:
+        known = ", ".join(PROTOCOLS.values())
+        raise ValueError(f"no provider speaks it; built in are {known}")
+    return name
+
+
 class ProviderConfig(SettingsSection):
     """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable.
 
+    ``protocol`` is the registered provider that talks to it: ``anthropic``, ``openai``,
+    ``openai-chat``, or one of an installed package, which reads ``options`` by itself.
     ``returns_reasoning`` hands a server of ``openai-chat`` the reasoning back that it sent, which
     DeepSeek demands; turn it off for one that refuses it.
     """
 
-    protocol: Literal["anthropic", "openai", "openai-chat"] = "openai-chat"
-    base_url: str
+    protocol: Annotated[str, AfterValidator(_known_protocol)] = "openai-chat"
+    base_url: str | None = None
     api_key_env: str | None = None
     returns_reasoning: bool = True
+    options: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.protocol in PROTOCOLS.values() and self.base_url is None:
+            raise ValueError("needs a 'base_url'")
+        if self.protocol in PROTOCOLS.values() and self.options:
+            raise ValueError(f"{self.protocol!r} takes no 'options'")
+        return self
 
 
 class TelemetryConfig(SettingsSection):

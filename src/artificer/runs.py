@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.builds.summary import told
@@ -15,7 +15,7 @@ from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
-from artificer.errors import AuthorError, InvalidValueError, OperatorError
+from artificer.errors import AuthorError, OperatorError
 from artificer.ports import BlobStore, Question
 from artificer.values.base import JsonValue
 from artificer.values.model import FailureCode, Usage
@@ -118,7 +118,7 @@ class Run:
         """
         try:
             return TypeAdapter(kind).validate_json(self._json())
-        except InvalidValueError as error:
+        except ValidationError as error:
             raise AuthorError(f"The run's output is no {kind.__name__}: {error}.") from error
 
     def _json(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from artificer.agent import Agent
 from artificer.config import Config
 from artificer.providers.scripted import ScriptedProvider, call, reply
 from artificer.world import World
@@ -13,8 +14,8 @@ from artificer.world import World
 async def main() -> None:
     """Run until something ends it."""
     script = ScriptedProvider([reply(call("book", seat="4A"))])
-    async with await World.open(Config(home=Path("home"), project="p")) as world:
-        await world.run("Go.", kind="chat", model=script, tools=[Path("tools")], run_id="r")
+    async with World.open(Config(home=Path("home"), project="p")) as world:
+        await world.run("Go.", Agent(kind="chat", model=script, tools=[Path("tools")]), run_id="r")
 
 
 asyncio.run(main())

@@ -16,6 +16,7 @@ from http_support import Seen, answer, serving
 from tools_support import appears
 
 import preloaded
+from artificer.agent import Agent
 from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.sandbox.sandbox import Grants, findings
 from artificer.config import Config
@@ -96,9 +97,9 @@ def kill_programs(folder: Path) -> None:
 async def resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], list[str]]:
     """The run's results after it was resumed, and what its probes found."""
     monkeypatch.chdir(folder)
-    async with await World.open(Config(home=folder / "home", project="p")) as world:
-        run = await world.resume("r", model=ScriptedProvider([say("Done.")]))
-        lines = (await world.get("r")).lines
+    async with World.open(Config(home=folder / "home", project="p")) as world:
+        run = await world.resume("r", Agent(model=ScriptedProvider([say("Done.")])))
+        lines = (await world.archive.history("r")).lines
         assert (await world.replay("r")).identical
     results = [
         (b.status, b.content)

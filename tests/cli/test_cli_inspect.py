@@ -13,6 +13,7 @@ import pytest
 from cli_kit import Shell, text_of
 
 from artificer import Policy, Rule, World, load_config
+from artificer.agent import Agent
 from artificer.core.record import EventLine, encode
 from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -30,7 +31,7 @@ UNREACHABLE = ModelFailure(code="unavailable", message="connection refused")
 
 @pytest.fixture
 async def world(shell: Shell) -> AsyncIterator[World]:
-    async with await World.open(load_config(home=shell.home, project="test")) as opened:
+    async with World.open(load_config(home=shell.home, project="test")) as opened:
         yield opened
 
 
@@ -39,16 +40,18 @@ async def finished(world: World) -> str:
     calls = reply(CHART, call("create_file", name="x"), call("create_list", list=LIST))
     run = await world.run(
         "A chart, please",
-        model=ScriptedProvider([calls, say("# Chart\n\n{{artifact:chart:c}}")]),
-        kind="deliver",
-        policy=Policy(rules=(Rule(tool="create_list", decision="deny", reason="no lists"),)),
+        Agent(
+            model=ScriptedProvider([calls, say("# Chart\n\n{{artifact:chart:c}}")]),
+            kind="deliver",
+            policy=Policy(rules=(Rule(tool="create_list", decision="deny", reason="no lists"),)),
+        ),
     )
     assert run.status == "completed"
     return run.id
 
 
 async def stalled(world: World) -> str:
-    run = await world.run("Anybody there?", model=ScriptedProvider([UNREACHABLE]))
+    run = await world.run("Anybody there?", Agent(model=ScriptedProvider([UNREACHABLE])))
     assert run.status == "stalled"
     return run.id
 
@@ -101,7 +104,7 @@ async def test_show_tells_turns_decisions_receipts_and_tokens(shell: Shell, worl
     assert "create_bar_chart · ok · " in text
     assert "artifact chart:c" in text
     numbers = [line.split()[0] for line in text.splitlines() if line[:5].strip().isdigit()]
-    assert numbers == [str(n) for n in range(1, len((await world.get(run)).lines) + 1)]
+    assert numbers == [str(n) for n in range(1, len((await world.archive.history(run)).lines) + 1)]
 
 
 @pytest.mark.req("cli-show")
@@ -121,7 +124,7 @@ async def test_raw_records_leave_nothing_out(shell: Shell, world: World) -> None
 async def test_replay_prints_identical_and_the_digest(shell: Shell, world: World) -> None:
     run = await finished(world)
     result = await shell.run("replay", run)
-    state = (await world.get(run)).run.state
+    state = (await world.get(run)).state
     assert result.code == 0
     first, second = result.out.splitlines()
     assert first.startswith("identical: ")
@@ -132,7 +135,7 @@ async def test_replay_prints_identical_and_the_digest(shell: Shell, world: World
 
 @pytest.mark.req("cli-replay")
 async def test_replay_names_the_first_divergence(shell: Shell, world: World) -> None:
-    history = await world.get(await finished(world))
+    history = await world.archive.history(await finished(world))
     await forge(shell.world / "journal.db", list(history.lines), "forged", at=3)
     result = await shell.run("replay", "forged")
     assert result.code == 1
@@ -321,10 +324,10 @@ async def test_a_project_is_kept_in_order(shell: Shell, world: World) -> None:
     said = await shell.run("fsck")
     assert (said.code, said.out) == (0, "")
     assert said.err.startswith("0 problems, 0 orphans, 0 leftovers in 2 runs")
-    loose = world._storage.blobs.put(b"nobody's")
+    loose = world._resources.storage.blobs.put(b"nobody's")
     assert (await shell.run("gc", "--older-than", "0", "--dry-run", "--json")).json()["files"] == 1
     assert "removed 1 blob, 8 bytes" in (await shell.run("gc", "--older-than", "0")).err
-    assert not world._storage.blobs.has(loose)
+    assert not world._resources.storage.blobs.has(loose)
 
     assert (await shell.run("prune")).code == 2
     assert "would prune 1 run; --forever deletes them" in (await shell.run("prune", done)).err

@@ -79,8 +79,8 @@ async def client(folder: Path, *more: str) -> AsyncIterator[Client]:
 async def history(folder: Path, result: CallToolResult) -> History:
     """The run that a result names."""
     assert result.meta
-    async with await World.open(Config(home=folder / "home", project="p")) as world:
-        return await world.get(result.meta["artificer/run"])
+    async with World.open(Config(home=folder / "home", project="p")) as world:
+        return await world.archive.history(result.meta["artificer/run"])
 
 
 @pytest.mark.req("mcp-server-tools")
@@ -123,7 +123,7 @@ async def test_a_call_is_a_run_that_was_judged_recorded_and_replays(tmp_path: Pa
     assert "never" in denied.content[0].text  # type: ignore[union-attr]
     run = (await history(tmp_path, done)).run
     assert run.status == "completed"
-    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
+    async with World.open(Config(home=tmp_path / "home", project="p")) as world:
         assert (await world.replay(run.id)).identical
         assert len(await world.runs()) == 2
 
@@ -156,8 +156,8 @@ async def test_a_cancelled_call_ends_the_program_and_the_run(tmp_path: Path) -> 
         await asyncio.wait((calling,))
         await _rests(tmp_path / "out")
         assert (await mcp.call_tool("shout", {"text": "a"})).is_error is False
-    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
-        first = (await world.get((await world.runs())[0])).run
+    async with World.open(Config(home=tmp_path / "home", project="p")) as world:
+        first = await world.get((await world.runs())[0])
     assert first.state.reason == "cancelled"
 
 

@@ -86,9 +86,9 @@ async def test_a_person_is_asked_for_each_call_and_the_answer_is_recorded(
         again = await mcp.call_tool("say", {"text": "one"})
     assert not first.is_error and "one" in text_of(first) and not again.is_error
     assert len(asked) == 2 and '{"text":"one"}' in asked[0] and "say" in asked[0]
-    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
+    async with World.open(Config(home=tmp_path / "home", project="p")) as world:
         runs = await world.runs()
-        history = await world.get(runs[0])
+        history = await world.archive.history(runs[0])
         assert (await world.replay(runs[0])).identical
     events = [line.event for line in history.lines if isinstance(line, EventLine)]
     (answered,) = (event for event in events if isinstance(event, ApprovalAnswered))
@@ -141,8 +141,8 @@ async def test_an_answer_is_good_for_one_call_and_for_no_other(tmp_path: Path) -
             await call(mcp, "one", input_responses=yes, request_state="invented")
         left = await call(mcp, "never answered")
         assert isinstance(left, InputRequiredResult)
-    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
-        last = (await world.get((await world.runs())[-1])).run
+    async with World.open(Config(home=tmp_path / "home", project="p")) as world:
+        last = await world.get((await world.runs())[-1])
     assert last.state.reason == "cancelled"
 
 
@@ -193,8 +193,8 @@ async def test_manifests_and_the_evidence_of_calls_can_be_read(tmp_path: Path) -
 
 @pytest.mark.req("mcp-server-resources")
 async def test_of_the_world_nothing_else_can_be_read(tmp_path: Path) -> None:
-    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
-        digest = world._storage.blobs.put(b"somebody else's" * 10_000)
+    async with World.open(Config(home=tmp_path / "home", project="p")) as world:
+        digest = world._resources.storage.blobs.put(b"somebody else's" * 10_000)
     async with client(tmp_path, elicitation_callback=person([])) as mcp:
         await mcp.call_tool("say", {"text": digest})
         for uri in (

@@ -56,8 +56,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[tuple[Path, str]]:
 
 
 async def commit_notes(home: Path, folder: Path) -> None:
-    async with await World.open(charging.config(home)) as world:
-        commit_folder(world.workspaces, "notes", folder, message="first")
+    async with World.open(charging.config(home)) as world:
+        commit_folder(world.archive.workspaces, "notes", folder, message="first")
 
 
 def read(*arguments: object, before: str = "") -> tuple[bytes, bytes]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer import Config, ScriptedProvider, World, tool
+from artificer.agent import Agent
 from artificer.errors import ArtificerError
 from artificer.providers.scripted import call, reply, say
 from artificer.values.base import JsonObject
@@ -104,18 +105,17 @@ def answer(body: JsonObject) -> ModelReply:
 async def work(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """Do as was asked."""
     config = Config(home=folder / "home", project="p")
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         model = ScriptedProvider(answer)
         match asked["do"]:
             case "run":
                 run = await world.run(
-                    "Go.", kind="chat", model=model, tools=tools(folder, asked), run_id="r"
+                    "Go.", Agent(kind="chat", model=model, tools=tools(folder, asked)), run_id="r"
                 )
             case "resume":
                 run = await world.resume(
                     "r",
-                    model=model,
-                    tools=tools(folder, asked),
+                    Agent(model=model, tools=tools(folder, asked)),
                     take_over=asked.get("take_over", False),
                 )
             case _:

@@ -14,6 +14,7 @@ import pytest
 from processes import Place, alive, place_in
 
 from artificer import Config, ScriptedProvider, World, tool
+from artificer.agent import Agent
 from artificer.backends.process import keeper
 from artificer.backends.process.kept import can_keep
 from artificer.backends.process.run import run_process
@@ -153,8 +154,8 @@ async def test_a_call_holds_its_own_lock_and_nothing_of_another(tmp_path: Path) 
 
     calls = [call(name, n=n) for name in ("forked", "spawned") for n in range(4)]
     model = ScriptedProvider([reply(*calls), say("Done.")])
-    async with await World.open(Config(home=tmp_path / "home", project="p")) as world:
-        run = await world.run("Go.", kind="chat", model=model, tools=[tools, forked])
+    async with World.open(Config(home=tmp_path / "home", project="p")) as world:
+        run = await world.run("Go.", Agent(kind="chat", model=model, tools=[tools, forked]))
         results = [b.content for m in run.state.history for b in m.blocks if hasattr(b, "content")]
         assert len(results) == 8
         for content in results:

@@ -263,10 +263,11 @@ class TestRecorded:
 def test_it_is_imported_only_when_there_are_policies() -> None:
     code = (
         "import sys, asyncio, artificer.world as w\n"
+        "from artificer.agent import Agent\n"
         "from artificer.config import Config\n"
         "from artificer.providers.scripted import ScriptedProvider, say\n"
         "world = w.World.in_memory(Config())\n"
-        "run = asyncio.run(world.run('x', model=ScriptedProvider([say('hi')])))\n"
+        "run = asyncio.run(world.run('x', Agent(model=ScriptedProvider([say('hi')]))))\n"
         "assert run.status == 'completed', run\n"
         "assert 'cedarpy' not in sys.modules\n"
     )

@@ -43,6 +43,7 @@ def test_prepare_imports_no_sdk_and_generate_says_which_extra_is_missing() -> No
 
 BEGIN = """
 import asyncio, sys
+from artificer.agent import Agent
 from artificer.config import Config
 from artificer.errors import MissingExtraError, NotFoundError
 from artificer.world import World
@@ -50,7 +51,7 @@ from artificer.world import World
 async def begin(model):
     async with World.in_memory(Config(local_model="/nowhere.gguf")) as world:
         try:
-            await world.run("Hi.", model=model)
+            await world.run("Hi.", Agent(model=model))
         except (MissingExtraError, NotFoundError) as error:
             print(error.code, len(await world.runs()))
 

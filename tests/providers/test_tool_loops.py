@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core.events import ModelFailed
@@ -93,7 +94,7 @@ def in_world(answer: Answer, work: Callable[[World], Awaitable[None]], home: Pat
             providers = {"own": {"base_url": url, **own}}
             settings = {"home": home, "project": "p", "durability": "process"}
             config = Config.model_validate({**settings, "providers": providers})
-            async with await World.open(config) as world:
+            async with World.open(config) as world:
                 await work(world)
         return double
 
@@ -101,7 +102,7 @@ def in_world(answer: Answer, work: Callable[[World], Awaitable[None]], home: Pat
 
 
 async def a_tool_loop(world: World) -> None:
-    run = await world.run("Weather?", model="own/m", tools=[weather])
+    run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
     assert (run.status, run.text) == ("completed", "Rain.")
     replayed = await world.replay(run.id)
     assert replayed.identical and replayed.requests == 2 and not replayed.requests_unchecked
@@ -159,13 +160,13 @@ class TestToolLoops:
 
         async def work(world: World) -> None:
             nonlocal down
-            run = await world.run("Weather?", model="own/m", tools=[weather])
+            run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
             assert run.state.given.wire == "chat/foreign" and run.status == "stalled"
             down = False
-            own = world.config.providers["own"].replace(returns_reasoning=True)
-            again = world.config.replace(providers={"own": own})
-            async with await World.open(again) as other:
-                resumed = await other.resume(run.id, tools=[weather])
+            own = world.config.providers["own"].model_copy(update={"returns_reasoning": True})
+            again = world.config.model_copy(update={"providers": {"own": own}})
+            async with World.open(again) as other:
+                resumed = await other.resume(run.id, Agent(tools=[weather]))
                 assert resumed.failure == "bad_request", "the double demands what was not chosen"
                 assert (await other.replay(run.id)).identical
 
@@ -191,7 +192,7 @@ def groq(times: int) -> Answer:
 class TestACallThatTheServerRefuses:
     async def test_is_told_to_the_model_which_tries_again(self, tmp_path: Path) -> None:
         async def work(world: World) -> None:
-            run = await world.run("Weather?", model="own/m", tools=[weather])
+            run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
             assert (run.status, run.text) == ("completed", "Rain.")
             assert (await world.replay(run.id)).identical
 
@@ -203,10 +204,10 @@ class TestACallThatTheServerRefuses:
     async def test_again_and_again_ends_the_run(self, tmp_path: Path) -> None:
         async def work(world: World) -> None:
             limits = Limits(repairs=2)
-            run = await world.run("Weather?", model="own/m", tools=[weather], limits=limits)
+            run = await world.run("Weather?", Agent(model="own/m", tools=[weather], limits=limits))
             assert (run.status, run.failure) == ("failed", "invalid_call")
             assert run.deliverable is not None and "refused its tool calls" in run.deliverable.note
-            lines = (await world.get(run.id)).lines
+            lines = (await world.archive.history(run.id)).lines
             failed = [
                 e for line in lines if isinstance(e := getattr(line, "event", 0), ModelFailed)
             ]

@@ -12,6 +12,7 @@ from test_runtime_properties import SCRIPTS, Crash
 from test_runtime_properties import World as Driven
 
 from artificer import Limits, Policy, Rule, World
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.compare import compare
@@ -29,9 +30,9 @@ async def double(n: int) -> int:
 
 
 async def run(world: World, *script: ModelReply | ModelFailure, **facts: Any) -> str:
-    done = await world.run(
-        facts.pop("prompt", "Go."), model=ScriptedProvider(list(script)), tools=[double], **facts
-    )
+    prompt = facts.pop("prompt", "Go.")
+    agent = Agent(model=ScriptedProvider(list(script)), tools=[double], **facts)
+    done = await world.run(prompt, agent)
     return done.id
 
 
@@ -40,14 +41,14 @@ class TestDiff:
     async def test_the_same_twice(self) -> None:
         async with World.in_memory() as world:
             script = (reply(call("double", n=2)), say("Four."))
-            found = await world.diff(await run(world, *script), await run(world, *script))
+            found = await world.archive.diff(await run(world, *script), await run(world, *script))
             assert found.same and found.first is None and found.settings == ()
 
     async def test_the_first_difference_and_each_after_it(self) -> None:
         async with World.in_memory() as world:
             one = await run(world, reply(call("double", n=2)), say("Four."))
             other = await run(world, reply(call("double", n=3)), say("Six."), say("-"))
-            found = await world.diff(one, other)
+            found = await world.archive.diff(one, other)
             assert found.first and (found.first.a, found.first.b) == (3, 3)
             assert found.first.what == "ModelResponded: blocks"
             told = {d.what: (d.a, d.b) for turn in found.turns for d in turn.differences}
@@ -69,19 +70,21 @@ class TestDiff:
                 world, reply(call("double", n=2)), say("No."), prompt="Do.", policy=deny
             )
             short = await run(world, say("Four."))
-            found = await world.diff(one, other)
+            found = await world.archive.diff(one, other)
             assert [d.what for d in found.prompt] == ["prompt"]
             assert "policy" in [d.what for d in found.settings]
             whats = [d.what for turn in found.turns for d in turn.differences]
             assert "call 1 double: verdict" in whats and "call 1 double: status" in whats
-            gone = (await world.diff(one, short)).turns[-1]
+            gone = (await world.archive.diff(one, short)).turns[-1]
             assert (gone.turn, gone.differences[0].what, gone.differences[0].b) == (2, "turn", None)
 
     async def test_a_fork_is_the_same_up_to_its_boundary(self) -> None:
         async with World.in_memory() as world:
             one = await run(world, reply(call("double", n=2)), say("Four."))
-            fork = await world.fork(one, model=ScriptedProvider([say("4")]), tools=[double])
-            found = await world.diff(one, fork.id)
+            fork = await world.fork(
+                one, agent=Agent(model=ScriptedProvider([say("4")]), tools=[double])
+            )
+            found = await world.archive.diff(one, fork.id)
             assert [turn.turn for turn in found.turns] == [2]
             assert found.first and found.first.what == "ModelResponded: blocks"
 
@@ -96,7 +99,7 @@ class TestDiff:
                 )
                 for item in ("a", "b")
             ]
-            found = {d.what: d for d in (await world.diff(*made)).deliverable}
+            found = {d.what: d for d in (await world.archive.diff(*made)).deliverable}
             assert '"a"' in found["list:l"].a and '"b"' in found["list:l"].b
 
 
@@ -130,7 +133,7 @@ class TestExplain:
         async with World.in_memory() as world:
             deny = Policy(rules=(Rule(decision="deny", tool="double", reason="No sums."),))
             script = (reply(call("double", n=2)), reply(call("double", n=3), call("no")), say("-"))
-            told = await world.explain(await run(world, *script, policy=deny))
+            told = await world.archive.explain(await run(world, *script, policy=deny))
             assert (told.stands, told.turn, told.pending) == ("completed", 3, ())
             assert told.answers == {"denied": 2, "unknown_tool": 1}
             first, second = told.refused
@@ -142,7 +145,7 @@ class TestExplain:
         async with World.in_memory() as world:
             failure = ModelFailure(code="rate_limited", message="slow down")
             stalled = await run(world, failure)
-            told = await world.explain(stalled)
+            told = await world.archive.explain(stalled)
             assert (told.stands, told.phase) == ("stalled", "stalled")
             assert "rate_limited: slow down" in told.why
             assert told.next[0] == f"artificer resume {stalled}"
@@ -163,7 +166,7 @@ class TestExplain:
         self, script: list[Any], facts: dict[str, Any], why: str, then: str
     ) -> None:
         async with World.in_memory() as world:
-            told = await world.explain(await run(world, *script, **facts))
+            told = await world.archive.explain(await run(world, *script, **facts))
             assert why in told.why and then in told.next[0]
 
     async def test_what_is_pending_is_told(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,12 +12,13 @@ from test_runtime_properties import SCRIPTS
 from test_runtime_properties import World as Driven
 
 from artificer import AuthorError, Limits, OperatorError, World
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.core.state import Phase
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.replay import replay
 from artificer.testing.rig import Rig, messages_of, unpaired
@@ -38,13 +40,13 @@ def three_turns() -> ScriptedProvider:
 
 async def origin(world: World) -> str:
     COUNTED.clear()
-    run = await world.run("Count.", model=three_turns(), tools=[count])
+    run = await world.run("Count.", Agent(model=three_turns(), tools=[count]))
     assert run.text == "Two." and COUNTED == [1, 2]
     return run.id
 
 
 async def events_of(world: World, run: str) -> list[tuple[int, ev.Event]]:
-    lines = (await world.get(run)).lines
+    lines = (await world.archive.history(run)).lines
     return [(line.seq, line.event) for line in lines if isinstance(line, EventLine)]
 
 
@@ -61,24 +63,28 @@ class TestForks:
             run = await origin(world)
             returned = [s for s, e in await events_of(world, run) if isinstance(e, ev.ToolReturned)]
             other = ScriptedProvider([say("Enough.")], name="scripted")
-            fork = await world.fork(run, at=returned[0], model=other, tools=[count])
+            fork = await world.fork(
+                run, Agent(model=other, tools=[count]), ForkChanges(at=returned[0])
+            )
             assert (fork.text, fork.status, COUNTED) == ("Enough.", "completed", [1, 2])
             assert texts(other) == ["Count.", "", "counted 1"]
             replayed = await world.replay(fork.id)
             assert replayed.identical and replayed.requests == 3 and replayed.drift == []
-            assert (await world.verify()).sound
-            assert (await world.get(run)).run.text == "Two.", "the origin stays as it is"
+            assert (await world.archive.verify()).sound
+            assert (await world.get(run)).text == "Two.", "the origin stays as it is"
 
     async def test_it_says_where_it_comes_from(self) -> None:
         async with World.in_memory() as world:
             run = await origin(world)
-            fork = await world.fork(run, model=ScriptedProvider([say("No.")]), tools=[count])
+            fork = await world.fork(
+                run, agent=Agent(model=ScriptedProvider([say("No.")]), tools=[count])
+            )
             taken = dict(await events_of(world, fork.id))
             ((seq, forked),) = [(s, e) for s, e in taken.items() if isinstance(e, ev.RunForked)]
-            heads = (await world.verify()).heads
+            heads = (await world.archive.verify()).heads
             assert forked.origin.run == run and forked.origin.hash != heads[run].hash
             assert forked.origin.seq == seq - 2, "all but the request that is pending there"
-            record = (await world._storage.journal.read(run, forked.origin.seq - 1, 1))[0]
+            record = (await world._resources.storage.journal.read(run, forked.origin.seq - 1, 1))[0]
             assert forked.origin.hash == record.hash
 
     async def test_inside_a_turn_the_place_before_it_is_taken(self) -> None:
@@ -88,7 +94,9 @@ class TestForks:
             judged = [seq for seq, e in events if isinstance(e, ev.CallsJudged)]
             first = next(seq for seq, e in events if isinstance(e, ev.ToolReturned))
             fork = await world.fork(
-                run, at=judged[1], model=ScriptedProvider([say("x")]), tools=[count]
+                run,
+                Agent(model=ScriptedProvider([say("x")]), tools=[count]),
+                ForkChanges(at=judged[1]),
             )
             forked = [e for _, e in await events_of(world, fork.id) if isinstance(e, ev.RunForked)]
             assert forked[0].origin.seq == first
@@ -99,7 +107,7 @@ class TestForks:
             seq = next(s for s, e in await events_of(world, run) if isinstance(e, ev.ToolReturned))
             other = ScriptedProvider([say("Oh.")])
             fork = await world.fork(
-                run, edits={seq: "the disk is full"}, model=other, tools=[count]
+                run, Agent(model=other, tools=[count]), ForkChanges(edits={seq: "the disk is full"})
             )
             assert texts(other) == ["Count.", "", "the disk is full"]
             (forked,) = [e for _, e in await events_of(world, fork.id) if e.type == "RunForked"]
@@ -110,10 +118,12 @@ class TestForks:
         async with World.in_memory() as world:
             run = await origin(world)
             anew, kept = ScriptedProvider([say("a")]), ScriptedProvider([say("b")])
-            await world.fork(run, prompt="Sum.", model=anew, tools=[count])
+            await world.fork(run, Agent(model=anew, tools=[count]), ForkChanges(prompt="Sum."))
             assert texts(anew) == ["Sum."]
-            last = len((await world.get(run)).lines)
-            fork = await world.fork(run, prompt="Sum.", at=last, model=kept, tools=[count])
+            last = len((await world.archive.history(run)).lines)
+            fork = await world.fork(
+                run, Agent(model=kept, tools=[count]), ForkChanges(prompt="Sum.", at=last)
+            )
             assert texts(kept) == ["Sum.", "", "counted 1", "", "counted 2"]
             assert (await world.replay(fork.id)).identical
 
@@ -121,7 +131,9 @@ class TestForks:
         async with World.in_memory() as world:
             run = await origin(world)
             other = ScriptedProvider([reply(call("count", n=3)), say("Three.")])
-            fork = await world.fork(run, steer="One more.", model=other, tools=[count])
+            fork = await world.fork(
+                run, Agent(model=other, tools=[count]), ForkChanges(steer="One more.")
+            )
             assert texts(other)[-2:] == ["Two.", "One more."]
             assert (fork.text, fork.status, COUNTED) == ("Three.", "completed", [1, 2, 3])
             assert (await world.replay(fork.id)).identical
@@ -130,7 +142,9 @@ class TestForks:
         async with World.in_memory() as world:
             run = await origin(world)
             gone = ScriptedProvider([ModelFailure(code="unavailable", message="")])
-            fork = await world.fork(run, steer="One more.", model=gone, tools=[count])
+            fork = await world.fork(
+                run, Agent(model=gone, tools=[count]), ForkChanges(steer="One more.")
+            )
             assert (fork.status, fork.deliverable) == ("stalled", None)
 
     async def test_a_fork_of_a_fork(self) -> None:
@@ -138,25 +152,34 @@ class TestForks:
             first = await origin(world)
             for word in ("more", "and more"):
                 model = ScriptedProvider([say(word)])
-                first = (await world.fork(first, steer=word, model=model, tools=[count])).id
+                first = (
+                    await world.fork(
+                        first, Agent(model=model, tools=[count]), ForkChanges(steer=word)
+                    )
+                ).id
             kinds = [e.type for _, e in await events_of(world, first)]
             assert kinds.count("RunForked") == 2
             assert (await world.replay(first)).identical
 
     @pytest.mark.parametrize(
-        ("wish", "words"),
+        ("change", "words"),
         [
-            ({"at": 999}, "no record 999"),
-            ({"edits": {1: "x"}}, "PromptReceived"),
-            ({"edits": {2: "x"}}, "Generate"),
-            ({"limits": Limits(turns=1)}, "do not fit"),
+            (ForkChanges(at=999), "no record 999"),
+            (ForkChanges(edits={1: "x"}), "PromptReceived"),
+            (ForkChanges(edits={2: "x"}), "Generate"),
+            (Limits(turns=1), "do not fit"),
         ],
     )
-    async def test_what_cannot_be_is_told(self, wish: dict[str, object], words: str) -> None:
+    async def test_what_cannot_be_is_told(self, change: ForkChanges | Limits, words: str) -> None:
+        agent, options = Agent(model=ScriptedProvider([]), tools=[count]), None
+        if isinstance(change, Limits):
+            agent = replace(agent, limits=change)
+        else:
+            options = change
         async with World.in_memory() as world:
             run = await origin(world)
             with pytest.raises((OperatorError, AuthorError), match=words):
-                await world.fork(run, model=ScriptedProvider([]), tools=[count], **wish)  # type: ignore[arg-type]
+                await world.fork(run, agent, options)
             assert await world.runs() == [run], "nothing was recorded"
 
     async def test_an_edit_behind_the_boundary_is_told(self) -> None:
@@ -164,7 +187,7 @@ class TestForks:
             run = await origin(world)
             seq = [s for s, e in await events_of(world, run) if isinstance(e, ev.ToolReturned)][1]
             with pytest.raises(OperatorError, match=f"Record {seq} cannot be edited"):
-                await world.fork(run, at=2, edits={seq: "x"}, tools=[count])
+                await world.fork(run, Agent(tools=[count]), ForkChanges(at=2, edits={seq: "x"}))
 
 
 @pytest.mark.req("fork-replays")
@@ -186,22 +209,22 @@ def test_a_fork_at_any_record_replays(
             if isinstance(line, EventLine) and isinstance(line.event, ev.ToolReturned)
         ]
         edits = {seq: "edited" for seq in edited if data.draw(st.booleans())}
-        await _fork(rig, loaded, Wish(at, edits, steer))
+        await _fork(rig, loaded, ForkChanges(at, edits, steer))
 
     asyncio.run(go())
 
 
-async def _fork(rig: Rig, loaded: Loaded, wish: Wish) -> None:
+async def _fork(rig: Rig, loaded: Loaded, options: ForkChanges) -> None:
     try:
-        plan = plan_fork(loaded.lines, wish, loaded.state.given)
+        plan = plan_fork(loaded.lines, options, loaded.state.given)
     except OperatorError:
-        assert wish.edits, "without an edit there is always the prompt to go back to"
+        assert options.edits, "without an edit there is always the prompt to go back to"
         return
     given = loaded.state.given
     forked = ev.RunForked(
         at=rig.clock.now(),
         origin=await origin_of(rig.journal, "run", plan, given, given),
-        steer=wish.steer,
+        steer=options.steer,
     )
     before = list(rig.tools.calls)
     model = ScriptedProvider(lambda _: say("That is all."))

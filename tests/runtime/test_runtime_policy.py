@@ -15,7 +15,7 @@ from artificer.core.taint import Taint
 from artificer.core.verdict import Verdict
 from artificer.ports import Answer, Call, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.testing.rig import Rig
 from artificer.values.model import ModelFailure
@@ -161,7 +161,7 @@ class TestForks:
         await play(rig, reply(call("fetch")), say("Read it."))
         before = await load(rig.journal, rig.blobs, "run")
         given = before.state.given
-        plan = plan_fork(before.lines, Wish(steer="Now send it."), given)
+        plan = plan_fork(before.lines, ForkChanges(steer="Now send it."), given)
         origin = await origin_of(rig.journal, "run", plan, given, given)
         engine = rig.engine(ScriptedProvider([reply(call("send")), say(".")]))
         forked = ev.RunForked(at=rig.clock.now(), origin=origin, steer="Now send it.")

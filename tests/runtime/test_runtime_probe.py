@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from artificer import ScriptedProvider, World, tool
+from artificer.agent import Agent
 from artificer.core import events as ev
 from artificer.core.state import RunState
 from artificer.ports import Call, Probed
@@ -102,11 +103,13 @@ async def test_a_function_with_a_probe(tmp_path: Path, booked: bool) -> None:
 
     async with World.in_memory() as world:
         script = ScriptedProvider([reply(call("book", seat="4A"))])
-        driving = asyncio.ensure_future(world.run("Go.", model=script, tools=[book], run_id="r"))
+        driving = asyncio.ensure_future(
+            world.run("Go.", Agent(model=script, tools=[book]), run_id="r")
+        )
         await killed.wait()
         driving.cancel()
         await asyncio.gather(driving, return_exceptions=True)
-        run = await world.resume("r", model=ScriptedProvider([say("Done.")]), tools=[book])
+        run = await world.resume("r", Agent(model=ScriptedProvider([say("Done.")]), tools=[book]))
         ((status, content),) = results(run.state)
         assert status == "ok"
         assert (content == "booked") is not booked

@@ -12,7 +12,7 @@ from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import Value
@@ -318,7 +318,7 @@ class TestFollowUps:
         await follow(rig, "Again.", *[say(f"{PROSE} {n}.") for n in range(5)])
         loaded = await load(rig.journal, rig.blobs, "run")
         spec = loaded.state.given
-        plan = plan_fork(loaded.lines, Wish(None, None, "Leave it."), spec)
+        plan = plan_fork(loaded.lines, ForkChanges(None, None, "Leave it."), spec)
         origin = await origin_of(rig.journal, "run", plan, spec, spec)
         forked = ev.RunForked(at=rig.clock.now(), origin=origin, steer="Leave it.")
         engine = rig.engine(ScriptedProvider([say("It stays as it is.")]))

@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from artificer import AuthorError, Config, OperatorError, ResponseFormat, ScriptedProvider, World
+from artificer.agent import Agent
 from artificer.contracts.definition import ToolDefinition, open_object, toolset
 from artificer.contracts.response_format import format_of
 from artificer.core import events as ev
@@ -25,6 +26,7 @@ from artificer.providers.scripted import call, reply, say
 from artificer.testing.rig import Rig
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply
+from artificer.wiring.recordings import rerun_recording
 
 PERSON: Any = {
     "title": "A person!",
@@ -163,10 +165,8 @@ class Point:
 @pytest.mark.req("response-format")
 class TestPrograms:
     async def test_a_type_goes_in_and_comes_out(self, tmp_path: Path) -> None:
-        async with await World.open(Config(home=tmp_path)) as world:
-            run = await world.run(
-                "Who?", model=ScriptedProvider([say(ADA)]), response_format=Person
-            )
+        async with World.open(Config(home=tmp_path)) as world:
+            run = await world.run("Who?", Agent(model=ScriptedProvider([say(ADA)]), output=Person))
             assert run.output == {"name": "Ada", "born": 1815}
             assert run.output_as(Person) == Person(name="Ada", born=1815)
             again = await world.resume(run.id)
@@ -175,15 +175,17 @@ class TestPrograms:
                 run.output_as(Point)
 
     async def test_without_one_there_is_none(self, tmp_path: Path) -> None:
-        async with await World.open(Config(home=tmp_path)) as world:
-            plain = await world.run("Who?", model=ScriptedProvider([say(ADA)]))
+        async with World.open(Config(home=tmp_path)) as world:
+            plain = await world.run("Who?", Agent(model=ScriptedProvider([say(ADA)])))
             with pytest.raises(OperatorError, match="not asked"):
                 _ = plain.output
             failed = await world.run(
                 "Where?",
-                model=ScriptedProvider([say("Here.")] * 2),
-                response_format=Point,
-                limits=Limits(repairs=1),
+                Agent(
+                    model=ScriptedProvider([say("Here.")] * 2),
+                    output=Point,
+                    limits=Limits(repairs=1),
+                ),
             )
             with pytest.raises(OperatorError, match="is failed and has no output: The last reply"):
                 _ = failed.output
@@ -207,16 +209,16 @@ class TestBeforeTheRun:
     async def test_what_cannot_be_used_is_refused(
         self, tmp_path: Path, asked: Any, said: str
     ) -> None:
-        async with await World.open(Config(home=tmp_path)) as world:
+        async with World.open(Config(home=tmp_path)) as world:
             with pytest.raises(AuthorError, match=said):
-                await world.run("Go.", model=ScriptedProvider([]), response_format=asked)
+                await world.run("Go.", Agent(model=ScriptedProvider([]), output=asked))
             assert await world.runs() == []
 
     async def test_a_report_is_no_json(self, tmp_path: Path) -> None:
-        async with await World.open(Config(home=tmp_path)) as world:
+        async with World.open(Config(home=tmp_path)) as world:
             with pytest.raises(AuthorError, match="not in JSON"):
                 await world.run(
-                    "Go.", kind="deliver", model=ScriptedProvider([]), response_format=PERSON
+                    "Go.", Agent(kind="deliver", model=ScriptedProvider([]), output=PERSON)
                 )
 
     def test_a_schemas_title_names_it(self) -> None:
@@ -256,45 +258,45 @@ class Broken(BaseModel):
 @pytest.mark.req("response-format-type")
 class TestTypes:
     async def test_what_the_type_refuses_goes_back_to_the_model(self, tmp_path: Path) -> None:
-        async with await World.open(Config(home=tmp_path)) as world:
+        async with World.open(Config(home=tmp_path)) as world:
             provider = ScriptedProvider([say(FEBRUARY), say(MARCH)])
-            run = await world.run("When?", model=provider, response_format=Day)
+            run = await world.run("When?", Agent(model=provider, output=Day))
             assert run.output_as(Day) == Day(day=date(2026, 3, 1), guests=4)
             told = json.dumps(provider.requests[1]["messages"][-1])
             assert "/day" in told and "/guests" in told and "guests come in pairs" in told
             replayed = await world.replay(run.id)
             assert (replayed.identical, replayed.drift, replayed.replies_unchecked) == (True, [], 2)
-            assert await world.test_run(await world.export_run(run.id)) == []
+            assert await rerun_recording(await world.archive.export_run(run.id), world.config) == []
 
     async def test_again_and_again_fails_the_run(self, tmp_path: Path) -> None:
-        async with await World.open(Config(home=tmp_path)) as world:
+        async with World.open(Config(home=tmp_path)) as world:
             provider = ScriptedProvider([say(FEBRUARY)] * 3)
             limits = Limits(repairs=2)
-            run = await world.run("When?", model=provider, response_format=Day, limits=limits)
+            run = await world.run("When?", Agent(model=provider, output=Day, limits=limits))
             assert run.status == "failed" and "not the JSON" in run.deliverable.note
 
     async def test_who_resumes_or_forks_it_gives_the_type_again(self, tmp_path: Path) -> None:
         down = ModelFailure(code="unavailable", message="down")
-        async with await World.open(Config(home=tmp_path)) as world:
+        async with World.open(Config(home=tmp_path)) as world:
             first = ScriptedProvider([say(FEBRUARY), down])
-            run = await world.run("When?", model=first, response_format=Day)
+            run = await world.run("When?", Agent(model=first, output=Day))
             for again in (world.resume, world.fork):
-                with pytest.raises(ConfigError, match=r"Day, which is not here"):
-                    await again(run.id, model=ScriptedProvider([]))
-                with pytest.raises(ConfigError, match="not the one"):
-                    await again(run.id, model=ScriptedProvider([]), response_format=Person)
+                with pytest.raises(ConfigError, match=r"Day, which is missing"):
+                    await again(run.id, Agent(model=ScriptedProvider([])))
+                with pytest.raises(ConfigError, match="has changed"):
+                    await again(run.id, Agent(model=ScriptedProvider([]), output=Person))
                 script = ScriptedProvider([say(FEBRUARY), say(MARCH)])
-                done = await again(run.id, model=script, response_format=Day)
+                done = await again(run.id, Agent(model=script, output=Day))
                 assert done.status == "completed" and script.remaining == 0
 
     async def test_a_validator_that_breaks_is_its_authors_and_leaves_the_run(
         self, tmp_path: Path
     ) -> None:
-        async with await World.open(Config(home=tmp_path)) as world:
+        async with World.open(Config(home=tmp_path)) as world:
             script = ScriptedProvider([say('{"name": "Ada"}')])
             with pytest.raises(AuthorError, match="Broken"):
-                await world.run("Who?", model=script, response_format=Broken, run_id="x")
-            assert (await world.get("x")).run.status == "open"
+                await world.run("Who?", Agent(model=script, output=Broken), run_id="x")
+            assert (await world.get("x")).status == "open"
 
 
 @pytest.mark.req("schema-formats")

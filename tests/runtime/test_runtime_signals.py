@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from artificer import AnswerCall, FollowUp, Policy, Rule, World
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core import events as ev
@@ -51,7 +52,7 @@ async def asked(world: World) -> AnswerCall:
     PAID.clear()
     script = [reply(call("pay", amount=7))]
     run = await world.run(
-        "Pay.", model=ScriptedProvider(script), tools=[pay], policy=ASK, run_id="a"
+        "Pay.", Agent(model=ScriptedProvider(script), tools=[pay], policy=ASK), run_id="a"
     )
     (question,) = run.questions
     return AnswerCall(call=question.digest, approved=False, by="alice")
@@ -59,15 +60,15 @@ async def asked(world: World) -> AnswerCall:
 
 async def test_a_denial_that_was_made_an_approval_is_not_acted_on(tmp_path: Path) -> None:
     config = on_disk(tmp_path)
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         denied = await asked(world)
         await world.send("a", denied)
         approved = denied.replace(approved=True).canonical()
         edit(config, "UPDATE letters SET body = ?", approved)
         with pytest.raises(TamperedError, match="Signal 1 to run a"):
-            await world.resume("a", model=ScriptedProvider([say("Paid.")]), tools=[pay])
+            await world.resume("a", Agent(model=ScriptedProvider([say("Paid.")]), tools=[pay]))
         assert PAID == []
-        problems = (await world.verify()).problems
+        problems = (await world.archive.verify()).problems
         assert "Signal 1 to run a is not what was posted." in problems
 
 
@@ -103,44 +104,50 @@ async def test_a_signal_that_nobody_posted_is_found() -> None:
 class TestElsewhere:
     async def test_an_imported_run_took_its_signals_elsewhere(self, tmp_path: Path) -> None:
         """It goes on counting where it was, and its own signals are proven."""
-        async with await World.open(on_disk(tmp_path, "from")) as world:
+        async with World.open(on_disk(tmp_path, "from")) as world:
             await world.send("a", await asked(world))
-            await world.resume("a", model=ScriptedProvider([say("Not paid.")]), tools=[pay])
-            data = await world.export_run("a")
+            await world.resume("a", Agent(model=ScriptedProvider([say("Not paid.")]), tools=[pay]))
+            data = await world.archive.export_run("a")
         config = on_disk(tmp_path, "to")
-        async with await World.open(config) as world, World.in_memory() as memory:
+        async with World.open(config) as world, World.in_memory() as memory:
             for here in (world, memory):
                 await here.import_run(data)
-                assert (await here.verify()).problems == []
+                assert (await here.archive.verify()).problems == []
                 assert await here.send("a", FollowUp(text="And now?")) == 2
-                run = await here.resume("a", model=ScriptedProvider([say("Nothing.")]), tools=[pay])
+                run = await here.resume(
+                    "a", Agent(model=ScriptedProvider([say("Nothing.")]), tools=[pay])
+                )
                 assert run.text == "Nothing."
-                assert (await here.verify()).problems == []
+                assert (await here.archive.verify()).problems == []
         edit(config, "UPDATE letters SET body = ?", FollowUp(text="And then?").canonical())
-        async with await World.open(config) as world:
-            assert (await world.verify()).problems
+        async with World.open(config) as world:
+            assert (await world.archive.verify()).problems
 
     async def test_a_fork_took_over_the_signals_of_its_origin(self) -> None:
         async with World.in_memory() as world:
             await world.send("a", await asked(world))
-            await world.resume("a", model=ScriptedProvider([say("Not paid.")]), tools=[pay])
-            fork = await world.fork("a", model=ScriptedProvider([say("No.")]), tools=[pay])
+            await world.resume("a", Agent(model=ScriptedProvider([say("Not paid.")]), tools=[pay]))
+            fork = await world.fork(
+                "a", agent=Agent(model=ScriptedProvider([say("No.")]), tools=[pay])
+            )
             await world.send(fork.id, FollowUp(text="Why?"))
-            await world.resume(fork.id, model=ScriptedProvider([say("Because.")]), tools=[pay])
-            assert (await world.verify()).problems == []
+            await world.resume(
+                fork.id, Agent(model=ScriptedProvider([say("Because.")]), tools=[pay])
+            )
+            assert (await world.archive.verify()).problems == []
 
     async def test_a_world_from_before_signals_were_chained(self, tmp_path: Path) -> None:
         """What it took by then is taken as it is; what waited then, and what comes, is proven."""
         with tarfile.open(OLDER) as tar:
             tar.extractall(tmp_path, filter="data")
         config = on_disk(tmp_path)
-        async with await World.open(config) as world:
-            assert (await world.verify()).problems == []
+        async with World.open(config) as world:
+            assert (await world.archive.verify()).problems == []
             await world.send("waiting", Cancel())
         edit(config, "UPDATE letters SET body = ? WHERE run = 'waiting'", Pause().canonical())
         edit(config, "UPDATE letters SET body = ? WHERE run = 'steered'", Pause().canonical())
-        async with await World.open(config) as world:
-            problems = (await world.verify()).problems
+        async with World.open(config) as world:
+            problems = (await world.archive.verify()).problems
             for run in ("waiting", "steered"):
                 assert f"Signal 1 to run {run} is not what was posted." in problems
 

@@ -17,6 +17,7 @@ from test_runtime_properties import SCRIPTS
 from test_runtime_properties import World as Driven
 
 from artificer import Limits, World
+from artificer.agent import Agent
 from artificer.config import Config
 from artificer.core.record import EventLine
 from artificer.core.state import RunState
@@ -135,12 +136,11 @@ class Spy(MemorySnapshots):
 class TestTaking:
     async def taken(self, turns: int) -> tuple[Spy, World]:
         world = World.in_memory()
-        world._storage.storage.snapshots = spy = Spy()
+        world._resources.storage.storage.snapshots = spy = Spy()
         script = [reply(call("nothing", n=n)) for n in range(turns - 1)]
         run = await world.run(
             "Go.",
-            model=ScriptedProvider([*script, say("Done.")]),
-            limits=Limits(turns=turns),
+            Agent(model=ScriptedProvider([*script, say("Done.")]), limits=Limits(turns=turns)),
             run_id="long",
         )
         assert run.text == "Done."
@@ -148,13 +148,13 @@ class TestTaking:
 
     async def test_now_and_then_at_a_cost_that_is_linear(self) -> None:
         (short, _), (long, world) = await self.taken(200), await self.taken(400)
-        records = (await world.verify()).records
+        records = (await world.archive.verify()).records
         assert records // (2 * EVERY) <= long.states <= records // EVERY
         assert long.bytes < 2.6 * short.bytes, "each message is stored once"
 
     async def test_a_run_goes_on_from_it(self, caplog: pytest.LogCaptureFixture) -> None:
         _, world = await self.taken(120)
-        storage = world._storage
+        storage = world._resources.storage
         whole = await load(storage.journal, storage.blobs, "long")
         restored = await restore(storage.journal, storage.blobs, storage.snapshots, "long")
         same(restored, whole)
@@ -314,8 +314,10 @@ class TestStores:
         (tmp_path / "p").mkdir()
         (tmp_path / "p" / "snapshots.db").write_bytes(b"not a database" * 100)
         script = [*(reply(call("nothing", n=n)) for n in range(99)), say("Done.")]
-        async with await World.open(config) as world:
-            run = await world.run("Go.", model=ScriptedProvider(script), limits=Limits(turns=100))
+        async with World.open(config) as world:
+            run = await world.run(
+                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100))
+            )
             assert run.text == "Done." and (await world.resume(run.id)).text == "Done."
             assert any("snapshot" in record.getMessage() for record in caplog.records)
             assert (await world.replay(run.id)).identical
@@ -323,12 +325,14 @@ class TestStores:
     async def test_it_is_no_part_of_the_journal(self, tmp_path: Path) -> None:
         config = Config(home=tmp_path, project="p", durability="process")
         script = [*(reply(call("nothing", n=n)) for n in range(99)), say("Done.")]
-        async with await World.open(config) as world:
-            run = await world.run("Go.", model=ScriptedProvider(script), limits=Limits(turns=100))
-            assert world._storage.storage.snapshots.get(run.id) is not None
-            assert (await world.verify()).problems == []
-            await world.prune(run.id)
-            assert world._storage.storage.snapshots.get(run.id) is None
+        async with World.open(config) as world:
+            run = await world.run(
+                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100))
+            )
+            assert world._resources.storage.storage.snapshots.get(run.id) is not None
+            assert (await world.archive.verify()).problems == []
+            await world.maintenance.prune(run.id)
+            assert world._resources.storage.storage.snapshots.get(run.id) is None
         db = sqlite3.connect(tmp_path / "p" / "snapshots.db")
         assert db.execute("SELECT count(*) FROM chunks").fetchone() == (0,)
         db.close()

@@ -27,7 +27,7 @@ from artificer.core.letters import FollowUp
 from artificer.core.policy import Policy, Rule
 from artificer.ports import Answer, Call, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
 from artificer.telemetry.spans import Telemetry
@@ -282,7 +282,7 @@ class TestStructure:
         await bench.run(reply(call("work")), say("Read."))
         before = await load(bench.rig.journal, bench.rig.blobs, "run")
         spec = before.state.given
-        plan = plan_fork(before.lines, Wish(steer="More."), spec)
+        plan = plan_fork(before.lines, ForkChanges(steer="More."), spec)
         origin = await origin_of(bench.rig.journal, "run", plan, spec, spec)
         forked = ev.RunForked(at=bench.rig.clock.now(), origin=origin, steer="More.")
         bench.exporter.clear()
@@ -339,13 +339,14 @@ class TestContent:
 WANTED = """
 import asyncio, sys
 {before}
+from artificer.agent import Agent
 from artificer.config import load_config
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.world import World
 
 async def main():
     async with World.in_memory(load_config()) as world:
-        run = await world.run("x", model=ScriptedProvider([say("hello you")]))
+        run = await world.run("x", Agent(model=ScriptedProvider([say("hello you")])))
         assert run.status == "completed"
 
 asyncio.run(main())

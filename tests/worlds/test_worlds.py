@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from write_world import COMMIT, TOOLS, config_at
 
+from artificer.agent import Agent
 from artificer.core.events import PromptReceived, ToolReturned
 from artificer.core.record import EventLine, decode, encode
 from artificer.core.rules import RULES
@@ -34,14 +35,14 @@ REPORT = "# Again\n\n{{artifact:list:l}}\n\n{{artifact:chart:c}}"
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     with tarfile.open(FILE) as tar:
         tar.extractall(tmp_path, filter="data")
-    async with await World.open(config_at(tmp_path)) as opened:
+    async with World.open(config_at(tmp_path)) as opened:
         yield opened
 
 
 async def resume(world: World, run: str, *answers: ModelReply) -> tuple[Run, list[str]]:
     """The run after its resumption, and what its model was sent."""
     provider = ScriptedProvider(answers)
-    resumed = await world.resume(run, model=provider, tools=TOOLS)
+    resumed = await world.resume(run, Agent(model=provider, tools=TOOLS))
     return resumed, [json.dumps(request) for request in provider.requests]
 
 
@@ -70,11 +71,11 @@ def _rewritten(records: list[Record], spec: RunSpec) -> list[Record]:
 class TestAWorldOf010:
     async def test_opens_and_verifies(self, world: World) -> None:
         assert len(await world.runs()) == 15
-        assert (await world.verify()).problems == []
-        check = await world.fsck()
+        assert (await world.archive.verify()).problems == []
+        check = await world.maintenance.fsck()
         assert check.sound and check.orphans == []
-        assert world.workspaces.names() == ["notes"]
-        assert "Bicycles" in (await world.get("report")).run.html
+        assert world.archive.workspaces.names() == ["notes"]
+        assert "Bicycles" in (await world.get("report")).html
 
     async def test_replays(self, world: World) -> None:
         for run in await world.runs():
@@ -112,11 +113,13 @@ class TestAWorldOf010:
 
     async def test_goes_on_in_a_workspace(self, world: World) -> None:
         run, _ = await resume(world, "notes-stalled", reply(COMMIT), say("Noted."))
-        events = [getattr(line, "event", None) for line in (await world.get(run.id)).lines]
+        events = [
+            getattr(line, "event", None) for line in (await world.archive.history(run.id)).lines
+        ]
         returned = [json.loads(e.content) for e in events if isinstance(e, ToolReturned)]
         assert returned[-1]["version"] == 3
         await self._holds(world)
 
     async def _holds(self, world: World) -> None:
-        assert (await world.verify()).problems == []
+        assert (await world.archive.verify()).problems == []
         await self.test_replays(world)

@@ -15,12 +15,14 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import BudgetConfig, Config
 from artificer.contracts.capabilities import Facilities, Grant
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.fork import ForkChanges
 from artificer.values.model import ModelFailure
 from artificer.world import World
 
@@ -75,12 +77,11 @@ ITEMS = {"kind": "list", "id": "l", "items": ["one", "two"]}
 
 
 async def main(home: Path) -> None:
-    async with await World.open(config_at(home)) as world:
+    async with World.open(config_at(home)) as world:
 
-        async def run(name, script, **facts):
-            return await world.run(
-                "Go.", model=ScriptedProvider(script), run_id=name, tools=TOOLS, **facts
-            )
+        async def run(name, script, **fields):
+            agent = Agent(model=ScriptedProvider(script), tools=TOOLS, **fields)
+            return await world.run("Go.", agent, run_id=name)
 
         double_it = reply(call("double", number=21))
         await run("completed", [double_it, say("It is **42**.")])
@@ -103,21 +104,26 @@ async def main(home: Path) -> None:
         answer = AnswerCall(by="anna", call=asked.questions[0].digest, approved=True)
         await world.send("approved", answer)
         notes = [reply(write_note(0, "first")), reply(COMMIT), say("Noted.")]
-        await run("notes", notes, facilities=NOTES)
+        await run("notes", notes, capabilities=NOTES)
         more = [reply(write_note(1, "second")), reply(COMMIT), reply(write_note(2, "third")), DOWN]
-        await run("notes-stalled", more, facilities=NOTES)
+        await run("notes-stalled", more, capabilities=NOTES)
         turns = [reply(call("double", number=n)) for n in range(90)]
         await run("long", [*turns, DOWN], limits=Limits(turns=200))
         await run("pruned", [double_it, say("Gone.")])
-        await world.prune("pruned", by="anna", reason="old")
+        await world.maintenance.prune("pruned", by="anna", reason="old")
         forked = ScriptedProvider([say("Again.")])
-        await world.fork("completed", new_id="forked", model=forked, tools=TOOLS, steer="Again.")
+        await world.fork(
+            "completed",
+            Agent(model=forked, tools=TOOLS),
+            ForkChanges(steer="Again."),
+            new_id="forked",
+        )
 
 
 async def die(home: Path, name: str) -> None:
-    async with await World.open(config_at(home)) as world:
+    async with World.open(config_at(home)) as world:
         script = ScriptedProvider([reply(call(name, amount=3))])
-        await world.run("Go.", model=script, run_id=f"killed-{name}", tools=TOOLS)
+        await world.run("Go.", Agent(model=script, tools=TOOLS), run_id=f"killed-{name}")
 
 
 if __name__ == "__main__":

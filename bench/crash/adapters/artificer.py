@@ -16,7 +16,8 @@ from typing import Any
 from outside import DamagedError, NothingToResumeError, Outside, WaitingError
 
 import artificer
-from artificer.builds.facts import BuildOptions
+from artificer.agent import Agent
+from artificer.builds.brief import Brief
 from artificer.errors import NotFoundError, TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.base import JsonObject
@@ -78,19 +79,21 @@ async def drive_run(outside: Outside) -> None:
 
     model = ScriptedProvider(answer)
     config = artificer.Config(home=outside.state, project="bench")
-    async with await artificer.World.open(config) as world:
+    async with artificer.World.open(config) as world:
         if not outside.resumed:
             policy = ASK if outside.approval else None
-            run = await world.run("Go.", model=model, tools=[charge], policy=policy, run_id="run")
+            run = await world.run(
+                "Go.", Agent(model=model, tools=[charge], policy=policy), run_id="run"
+            )
         else:
             try:
                 if outside.plan.approve:
-                    for question in (await world.get("run")).run.questions:
+                    for question in (await world.get("run")).questions:
                         await world.send(
                             "run", artificer.AnswerCall(call=question.digest, approved=True)
                         )
                 run = await world.resume(
-                    "run", model=model, tools=[charge], take_over=outside.take_over
+                    "run", Agent(model=model, tools=[charge]), take_over=outside.take_over
                 )
             except NotFoundError as error:
                 raise NothingToResumeError from error
@@ -124,23 +127,21 @@ async def drive_build(outside: Outside) -> None:
 
     model = ScriptedProvider(answer)
     config = artificer.Config(home=outside.state, project="bench")
-    async with await artificer.World.open(config) as world:
+    async with artificer.World.open(config) as world:
         if not outside.resumed:
             run = await world.build(
-                "Charge A.",
+                Brief("Charge A.", check="make test"),
+                Agent(model=model),
                 project=project,
-                model=model,
-                options=BuildOptions(size="brief"),
-                check="make test",
                 run_id="run",
             )
         else:
             try:
-                run = await world.resume("run", model=model)
+                run = await world.resume("run", Agent(model=model))
             except NotFoundError as error:
                 raise NothingToResumeError from error
         assert run.status == "completed", (run.status, run.state.reason)
-        await world.promote("run")
+        await world.builds.promote("run")
     shown = git(project, "show", "build/run:orders.txt")
     for line in shown.splitlines()[1:]:
         outside.write("effects", {"order": line.removeprefix("charged ")})

@@ -13,5 +13,5 @@ from artificer.cli.settings import Settings
 @asynccontextmanager
 async def opened_archive(settings: Settings) -> AsyncIterator[Archive]:
     """Open this project's world to read it; nothing in it is created or changed."""
-    async with await Archive.open(configuration(settings)) as archive:
+    async with Archive.open(configuration(settings)) as archive:
         yield archive

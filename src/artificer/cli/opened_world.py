@@ -16,5 +16,5 @@ async def opened_world(
     settings: Settings, execution: ExecutionOptions | None = None
 ) -> AsyncIterator[World]:
     """Open this project's world; it is created if it does not exist."""
-    async with await World.open(configuration(settings, execution)) as world:
+    async with World.open(configuration(settings, execution)) as world:
         yield world

@@ -6,13 +6,14 @@ the entry is the ``provider`` of ``provider/model``. ``examples/plugin`` is a pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from artificer.plugins import Registry
 from artificer.ports import Provider
+from artificer.values.base import JsonValue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +23,8 @@ class ProviderPlace:
     ``name`` is the one that runs record. ``base_url`` is its server's (default: the vendor's), and
     ``key_variable`` the variable of the environment that holds the key. ``recorded`` is the wire
     of a run that is resumed: what can be chosen there stays as it was. ``local_model`` is a file
-    with a model, ``home`` the folder in which models are kept.
+    with a model, ``home`` the folder in which models are kept. ``options`` are those of
+    ``[providers.NAME.options]``, for kinds that have any.
     """
 
     name: str
@@ -32,6 +34,7 @@ class ProviderPlace:
     recorded: str | None = None
     returns_reasoning: bool = True
     local_model: Path | None = None
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,9 @@ class Wired(Protocol):
     def wire(self) -> str:
         """The mapping, as a run records it."""
 
+
+PROTOCOLS = {"messages": "anthropic", "responses": "openai", "chat": "openai-chat"}
+"""The kind of provider that speaks each protocol that a recorded wire begins with."""
 
 PROVIDERS = Registry(
     "artificer.providers",

@@ -24,16 +24,19 @@ has open is begun anew."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a fork shall be: from where, and with which changes.
+class ForkChanges:
+    """Where a fork begins, and what is changed.
 
-    ``at`` is a record of the origin; None lets the changes say from where. ``edits`` gives results
-    of tools another content, by the number of their record.
+    ``at`` is the last record of the origin that may be taken. Without it the fork begins as late as
+    the changes allow. ``prompt`` replaces the prompt, ``edits`` the content of tool results, by the
+    number of their record; ``steer`` is a message to the model before its next turn. With
+    ``from_start`` nothing but the prompt is taken.
     """
 
     at: int | None = None
     edits: Mapping[int, str] | None = None
     steer: str = ""
+    prompt: str | None = None
     from_start: bool = False
 
 
@@ -46,21 +49,21 @@ class ForkPlan:
     edited: tuple[int, ...]
 
 
-def plan_fork(lines: Sequence[Line], wish: Wish, spec: RunSpec) -> ForkPlan:
+def plan_fork(lines: Sequence[Line], changes: ForkChanges, spec: RunSpec) -> ForkPlan:
     """Choose the boundary and edit the facts.
 
     Raises:
         NotFoundError: the run has no such record.
         OperatorError: the record cannot be edited, or stands behind the boundary.
     """
-    edits = dict(wish.edits or {})
-    for seq in (*edits, *([] if wish.at is None else [wish.at])):
+    edits = dict(changes.edits or {})
+    for seq in (*edits, *([] if changes.at is None else [changes.at])):
         if not 1 <= seq <= len(lines):
             raise NotFoundError(
                 f"The run has no record {seq}; it has {len(lines)}.", hint="`artificer show` lists."
             )
-    settled = [seq for seq, phase in _settled(lines) if _usable(phase, wish)]
-    boundary = _choose(settled, wish, edits)
+    settled = [seq for seq, phase in _settled(lines) if _usable(phase, changes)]
+    boundary = _choose(settled, changes, edits)
     late = [seq for seq in edits if seq > boundary]
     if late:
         raise OperatorError(
@@ -87,9 +90,9 @@ async def origin_of(
     return ev.Origin(run=run, seq=record.seq, hash=record.hash, changed=tuple(changed))
 
 
-def _usable(phase: Phase, wish: Wish) -> bool:
+def _usable(phase: Phase, changes: ForkChanges) -> bool:
     """A finished run goes on only with something new to be said to its model."""
-    return phase is not Phase.FINISHED or bool(wish.steer)
+    return phase is not Phase.FINISHED or bool(changes.steer)
 
 
 def _settled(lines: Sequence[Line]) -> list[tuple[int, Phase]]:
@@ -102,14 +105,14 @@ def _settled(lines: Sequence[Line]) -> list[tuple[int, Phase]]:
     return found
 
 
-def _choose(settled: list[int], wish: Wish, edits: Mapping[int, str]) -> int:
+def _choose(settled: list[int], changes: ForkChanges, edits: Mapping[int, str]) -> int:
     """The last boundary up to ``at``; without it, the first that holds all that is changed."""
-    if wish.at is not None:
-        found = [seq for seq in settled if seq <= wish.at]
+    if changes.at is not None:
+        found = [seq for seq in settled if seq <= changes.at]
     elif edits:
         found = [seq for seq in settled if seq >= max(edits)][:1]
     else:
-        found = settled[:1] if wish.from_start else settled
+        found = settled[:1] if changes.from_start else settled
     if not found:
         raise OperatorError(
             "The run was never settled there: its calls were not all answered.",

@@ -13,7 +13,7 @@ from artificer.artifacts.phase import Phase
 from artificer.builds.facts import BuildOptions, BuildRequested
 from artificer.builds.table import BUILD_TOKENS, RUN_TOKENS
 from artificer.config import Config
-from artificer.core.spec import Limits, RunSpec
+from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError, OperatorError
 from artificer.ports import SpendingLimit
@@ -28,10 +28,12 @@ from artificer.runtime.builds.prompts import FOLDER, load_prompts
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
 from artificer.runtime.engine import Engine
+from artificer.runtime.snapshot import restore
 from artificer.values.base import JsonValue
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.sandbox import grants_of_build
 from artificer.wiring.secrets import clean_blobs, redactor_of
-from artificer.wiring.storage import OpenStorage
+from artificer.wiring.specs import Recorded
 
 
 @dataclass(frozen=True)
@@ -80,53 +82,71 @@ class BuildPlace:
         )
 
 
-async def promote_build(
-    config: Config, run: str, state: RunState, branch: str | None, into: str | None
-) -> Promotion:
-    """Bring a completed build into its project's repository.
+class Builds:
+    """The builds of a world: their work, and how it comes into their projects."""
 
-    Raises:
-        OperatorError: the run is no build, or the build is not completed.
-        ConfigError: a branch has no valid name, or is not there.
-        GitError: git failed; a branch of that name is there and holds something else.
-    """
-    build, project = state.build, Path(state.given.project)
-    if build is None or build.ended != "completed":
-        what = "no build" if build is None else f"{state.standing}, not completed"
-        raise OperatorError(f"Run {run} is {what}.", hint=f"artificer explain {run}")
-    place = await BuildPlace.open(config, run, project)
-    commands = tuple(dict.fromkeys(line for spec in build.specs for line in spec.commands))
-    return await promote(
-        place.repository,
-        project,
-        build.integration,
-        branch or f"build/{run}",
-        into=into,
-        validator=place.validator(config),
-        commands=commands,
-    )
+    def __init__(self, world: WorldResources) -> None:
+        self._config, self._storage = world.config, world.storage
 
+    async def promote(
+        self, run: str, *, branch: str | None = None, into: str | None = None
+    ) -> Promotion:
+        """Bring a completed build into its project's repository, as a branch (by default
+        ``build/RUN``), and into the branch ``into`` if one is named.
 
-async def diff_of(config: Config, run: str, project: Path, base: str, commit: str) -> str:
-    """Return the difference of two commits of a build. Raises NotFoundError, GitError."""
-    place = await BuildPlace.open(config, run, project)
-    return await place.repository.diff(base, commit)
+        If that branch has new commits, the two are merged and validated first. Uncommitted changes
+        are never touched; if something is in the way, nothing changes and the promotion says why.
 
+        Raises:
+            OperatorError: the run is not a build, or the build is not completed.
+            ConfigError: a branch has no valid name, or ``into`` does not exist.
+            GitError: git failed; the branch exists and holds something else.
+        """
+        state = await self._state(run)
+        build, project = state.build, Path(state.given.project)
+        if build is None or build.ended != "completed":
+            what = "not a build" if build is None else f"{state.standing}, not completed"
+            raise OperatorError(f"Run {run} is {what}.", hint=f"artificer explain {run}")
+        place = await BuildPlace.open(self._config, run, project)
+        commands = tuple(dict.fromkeys(line for spec in build.specs for line in spec.commands))
+        return await promote(
+            place.repository,
+            project,
+            build.integration,
+            branch or f"build/{run}",
+            into=into,
+            validator=place.validator(self._config),
+            commands=commands,
+        )
 
-async def unpromoted(config: Config, run: str, state: RunState) -> str:
-    """Say in a sentence what would be lost with a completed build; '' for any other run."""
-    build, folder = state.build, build_folder(config, run)
-    if build is None or build.ended != "completed" or not (folder / "repo.git").is_dir():
-        return ""
-    if build.integration == build.base:
-        return ""
-    if await holds(Path(state.given.project), build.integration):
-        return ""
-    specs = ", ".join(build.merged)
-    return (
-        f"The build {run} was never promoted: its work ({specs}, commit {build.integration[:12]})"
-        f" is in no branch of {state.given.project}, and would be lost."
-    )
+    async def diff(self, run: str, base: str, commit: str) -> str:
+        """Return the difference of two commits of a build. Raises NotFoundError, GitError."""
+        project = Path((await self._state(run)).given.project)
+        place = await BuildPlace.open(self._config, run, project)
+        return await place.repository.diff(base, commit)
+
+    async def unpromoted(self, run: str) -> str:
+        """Return a sentence about the work of a completed build that is in no branch of its
+        project, and would be lost with it; '' for every other run.
+        """
+        state, folder = await self._state(run), build_folder(self._config, run)
+        build = state.build
+        if build is None or build.ended != "completed" or not (folder / "repo.git").is_dir():
+            return ""
+        if build.integration == build.base:
+            return ""
+        if await holds(Path(state.given.project), build.integration):
+            return ""
+        specs = ", ".join(build.merged)
+        return (
+            f"The build {run} was never promoted: its work ({specs}, commit "
+            f"{build.integration[:12]}) is in no branch of {state.given.project}, and would be "
+            "lost."
+        )
+
+    async def _state(self, run: str) -> RunState:
+        storage = self._storage
+        return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
 
 
 def project_folder(project: str | Path) -> Path:
@@ -134,16 +154,9 @@ def project_folder(project: str | Path) -> Path:
     return Path(project).expanduser().absolute()
 
 
-def must_be_possible(options: BuildOptions, check: str | None) -> None:
-    """Raise ConfigError for a validation command that is of no use, before anything is made."""
-    if check is None:
-        return
-    if options.size != "brief":
-        raise ConfigError(
-            "Only a brief build is given its validation command; else each phase has its own.",
-            hint="Ask for a brief build, or leave the command out.",
-        )
-    if isinstance(fault := split_command(check), str):
+def require_command(check: str | None) -> None:
+    """Raise ConfigError for a validation command that cannot be run, before anything is made."""
+    if check is not None and isinstance(fault := split_command(check), str):
         raise ConfigError(f"The validation command {check!r} {fault}.")
 
 
@@ -201,13 +214,7 @@ def _brief(request: str, check: str) -> Phase:
 
 @asynccontextmanager
 async def building(
-    engine: Engine,
-    run: str,
-    spec: RunSpec,
-    storage: OpenStorage,
-    config: Config,
-    decider: Decider | None = None,
-    tokens: int | None = None,
+    engine: Engine, world: WorldResources, recorded: Recorded, decider: Decider | None = None
 ) -> AsyncIterator[Engine]:
     """The engine of a build: the same, with what serves the wishes of its scheduler.
 
@@ -215,6 +222,7 @@ async def building(
         ConfigError: a file of instructions cannot be used.
         OperatorError: another process drives the build.
     """
+    run, spec, config, storage = recorded.run, recorded.spec, world.config, world.storage
     place = await BuildPlace.open(config, run, Path(spec.project))
     # What the project's people wrote for it comes before what its user wrote for all.
     prompts = load_prompts(
@@ -222,7 +230,7 @@ async def building(
     )
     async with alone(place.folder, run):
         place.repository.unlock()
-        performer = replace(engine.performer, budgets=_budgets(engine, run, spec, tokens))
+        performer = replace(engine.performer, budgets=_budgets(engine, recorded))
         children = replace(engine, performer=performer, _drives={})
         builder = TreeBuilder(
             TreePerformer(place.repository, place.validator(config)),
@@ -260,11 +268,11 @@ def build_folder(config: Config, run: str) -> Path:
     return config.project_folder / "builds" / run
 
 
-def _budgets(engine: Engine, run: str, spec: RunSpec, tokens: int | None) -> Budgets:
+def _budgets(engine: Engine, recorded: Recorded) -> Budgets:
     """Return the budgets of a build's runs: those of the world, and one for all of them."""
-    limits, price = spec.limits, spec.price
-    limit = SpendingLimit(tokens or limits.total_tokens, limits.cost_micros)
+    limits, price = recorded.spec.limits, recorded.spec.price
+    limit = SpendingLimit(recorded.build_tokens or limits.total_tokens, limits.cost_micros)
     budgets = engine.performer.budgets
     if limit == SpendingLimit():
         return budgets
-    return budgets.with_account(Account(limit, lambda _: price, run))
+    return budgets.with_account(Account(limit, lambda _: price, recorded.run))

@@ -1,124 +1,110 @@
-"""Forks of builds and of their runs: each works in a repository of its own, copied from theirs."""
+"""From a recorded run to a fork of it: its spec, the facts that it begins with, its provider."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from artificer.artifacts.build_catalog import tool_of
-from artificer.builds.jobs import Check, StartRun
-from artificer.builds.table import LOOPS, Means
-from artificer.config import Config
-from artificer.core.intents import AdvanceBuild
-from artificer.core.kinds import KINDS
-from artificer.core.record import IntentLine
+from artificer.agent import Agent
+from artificer.core.events import Event, RunForked
 from artificer.core.spec import RunSpec
-from artificer.core.state import RunState
-from artificer.core.transitions import reduce
-from artificer.errors import InvariantError, OperatorError
-from artificer.ports import Executor
-from artificer.runtime.builds.children import Place, executors_of, place_of
-from artificer.runtime.builds.detect import detected
-from artificer.runtime.builds.outcome import child_id
-from artificer.runtime.builds.repository import BuildRepository
-from artificer.runtime.fork import ForkPlan, Wish
-from artificer.runtime.load import load
-from artificer.wiring.builds import build_folder
-from artificer.wiring.sandbox import grants_of_build
-from artificer.wiring.secrets import clean_blobs
-from artificer.wiring.storage import OpenStorage
-
-_FORK = "refs/build/fork"
-_WORKTREE = "fork"
+from artificer.errors import ConfigError
+from artificer.ports import Provider
+from artificer.runtime.fork import ForkChanges, ForkPlan, origin_of, plan_fork
+from artificer.runtime.load import Loaded, load
+from artificer.system import SystemClock
+from artificer.wiring.providers import wire_of
+from artificer.wiring.resources import WorldResources
+from artificer.wiring.specs import Recorded, limits_for, price_of
+from artificer.wiring.toolbox import located
 
 
-def must_be_possible(spec: RunSpec, wish: Wish) -> None:
-    """Raise OperatorError for a fork that would not begin with what it seems to."""
-    if spec.build is not None and (wish.steer or wish.edits or wish.from_start):
-        raise OperatorError(
-            "A build asks no model itself: what it was told cannot be changed in a fork.",
-            hint="Fork it at an earlier record, or ask for another plan: artificer build revise.",
-        )
-    if spec.kind == "code" and spec.parent and (wish.at not in (None, 1) or wish.edits):
-        raise OperatorError(
-            "A code run is forked from its beginning: later, its files are not as they were.",
-            hint="Leave out --at and --edit.",
-        )
+@dataclass(frozen=True)
+class Fork:
+    """A fork that can begin. ``forked`` is the first event that is its own."""
+
+    recorded: Recorded
+    facts: Sequence[Event]
+    forked: RunForked
 
 
-async def copy_build(config: Config, origin: str, plan: ForkPlan, new: str) -> None:
-    """Give the fork of a build what it works in, as it was at the fork.
+async def new_fork(
+    world: WorldResources, agent: Agent, run: str, new: str, changes: ForkChanges
+) -> Fork:
+    """Plan a fork, and copy the folder that a build works in.
 
     Raises:
-        NotFoundError: the build's own repository is gone.
+        NotFoundError: no such run or record.
+        ConfigError: the agent's model is unknown, or its policy is not that of the run.
+        OperatorError: a record cannot be edited.
     """
-    state = RunState()
-    for fact in plan.facts:
-        state, _ = reduce(state, fact)
-    if state.build is None:
-        raise InvariantError("This run builds nothing.")
-    source, folder = build_folder(config, origin), build_folder(config, new)
-    repository = await BuildRepository.copied(source, folder)
-    await repository.move_integration(state.build.integration)
-
-
-async def copy_child(
-    storage: OpenStorage, config: Config, child: str, spec: RunSpec, new: str
-) -> None:
-    """Give the fork of a build's run a worktree like the one that the run began in.
-
-    Raises:
-        OperatorError: the build does not know that run.
-        NotFoundError: the build, or its repository, is gone.
-    """
-    build = await load(storage.journal, storage.blobs, spec.parent)
-    wishes = [
-        line.intent.wish
-        for line in build.lines
-        if isinstance(line, IntentLine) and isinstance(line.intent, AdvanceBuild)
-    ]
-    wish = next(
-        (
-            w
-            for w in wishes
-            if isinstance(w, StartRun | Check) and child_id(spec.parent, w) == child
-        ),
-        None,
+    storage = world.storage
+    origin = await load(storage.journal, storage.blobs, run)
+    before = origin.state.given
+    _require_same(agent, before)
+    provider, spec = _fork_spec(world, agent, before, changes.prompt)
+    if agent.instructions is not None or changes.prompt is not None:
+        changes = replace(changes, from_start=True)
+    plan = await _plan(world, run, new, origin, changes, spec)
+    forked = RunForked(
+        at=SystemClock().now(),
+        origin=await origin_of(storage.journal, run, plan, before, spec),
+        steer=changes.steer,
     )
-    if wish is None or build.state.build is None:
-        raise OperatorError(f"The build {spec.parent} knows no run {child}.")
-    folder = build_folder(config, new)
-    repository = await BuildRepository.copied(build_folder(config, spec.parent), folder)
-    found = detected(folder / "project.json", folder)
-    worktree = await repository.worktree(_WORKTREE, wish.commit)
-    place = place_of(build.state.build, wish, worktree, found)
-    _project_file(folder).write_bytes(place.project.canonical())
-    await repository.git.run("update-ref", _FORK, wish.commit)
+    return Fork(Recorded(new, spec, provider), plan.facts, forked)
 
 
-async def tools_of_child(
-    storage: OpenStorage, config: Config, run: str, spec: RunSpec
-) -> list[Executor]:
-    """The tools of a fork of a build's run, in its worktree.
-
-    Raises:
-        OperatorError: it is no fork, but a run of a build, which goes on with that.
-    """
-    folder, owes = build_folder(config, run), KINDS[spec.kind].owes
-    delivers = spec.tools().get(tool_of(owes)) if owes else None
-    if not _project_file(folder).is_file() or delivers is None:
-        raise OperatorError(
-            f"This run belongs to the build {spec.parent}.", hint=f"artificer resume {spec.parent}"
+def _require_same(agent: Agent, spec: RunSpec) -> None:
+    """Raise ConfigError for what a fork cannot change: its calls were judged by it."""
+    changed = ""
+    if agent.policy is not None and agent.policy != spec.policy:
+        changed = "policy"
+    if agent.capabilities is not None and located(agent.capabilities) != spec.facilities:
+        changed = "capabilities"
+    if changed:
+        raise ConfigError(
+            f"A fork keeps the {changed} of its run, and the agent has others.",
+            hint=f"Fork without {changed}, or begin a new run.",
         )
-    repository = await BuildRepository.open(folder, folder)
-    commit = await repository.git.run("rev-parse", _FORK)
-    worktree = await repository.worktree(_WORKTREE, commit)
-    project = detected(_project_file(folder), folder)
-    loop = next((loop for loop in LOOPS.values() if loop.kind == spec.kind), None)
-    means: frozenset[Means] = loop.means if loop else frozenset({"read"})  # a judge's
-    place = Place(worktree.path, project, means)
-    output, grants = clean_blobs(storage, config), grants_of_build(config)
-    return list(executors_of(delivers, place, storage.blobs, output, storage.evidence, grants))
 
 
-def _project_file(folder: Path) -> Path:
-    return folder / "fork.json"
+def _fork_spec(
+    world: WorldResources, agent: Agent, before: RunSpec, prompt: str | None
+) -> tuple[Provider, RunSpec]:
+    """Return the recorded spec with what the agent changes, and the provider."""
+    recorded = f"{before.provider}/{before.model}"
+    provider, name = world.providers.choose(agent.model or recorded)
+    model = f"{provider.name}/{name}"
+    limits = agent.limits or before.limits
+    if model != recorded and limits.max_tokens == before.limits.max_tokens:
+        limits = limits_for(model, limits, world.config)
+    price = before.price if model == recorded else None
+    spec = before.replace(
+        prompt=before.prompt if prompt is None else prompt,
+        system=before.system if agent.instructions is None else agent.instructions,
+        limits=limits,
+        provider=provider.name,
+        model=name,
+        wire=wire_of(provider),
+        price=price or price_of(model, limits, world.config),
+    )
+    return provider, spec
+
+
+async def _plan(
+    world: WorldResources, run: str, new: str, origin: Loaded, changes: ForkChanges, spec: RunSpec
+) -> ForkPlan:
+    """Plan a fork. A build, or a run of one, gets a copy of the repository that it works in."""
+    if spec.build is None and not spec.parent:
+        return plan_fork(origin.lines, changes, spec)
+    from artificer.wiring.build_forks import copy_build, copy_child, require_possible
+
+    require_possible(spec, changes)
+    if spec.build is None and spec.kind == "code":
+        changes = replace(changes, at=None, from_start=True)
+    plan = plan_fork(origin.lines, changes, spec)
+    if spec.build is None:
+        await copy_child(world.storage, world.config, run, spec, new)
+    else:
+        await copy_build(world.config, run, plan, new)
+    return plan

@@ -1,17 +1,74 @@
-"""From the name of a model to the provider that it is requested from."""
+"""The providers of a world: each is made once, and its connections are closed with the world."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from artificer.config import Config
 from artificer.errors import ConfigError
 from artificer.ports import Provider
-from artificer.providers.registry import PROVIDERS, ProviderPlace, Wired
+from artificer.providers.registry import PROTOCOLS, PROVIDERS, ProviderPlace, Wired
 
-_PROTOCOLS = {"messages": "anthropic", "responses": "openai", "chat": "openai-chat"}
-"""The kind of provider that speaks each protocol that a recorded wire begins with."""
+_RECORDED_URL = "http://recorded.invalid"
+"""The base URL of a provider that only maps the requests of a recorded run."""
+
+
+class ProviderPool:
+    """Makes providers from their names, and keeps them until the world is closed."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._made: dict[tuple[str, str | None], Provider] = {}
+        self._passed: WeakValueDictionary[int, Provider] = WeakValueDictionary()
+
+    def choose(self, model: str | Provider | None) -> tuple[Provider, str]:
+        """Return the provider and the model that are named, or configured.
+
+        A provider that the caller passes is closed with the world too.
+
+        Raises:
+            ConfigError: no model is named, or its provider is unknown.
+        """
+        model = self._config.model if model is None else model
+        if model is None:
+            raise ConfigError(
+                "No model was named.",
+                hint="Name one with --model provider/model, $ARTIFICER_MODEL or artificer.toml; "
+                "`artificer doctor` shows which answer here.",
+            )
+        if isinstance(model, str):
+            name, model_name = split_model(model)
+            return self.get(name), model_name
+        return self.adopt(model), model.name
+
+    def get(self, name: str, *, recorded: str | None = None) -> Provider:
+        """Return the provider of that name. Its SDK is imported with its first request.
+
+        ``recorded`` is the wire of a run that is resumed: whatever can be chosen stays as it was.
+
+        Raises:
+            ConfigError: no provider has that name.
+        """
+        key = (name, recorded)
+        if key not in self._made:
+            self._made[key] = _make(name, self._config, recorded)
+        return self._made[key]
+
+    def adopt(self, provider: Provider) -> Provider:
+        """Close a provider with the world, if it still exists then."""
+        with suppress(TypeError):  # not every object can be referred to weakly
+            self._passed[id(provider)] = provider
+        return provider
+
+    async def aclose(self) -> None:
+        """Close the connections of all providers."""
+        providers = [*self._made.values(), *self._passed.values()]
+        self._made.clear()
+        for provider in providers:
+            await provider.aclose()
 
 
 def split_model(model: str) -> tuple[str, str]:
@@ -25,16 +82,28 @@ def split_model(model: str) -> tuple[str, str]:
     return provider, name
 
 
-def build_provider(name: str, config: Config, *, recorded: str | None = None) -> Provider:
-    """Make the provider of that name. Its SDK is imported for its first request.
+def wire_of(provider: Provider) -> str:
+    """Return how a provider maps requests, where that depends on the environment; else ''."""
+    return provider.wire if isinstance(provider, Wired) else ""
 
-    ``recorded`` is the wire of a run that is resumed: what can be chosen there stays as it was.
+
+def build_mapper(name: str, wire: str, config: Config) -> Provider:
+    """Make a provider that maps requests as a recorded one did, wherever that one was.
 
     Raises:
-        ConfigError: no provider has that name, or the package that adds it cannot be used.
+        ConfigError: no provider has that name.
     """
+    protocol, server, *_ = [*wire.split("/"), ""]
+    kind = PROVIDERS.get(PROTOCOLS.get(protocol, protocol)) if protocol else None
+    if kind is None:
+        return _make(name, config, None)
+    base_url = None if server == "vendor" else _RECORDED_URL
+    return kind.make(ProviderPlace(name=name, home=config.home, base_url=base_url, recorded=wire))
+
+
+def _make(name: str, config: Config, recorded: str | None) -> Provider:
     own = config.providers.get(name)
-    kind = PROVIDERS.get(own.protocol if own is not None else name)
+    kind = PROVIDERS.get(name if own is None else own.protocol)
     if kind is None:
         known = ", ".join([*PROVIDERS.names, *config.providers])
         raise ConfigError(
@@ -52,40 +121,6 @@ def build_provider(name: str, config: Config, *, recorded: str | None = None) ->
             base_url=own.base_url,
             key_variable=own.api_key_env,
             returns_reasoning=own.returns_reasoning,
+            options=own.options,
         )
     )
-
-
-def wire_of(provider: Provider) -> str:
-    """Return how a provider maps requests, where that depends on its server; else nothing."""
-    return provider.wire if isinstance(provider, Wired) else ""
-
-
-def build_mapper(name: str, wire: str, config: Config) -> Provider:
-    """Make a provider that maps requests as a recorded one did, wherever that one was.
-
-    Raises:
-        ConfigError: no provider has that name.
-    """
-    protocol, server, *_ = [*wire.split("/"), ""]
-    kind = PROVIDERS.get(_PROTOCOLS[protocol]) if protocol in _PROTOCOLS else None
-    if kind is None:
-        return build_provider(name, config)
-    base_url = None if server == "vendor" else "http://recorded.invalid"
-    return kind.make(ProviderPlace(name=name, home=config.home, base_url=base_url, recorded=wire))
-
-
-def choose_model(model: str | Provider | None, config: Config) -> tuple[Provider, str]:
-    """Return the provider and the model that are named, or configured. Raises ConfigError."""
-    if model is None:
-        model = config.model
-    if model is None:
-        raise ConfigError(
-            "No model was named.",
-            hint="Name one with --model provider/model, $ARTIFICER_MODEL or artificer.toml; "
-            "`artificer doctor` shows which answer here.",
-        )
-    if isinstance(model, str):
-        name, model_name = split_model(model)
-        return build_provider(name, config), model_name
-    return model, model.name

@@ -1,12 +1,13 @@
-"""From the arguments of a call to what is recorded of them: a run's spec."""
+"""From an agent to what is recorded of it: a run's spec."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
 from typing import Any
 
-from artificer.backends.function.executor import FunctionTool
+from artificer.agent import Agent
 from artificer.config import Config
 from artificer.contracts.response_format import (
     OutputCheck,
@@ -14,72 +15,102 @@ from artificer.contracts.response_format import (
     format_of,
     output_check,
 )
-from artificer.core.kinds import ASKED, KINDS, RunKind
+from artificer.core.kinds import KINDS, RunKind
+from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.core.rules import RULES
 from artificer.core.spec import Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError, InvalidValueError
+from artificer.ports import Provider
+from artificer.wiring.providers import wire_of
 from artificer.wiring.replies import continuations_of, max_tokens_of, most_of
-from artificer.wiring.toolbox import Tool
 
 
-def checked_tools(tools: Iterable[Tool], kind: str) -> list[Tool]:
-    """The tools. Raises AuthorError for what only a type checker would have caught."""
-    if kind not in ASKED:
-        raise AuthorError(f"There is no kind of run {kind!r}.", hint=f"Kinds: {', '.join(ASKED)}.")
-    if isinstance(tools, str | Path):
-        raise AuthorError("The tools of a run are a list.", hint=f"tools=[{str(tools)!r}]")
-    checked = list(tools)
-    for tool in checked:
-        if not (isinstance(tool, FunctionTool | str | Path) or hasattr(tool, "execute")):
-            raise AuthorError(
-                f"{tool!r} is not a tool.",
-                hint="Write @artificer.tool above a function; or give an Executor or a folder.",
-            )
-    return checked
+@dataclass(frozen=True)
+class ChosenModel:
+    """The model of a run, with the limits and the policy that apply to it."""
+
+    provider: Provider
+    name: str
+    limits: Limits
+    policy: Policy
+
+    @property
+    def full_name(self) -> str:
+        """``provider/model``."""
+        return f"{self.provider.name}/{self.name}"
 
 
-def checked_format(
-    given: ResponseFormat | Mapping[str, Any] | type[Any], kind: str
-) -> ResponseFormat:
-    """The response format. Raises AuthorError for one that cannot be used, or not in this kind."""
-    if kind != "chat":
-        raise AuthorError(
-            f"A run of kind {kind!r} ends in a text that cites its artifacts, not in JSON.",
-            hint="Ask for JSON with kind='chat'.",
-        )
-    return format_of(given)
+@dataclass(frozen=True)
+class Recorded:
+    """A run that is recorded, or copied from one that is: its id, its spec, its provider.
+
+    ``build_tokens`` replaces the limit of what all runs of a build may use together.
+    """
+
+    run: str
+    spec: RunSpec
+    provider: Provider
+    build_tokens: int | None = None
 
 
-def typed(given: ResponseFormat | Mapping[str, Any] | type[Any] | None) -> type[Any] | None:
-    """The type, where a response format is given as one."""
-    return None if given is None or isinstance(given, ResponseFormat | Mapping) else given
-
-
-def check_of(asked: ResponseFormat | None, given: type[Any] | None) -> OutputCheck | None:
-    """Return the check of a run's replies by the type that its format was made of.
+def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:
+    """Return the spec of a new run.
 
     Raises:
-        ConfigError: the type was not given, or it is another one by now.
+        AuthorError: a fact is not valid.
+        ConfigError: the cost is limited, and the model's price is not known.
     """
-    if asked is None or not asked.type:
-        return None
-    if given is None:
-        raise ConfigError(
-            f"The replies of this run are held against the type {asked.type}, which is not here.",
-            hint=f"Give it from Python: response_format={asked.type.rpartition('.')[2]}.",
-        )
-    if format_of(given) != asked:
-        raise ConfigError(f"The type {asked.type} is not the one with which the run began.")
-    return output_check(given)
-
-
-def make_spec(**facts: Any) -> RunSpec:
-    """The run's spec. Raises AuthorError likewise."""
     try:
-        return RunSpec(rules=RULES, **facts)
+        return RunSpec(
+            rules=RULES,
+            provider=model.provider.name,
+            wire=wire_of(model.provider),
+            model=model.name,
+            policy=model.policy,
+            limits=model.limits,
+            price=price_of(model.full_name, model.limits, config),
+            compaction=compaction_prompt(),
+            caching=config.prompt_caching,
+            **facts,
+        )
     except InvalidValueError as error:
         raise AuthorError(f"This run cannot begin: {error.pointer[1:]} {error.reason}.") from error
+
+
+def agent_facts(agent: Agent) -> dict[str, Any]:
+    """Return what a spec records of an agent besides its model and its tools.
+
+    Raises:
+        AuthorError: its output cannot be used.
+    """
+    instructions = agent.instructions
+    return {
+        "kind": agent.kind,
+        "system": system_prompt(agent.kind) if instructions is None else instructions,
+        "choices": agent.settings.choices,
+        "temperature": agent.settings.recorded_temperature,
+        "response_format": None if agent.output is None else format_of(agent.output),
+    }
+
+
+def output_check_of(recorded: ResponseFormat | None, agent: Agent) -> OutputCheck | None:
+    """Return the check of a run's replies by the type that its output has.
+
+    Raises:
+        ConfigError: the agent has no such type, or another one.
+    """
+    if recorded is None or not recorded.type:
+        return None
+    kind = agent.output_type
+    if kind is None:
+        raise ConfigError(
+            f"The replies of this run are checked by the type {recorded.type}, which is missing.",
+            hint=f"Resume it from Python with Agent(output={recorded.type.rpartition('.')[2]}).",
+        )
+    if format_of(kind) != recorded:
+        raise ConfigError(f"The type {recorded.type} has changed since the run began.")
+    return output_check(kind)
 
 
 def limits_of(kind: RunKind, given: Limits | None, config: Config, model: str) -> Limits:
@@ -111,6 +142,22 @@ def price_of(model: str, limits: Limits, config: Config) -> Price | None:
     if price is None and limited is not None:
         raise ConfigError(
             f"The price of {model!r} is not known, so its cost cannot be limited.",
-            hint=f'Give it in artificer.toml: [prices."{model}"] input = …, output = …',
+            hint=f'Set it in artificer.toml: [prices."{model}"] input = …, output = …',
         )
     return price
+
+
+def system_prompt(kind: RunKind) -> str:
+    """Return the system prompt of a kind of run."""
+    return _prompt(KINDS[kind].prompt)
+
+
+def compaction_prompt() -> str:
+    """Return the system prompt of a request for a summary."""
+    return _prompt("compact.md")
+
+
+@lru_cache
+def _prompt(name: str) -> str:
+    prompts = resources.files("artificer.core") / "prompts"
+    return (prompts / name).read_text(encoding="utf-8").strip()

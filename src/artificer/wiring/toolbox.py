@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from artificer.agent import Tool
 from artificer.artifacts import catalog
 from artificer.backends.artifact import ArtifactExecutor
 from artificer.backends.backend import ExecutorContext, ToolServers
@@ -36,9 +37,6 @@ _CAPABILITIES = {
     "workspaces": "artificer.backends.workspace.backend:CAPABILITY",
 }
 """The members of Facilities that come with tools, each with what makes their executors."""
-
-Tool = FunctionTool[..., Any] | Executor | str | Path
-"""A decorated function, an executor of your own, or a folder of manifests."""
 
 
 @dataclass(frozen=True)

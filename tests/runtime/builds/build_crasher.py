@@ -28,6 +28,7 @@ from engineer import Engineer
 from parts import PARTS
 from site_of_builds import Approving
 
+from artificer.agent import Agent
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config
 from artificer.ports import (
@@ -153,14 +154,19 @@ async def drive(folder: Path, points: Points) -> None:
     config = Config(home=folder / "home", project="p", durability="process")
     storage = await open_storage(config)
     journal = KillingJournal(storage.journal, points, folder)
-    given: dict[str, Any] = {"model": ScriptedProvider(answer), "decider": Approving()}
+    agent, decider = Agent(model=ScriptedProvider(answer)), Approving()
     async with World(config, replace(storage, journal=journal)) as world:
         if await storage.journal.read("b", limit=1):
-            run = await world.resume("b", **given)
+            run = await world.resume("b", agent, decider=decider)
         else:
             options = BuildOptions(size="small", parallel=2)
             run = await world.build(
-                "Make it.", project=folder / "p", options=options, run_id="b", **given
+                "Make it.",
+                agent,
+                project=folder / "p",
+                options=options,
+                decider=decider,
+                run_id="b",
             )
     note(folder / "ended.txt", run.status)
 

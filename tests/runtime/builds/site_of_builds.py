@@ -10,10 +10,14 @@ from typing import Any
 
 from engineer import Engineer, Inspect, Job
 
+from artificer.agent import Agent
 from artificer.artifacts.plan import Plan
+from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions, Decided
 from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.config import Config
+from artificer.core.policy import Policy
+from artificer.core.spec import Limits
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
 from artificer.world import World
@@ -41,15 +45,27 @@ class Site:
     project: Path
     model: ScriptedProvider
 
-    async def build(self, request: str = "Make it.", **options: Any) -> Run:
-        given: dict[str, Any] = {"decider": Approving(), "options": BuildOptions(size="small")}
+    async def build(
+        self,
+        request: str = "Make it.",
+        *,
+        check: str | None = None,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+        **options: Any,
+    ) -> Run:
+        options = {"decider": Approving(), "options": BuildOptions(size="small"), **options}
         return await self.world.build(
-            request, project=self.project, model=self.model, run_id="b", **{**given, **options}
+            Brief(request, check) if check else request,
+            Agent(model=self.model, limits=limits, policy=policy),
+            project=self.project,
+            run_id="b",
+            **options,
         )
 
     async def resume(self, **options: Any) -> Run:
         given = {"decider": Approving(), **options}
-        return await self.world.resume("b", model=self.model, **given)
+        return await self.world.resume("b", Agent(model=self.model), **given)
 
     async def children(self) -> list[str]:
         return [run for run in await self.world.runs() if run != "b"]
@@ -61,5 +77,5 @@ async def site(
 ) -> AsyncIterator[Site]:
     """A world in a folder; opened again, it is the same."""
     config = Config(home=folder / "home", project="p", durability="process", **settings)
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         yield Site(world, project, ScriptedProvider(Engineer(job, inspect)))

@@ -67,7 +67,7 @@ async def answer(place: Site, wish: AskConsent, *, granted: bool, reason: str = 
 
 
 async def checks(place: Site) -> list[Checked]:
-    lines = (await place.world.get("b")).lines
+    lines = (await place.world.archive.history("b")).lines
     events = [line.event for line in lines if isinstance(line, EventLine)]
     facts = [event.fact for event in events if isinstance(event, BuildAdvanced)]
     return [fact for fact in facts if isinstance(fact, Checked)]
@@ -115,7 +115,7 @@ async def test_a_deleted_test_is_put_to_a_person_who_may_agree(tmp_path: Path) -
         wish = question(run)
         assert "tests" in kinds(wish) and "test_old.py was emptied" in run.text + str(wish.checked)
         assert not built(run).merged
-        explained = await place.world.explain("b")
+        explained = await place.world.archive.explain("b")
         assert "consent" in explained.why and "artificer build review b" in explained.next
         wrong = Consent(change="sha256:" + "1" * 64, granted=True)
         await place.world.send("b", wrong)
@@ -124,7 +124,9 @@ async def test_a_deleted_test_is_put_to_a_person_who_may_agree(tmp_path: Path) -
         assert run.status == "completed", run.text
         assert "ada agreed: tests" in run.text
         await replays(place)
-        assert (await place.world.verify()).problems == [], "its signals are what was posted"
+        assert (await place.world.archive.verify()).problems == [], (
+            "its signals are what was posted"
+        )
 
 
 @pytest.mark.req("build-consent", "build-weakened-tests")
@@ -152,7 +154,7 @@ async def test_the_last_word_about_a_change_counts(tmp_path: Path) -> None:
         run = await answer(place, wish, granted=False, reason="On second thought.")
         assert run.status == "completed", run.text
         assert not set(files_of(*tree(place))) & set(CONTROL)
-        assert (await place.world.verify()).problems == []
+        assert (await place.world.archive.verify()).problems == []
         await replays(place)
 
 
@@ -165,7 +167,7 @@ async def test_a_check_that_is_rewritten_is_put_to_a_person(tmp_path: Path) -> N
         wish = question(run)
         assert kinds(wish) == ["check", "regression"]
         assert "Makefile says what the check does" in str(wish.checked.concerns)
-        diff = await place.world.diff_of("b", wish.check.commit, wish.checked.commit)
+        diff = await place.world.builds.diff("b", wish.check.commit, wish.checked.commit)
         assert "-\t@python -m unittest -q" in diff and "+\ttrue" in diff
         await replays(place)
 
@@ -239,10 +241,10 @@ async def test_an_attempt_that_changed_nothing_did_not_pass(tmp_path: Path) -> N
         run = await brief(place)
         assert run.status == "stalled"
         assert all(not fact.passed for fact in await checks(place))
-        nodes = await place.world.tree("b")
+        nodes = await place.world.archive.tree("b")
         assert [node.checked for node in nodes] == ["nothing was changed"] * 2
         assert "Nothing was changed" in nodes[0].detail
-        assert "Nothing was changed" in (await place.world.explain("b")).why
+        assert "Nothing was changed" in (await place.world.archive.explain("b")).why
 
 
 @pytest.mark.req("build-left-out")

@@ -100,7 +100,7 @@ async def begun(place: Site) -> Begun:
 
 
 async def standings(place: Site) -> dict[str, str]:
-    return {run: (await place.world.get(run)).run.status for run in await place.children()}
+    return {run: (await place.world.get(run)).status for run in await place.children()}
 
 
 async def is_whole(place: Site) -> None:
@@ -181,7 +181,7 @@ def _turn(body: Any) -> int:
 
 
 async def events(place: Site, run: str) -> list[Any]:
-    lines = (await place.world.get(run)).lines
+    lines = (await place.world.archive.history(run)).lines
     return [line.event for line in lines if isinstance(line, EventLine)]
 
 
@@ -203,7 +203,7 @@ async def test_cancelled_it_leaves_nothing_under_way(tmp_path: Path, way: str) -
                 await building.dies()
                 await place.world.cancel("b", "Enough.")
         await asyncio.gather(building.task, return_exceptions=True)
-        run = (await place.world.get("b")).run
+        run = await place.world.get("b")
         assert run.status == "cancelled"
         stand = await standings(place)
         assert sorted(stand.values()).count("cancelled") == 2
@@ -212,7 +212,7 @@ async def test_cancelled_it_leaves_nothing_under_way(tmp_path: Path, way: str) -
         if way != "outside":
             assert list(work.iterdir()) == []
         with pytest.raises(OperatorError, match="not completed"):
-            await place.world.promote("b")
+            await place.world.builds.promote("b")
         for child in ["b", *await place.children()]:
             assert (await place.world.replay(child, model=place.model)).identical
     assert git(home, "rev-parse", "HEAD") == before
@@ -246,7 +246,7 @@ async def test_it_waits_for_what_its_runs_wait_for(tmp_path: Path) -> None:
             assert build is not None and build.resting and "run_validation" in run.text
             for rested in build.resting:
                 assert rested.standing == "waiting" and "Look first." in rested.reason
-                child = (await place.world.get(rested.run)).run
+                child = await place.world.get(rested.run)
                 (question,) = child.questions
                 said = AnswerCall(call=question.digest, approved=True, by="ada")
                 await place.world.send(rested.run, said)
@@ -271,7 +271,7 @@ class Answering(Observer):
             self.answers.append(asyncio.ensure_future(self.answer(event.fact.run)))
 
     async def answer(self, child: str) -> int:
-        (question,) = (await self.place.world.get(child)).run.questions
+        (question,) = (await self.place.world.get(child)).questions
         said = AnswerCall(call=question.digest, approved=True, by="ada")
         number = await self.place.world.send(child, said)
         if len(self.answers) == 3:

@@ -79,13 +79,13 @@ def crasher() -> Iterator[Crasher]:
 
 async def outcome(folder: Path) -> Outcome:
     config = Config(home=folder / "home", project="p", durability="process")
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         runs = await world.runs()
-        build = (await world.get("b")).run
-        states = {run: (await world.get(run)).run.status for run in runs}
+        build = await world.get("b")
+        states = {run: (await world.get(run)).status for run in runs}
         nobody = ScriptedProvider([])
         replays = {run: (await world.replay(run, model=nobody)).identical for run in runs}
-        sound = (await world.verify()).sound
+        sound = (await world.archive.verify()).sound
     repository, home = folder / "home/p/builds/b/repo.git", folder / "p"
     integration = git(repository, "rev-parse", "refs/build/integration")
     assert build.state.build is not None

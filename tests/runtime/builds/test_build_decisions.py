@@ -44,7 +44,7 @@ async def kinds(place: Site) -> dict[str, int]:
 
 
 async def events(place: Site) -> list[Any]:
-    lines = (await place.world.get("b")).lines
+    lines = (await place.world.archive.history("b")).lines
     return [line.event for line in lines if isinstance(line, EventLine)]
 
 
@@ -168,7 +168,7 @@ async def test_a_revision_ends_what_it_makes_invalid_and_keeps_the_rest(
         building = asyncio.ensure_future(place.build(options=SMALL, observer=merged))
         await held.reached.wait()
         await merged.seen.wait()
-        before = built((await place.world.get("b")).run)
+        before = built(await place.world.get("b"))
         stopped = set(await place.children())
         held.engineer, held.spec = Engineer(later), "nobody"
         await place.world.send("b", Revise(feedback="Metres.", by="ada"))
@@ -180,7 +180,7 @@ async def test_a_revision_ends_what_it_makes_invalid_and_keeps_the_rest(
         left, was = build.spec("left"), before.spec("left")
         assert left and was
         assert (left.tip == was.tip) == (not anew), "what is kept keeps its commits"
-        statuses = {r: (await place.world.get(r)).run.status for r in await place.children()}
+        statuses = {r: (await place.world.get(r)).status for r in await place.children()}
         assert [statuses[r] for r in stopped].count("cancelled") == 1
         assert set(build.merged) == set(later.specs)
         kept = {r for r in statuses if r not in stopped}

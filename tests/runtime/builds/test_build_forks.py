@@ -9,10 +9,12 @@ from git_project import files_of, git, project
 from jobs import GREETER, SHOUT
 from site_of_builds import site
 
+from artificer.agent import Agent
 from artificer.core.events import RunForked
 from artificer.core.letters import Cancel
 from artificer.core.record import EventLine
 from artificer.errors import OperatorError
+from artificer.runtime.fork import ForkChanges
 from artificer.values.model import ModelFailure
 
 pytestmark = pytest.mark.req("build-forks")
@@ -26,9 +28,11 @@ async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alo
         first = await place.build()
         assert first.status == "completed" and first.state.build is not None
         children = set(await place.children())
-        lines = (await place.world.get("b")).lines
+        lines = (await place.world.archive.history("b")).lines
         half = len(lines) // 2
-        fork = await place.world.fork("b", at=half, model=place.model, new_id="f")
+        fork = await place.world.fork(
+            "b", Agent(model=place.model), ForkChanges(at=half), new_id="f"
+        )
         assert fork.status == "completed" and fork.state.build is not None, fork.text
         builds = place.world.config.project_folder / "builds"
         made = files_of(builds / "f/repo.git", fork.state.build.integration)
@@ -37,13 +41,17 @@ async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alo
         assert 0 < len(again) < len(children), "what was done before the fork is not done again"
         for run in ("f", *again):
             assert (await place.world.replay(run, model=place.model)).identical
-        forked = [e.event for e in (await place.world.get("f")).lines if isinstance(e, EventLine)]
+        forked = [
+            e.event
+            for e in (await place.world.archive.history("f")).lines
+            if isinstance(e, EventLine)
+        ]
         assert [e.origin.run for e in forked if isinstance(e, RunForked)] == ["b"]
-        assert (await place.world.get("b")).lines == lines
-        promotion = await place.world.promote("f", into="main")
+        assert (await place.world.archive.history("b")).lines == lines
+        promotion = await place.world.builds.promote("f", into="main")
         assert promotion.status == "promoted"
         with pytest.raises(OperatorError, match="asks no model"):
-            await place.world.fork("b", model=place.model, steer="Be quick.")
+            await place.world.fork("b", Agent(model=place.model), ForkChanges(steer="Be quick."))
 
 
 async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path: Path) -> None:
@@ -53,7 +61,9 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
         before = set(await place.world.runs())
         for kind in ("plan", "spec", "phase", "code", "judge"):
             child = next(run for run in await place.children() if f".{kind}-" in run)
-            fork = await place.world.fork(child, model=place.model, at=1, new_id=f"f-{kind}")
+            fork = await place.world.fork(
+                child, Agent(model=place.model), ForkChanges(at=1), new_id=f"f-{kind}"
+            )
             assert fork.status == "completed" and fork.state.artifacts, kind
             assert (await place.world.replay(fork.id, model=place.model)).identical
         assert set(await place.world.runs()) - before == {
@@ -63,8 +73,8 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
         assert "shout" in (worktree / "greet.py").read_text()
         code = next(run for run in await place.children() if ".code-" in run)
         with pytest.raises(OperatorError, match="from its beginning"):
-            await place.world.fork(code, model=place.model, at=9)
-        finished = await place.world.resume(code, model=place.model)
+            await place.world.fork(code, Agent(model=place.model), ForkChanges(at=9))
+        finished = await place.world.resume(code, Agent(model=place.model))
         assert finished.status == "completed", "a finished run is handed over again"
     assert git(home, "status", "--porcelain") == ""
 
@@ -79,10 +89,10 @@ async def test_the_end_of_a_fork_is_not_the_end_of_its_origin(tmp_path: Path) ->
     async with site(tmp_path, home, SHOUT, unreachable) as place:
         await place.build()
         (code,) = [run for run in await place.children() if ".code-" in run]
-        await place.world.fork("b", model=place.model, new_id="f")
+        await place.world.fork("b", agent=Agent(model=place.model), new_id="f")
         await place.world.send("f", Cancel(reason="Enough."))
-        ended = await place.world.resume("f", model=place.model)
+        ended = await place.world.resume("f", Agent(model=place.model))
         assert ended.status == "cancelled"
         (other,) = [run for run in await place.world.runs() if run.startswith("f.code-")]
-        assert (await place.world.get(other)).run.status == "cancelled"
-        assert (await place.world.get(code)).run.status == "stalled"
+        assert (await place.world.get(other)).status == "cancelled"
+        assert (await place.world.get(code)).status == "stalled"

@@ -37,7 +37,7 @@ class Dear(ScriptedProvider):
 
 async def spent(world: World) -> tuple[int, int]:
     """Tokens and micro-dollars of all runs but the build, by their journals."""
-    runs = [(await world.get(run)).run for run in await world.runs() if run != "b"]
+    runs = [(await world.get(run)) for run in await world.runs() if run != "b"]
     tokens = sum(run.usage.input_tokens + run.usage.output_tokens for run in runs)
     return tokens, sum(run.state.cost_micros or 0 for run in runs)
 
@@ -57,7 +57,7 @@ async def test_its_runs_never_spend_more_than_it_may(tmp_path: Path, limit: str)
     limits = Limits(max_tokens=300, **{_LIMITS[limit]: most})
     price = {"scripted/scripted": PriceConfig(input=1, output=1)}
     config = Config(home=tmp_path / "home", project="p", durability="process", prices=price)
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         place = Site(world, home, Dear(Engineer(PARTS)))
         run = await place.build(limits=limits, options=SMALL)
         assert run.status == "stalled", run.text
@@ -112,7 +112,7 @@ async def test_a_build_has_ceilings_though_nobody_named_any(tmp_path: Path) -> N
         spec = run.state.given
         assert spec.limits.total_tokens == BUILD_TOKENS["small"]
         assert spec.build is not None and spec.build.options.run_tokens == RUN_TOKENS
-        children = [(await place.world.get(child)).run.state for child in await place.children()]
+        children = [(await place.world.get(child)).state for child in await place.children()]
         assert {child.given.limits.total_tokens for child in children} == {RUN_TOKENS}
         turns = {child.given.kind: child.given.limits.turns for child in children}
         assert turns["code"] == 80
@@ -139,7 +139,7 @@ async def test_a_code_run_that_goes_in_circles_meets_its_ceiling(
         reports = [p.coding.reports for s in run.state.build.specs for p in s.phases]
         assert any(f"The run stopped ({reason})" in report for some in reports for report in some)
         for child in await place.children():
-            state = (await place.world.get(child)).run.state
+            state = (await place.world.get(child)).state
             assert state.usage.input_tokens + state.usage.output_tokens <= 80_000
 
 

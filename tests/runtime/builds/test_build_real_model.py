@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from git_project import git, project
 
+from artificer.agent import Agent
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config
 from artificer.core.spec import Limits
@@ -25,13 +26,12 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
     require("the embedded model", MODEL.exists())
     home = project(tmp_path / "p")
     config = Config(home=tmp_path / "home", project="p", durability="process", local_model=MODEL)
-    async with await World.open(config) as world:
+    async with World.open(config) as world:
         run = await world.build(
             "A function that adds two numbers.",
+            Agent(model="local/smollm2", limits=Limits(max_tokens=300, total_tokens=4_400)),
             project=home,
-            model="local/smollm2",
             options=BuildOptions(size="small", attempts=1),
-            limits=Limits(max_tokens=300, total_tokens=4_400),
             run_id="b",
         )
         build = run.state.build
@@ -42,7 +42,7 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
             assert run.status == "stalled" and "stalled" in run.text.lower(), run.text
             assert "there is no plan" in run.text or "budget" in run.text, run.text
         (child,) = [each for each in await world.runs() if each != run.id]
-        assert (await world.get(child)).run.state.turn >= 2, "the model was really asked"
+        assert (await world.get(child)).state.turn >= 2, "the model was really asked"
         for each in await world.runs():
             assert (await world.replay(each)).identical
     assert git(home, "status", "--porcelain") == ""

@@ -52,7 +52,7 @@ async def test_without_one_it_says_so(tmp_path: Path) -> None:
         assert built(run).specs[0].phases[0].sandbox == "none"
         assert "Validated without a sandbox: brief/brief" in run.text
         assert "no sandbox" in held_by(place.world.config)
-        (node,) = await place.world.tree("b")
+        (node,) = await place.world.archive.tree("b")
         assert "no sandbox" in node.checked
 
 

@@ -43,7 +43,7 @@ async def test_from_an_empty_repository_to_a_program_with_tests(tmp_path: Path) 
         assert git(home, "status", "--porcelain") == ""
         for child in [run.id, *await place.children()]:
             assert (await place.world.replay(child, model=place.model)).identical
-        promotion = await place.world.promote(run.id, into="main")
+        promotion = await place.world.builds.promote(run.id, into="main")
     assert promotion.status == "promoted"
     assert git(home, "rev-parse", "HEAD") == promotion.commit
     assert python(home, "-m", "todo", "buy", "milk") == ""
@@ -60,7 +60,7 @@ async def test_an_option_for_a_program_that_is_there(tmp_path: Path) -> None:
     async with site(tmp_path, home, SHOUT) as place:
         run = await place.build("Add an option --shout")
         assert run.status == "completed", run.text
-        promotion = await place.world.promote(run.id, into="main")
+        promotion = await place.world.builds.promote(run.id, into="main")
     assert promotion.status == "promoted"
     assert python(home, "greet.py", "Ada") == "Hello, Ada!\n"
     assert python(home, "greet.py", "Ada", "--shout") == "HELLO, ADA!\n"
@@ -75,7 +75,7 @@ async def test_a_build_waits_for_a_person_and_goes_on_when_there_is_one(tmp_path
         run = await place.build(decider=None)
         assert run.status == "waiting" and run.state.build is not None
         with pytest.raises(OperatorError, match="not completed"):
-            await place.world.promote(run.id)
+            await place.world.builds.promote(run.id)
         (wish,) = [x for x in run.state.build.open if isinstance(x, AskDecision)]
         approval = Decide(plan=wish.digest, decision="approve", by="ada")
         await place.world.send("b", approval)

@@ -51,7 +51,7 @@ async def _decide(
 ) -> Exit:
     async with opened_world(settings) as world:
         run_id = await world.find(options.run)
-        question = _choose((await world.get(run_id)).run, options.digest, decision)
+        question = _choose((await world.get(run_id)), options.digest, decision)
         by = user_name()
         if isinstance(question, AskDecision):
             note(f"{decision} plan {question.digest}")

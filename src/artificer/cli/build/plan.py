@@ -21,7 +21,7 @@ async def plan(settings: Settings, options: PlanOptions) -> Exit:
     """Print the plan that waits for a decision, or else the one that is built."""
     async with opened_archive(settings) as archive:
         run_id = await archive.find(options.run)
-        build = (await archive.get(run_id)).run.state.build
+        build = (await archive.get(run_id)).state.build
     found = (build.proposal or build.plan) if build else None
     if build is None or found is None:
         raise NotFoundError(f"Run {run_id} has no plan.", hint=f"artificer explain {run_id}")

@@ -21,10 +21,10 @@ async def review(settings: Settings, options: ReviewOptions) -> Exit:
     """Print the changes of a build that wait for consent."""
     async with opened_world(settings) as world:
         run_id = await world.find(options.run)
-        build = (await world.get(run_id)).run.state.build
+        build = (await world.get(run_id)).state.build
         waiting = consents_of(build) if build else []
         diffs = [
-            await world.diff_of(run_id, job.check.commit, job.checked.commit) for job in waiting
+            await world.builds.diff(run_id, job.check.commit, job.checked.commit) for job in waiting
         ]
     if not waiting:
         raise NotFoundError("No change waits for consent.", hint=f"artificer explain {run_id}")

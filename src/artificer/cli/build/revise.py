@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from artificer.archive import Archive
 from artificer.builds.state import BuildState
 from artificer.cli.build.state import build_state
 from artificer.cli.commands.build import RetryOptions, ReviseOptions
@@ -14,6 +13,7 @@ from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.exits import Exit
 from artificer.core.letters import Retry, Revise
 from artificer.errors import NotFoundError, OperatorError
+from artificer.world import World
 
 
 @interruptible
@@ -37,8 +37,8 @@ async def retry(settings: Settings, options: RetryOptions) -> Exit:
         return await send_signal(world, run_id, signal)
 
 
-async def _unfinished_build(world: Archive, run_id: str) -> BuildState:
-    build = build_state((await world.get(run_id)).run)
+async def _unfinished_build(world: World, run_id: str) -> BuildState:
+    build = build_state(await world.get(run_id))
     if build.ended is not None:
         raise OperatorError(
             f"The build is over: {build.ended}.", hint="Start another one: artificer build."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from artificer.agent import Agent
+from artificer.builds.brief import Brief
 from artificer.builds.facts import AGREED, BuildOptions
 from artificer.cli.commands.build import StartOptions
 from artificer.cli.commands.shared import ExecutionOptions, OutcomeOptions
@@ -20,7 +22,7 @@ from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.core.spec import Limits
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, ConfigError
 from artificer.runtime.builds.promote import uncommitted
 from artificer.wiring.sandbox import held_by
 
@@ -28,6 +30,11 @@ from artificer.wiring.sandbox import held_by
 @interruptible
 async def start(settings: Settings, options: StartOptions) -> Exit:
     """Build software for a task and deliver the outcome."""
+    if options.check is not None and not options.brief:
+        raise ConfigError(
+            "Only a brief build takes a validation command; otherwise each phase has its own.",
+            hint="Add --brief, or leave out --check.",
+        )
     task = read_prompt(options.task)
     limits = limits_in(tokens=options.max_tokens, dollars=options.max_cost)
     if options.total_tokens is not None:
@@ -38,12 +45,10 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
             await _note_uncommitted(options.repo)
             note(held_by(world.config))
             finished = await world.build(
-                task,
+                Brief(task, options.check) if options.brief else task,
+                Agent(model=options.model, limits=Limits(**limits) if limits else None),
                 project=options.repo,
-                model=options.model,
                 options=_build_options(options),
-                check=options.check,
-                limits=Limits(**limits) if limits else None,
                 decider=decider_for(progress.screen, yes=options.yes),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
@@ -54,7 +59,7 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
 
 def _build_options(options: StartOptions) -> BuildOptions:
     return BuildOptions(
-        size="brief" if options.brief else options.size,
+        size=options.size,
         passes=("draft", *options.passes) if options.passes else None,
         judge=options.judge,
         parallel=options.parallel,

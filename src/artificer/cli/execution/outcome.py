@@ -22,7 +22,7 @@ async def deliver(world: World, run: Run, progress: Progress, options: OutcomeOp
     """Write the views of a run that ended or stopped, print its outcome, return the exit code."""
     progress.screen.close()
     if run.state.build is not None:
-        nodes = await world.tree(run.id)
+        nodes = await world.archive.tree(run.id)
         return deliver_build(run, nodes, progress.failure, as_json=options.as_json)
     delivered = run.deliverable
     views = _save(world, run, options.out) if delivered else None

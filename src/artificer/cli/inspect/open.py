@@ -33,7 +33,7 @@ async def _page(settings: Settings, options: OpenOptions) -> Path:
         page = views_folder(archive.config, run_id) / "report.html"
         if page.exists():
             return page
-        return (await archive.get(run_id)).run.save(page.parent).html
+        return (await archive.get(run_id)).save(page.parent).html
 
 
 def _has_display() -> bool:

@@ -28,7 +28,7 @@ async def show(settings: Settings, options: ShowOptions) -> Exit:
         raise click.UsageError("--raw and the other forms exclude each other.")
     async with opened_archive(settings) as archive:
         run_id = await archive.find(options.run)
-        history = await archive.get(run_id)
+        history = await archive.history(run_id)
         nodes = await archive.tree(run_id) if options.as_tree else []
     if options.as_tree and options.as_json:
         out_json(tree_as_json(history.run, nodes))

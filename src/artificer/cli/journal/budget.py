@@ -36,7 +36,7 @@ async def _correct(settings: Settings, options: BudgetOptions) -> Exit:
         raise click.UsageError("A correction needs a reason: --reason TEXT.")
     day = None if options.day is None else options.day.date().isoformat()
     async with opened_world(settings) as world:
-        total = await world.correct_budget(
+        total = await world.maintenance.correct_budget(
             tokens=options.set_tokens,
             micros=micros(options.set_dollars),
             day=day,
@@ -44,7 +44,7 @@ async def _correct(settings: Settings, options: BudgetOptions) -> Exit:
             reason=options.reason,
         )
         if day is None:
-            return await _show(world, as_json=options.as_json)
+            return await _show(world.archive, as_json=options.as_json)
     if options.as_json:
         out_json({"day": day, "settled": asdict(total)})
     else:
@@ -52,8 +52,8 @@ async def _correct(settings: Settings, options: BudgetOptions) -> Exit:
     return Exit.OK
 
 
-async def _show(world: Archive, *, as_json: bool) -> Exit:
-    left = await world.budget()
+async def _show(archive: Archive, *, as_json: bool) -> Exit:
+    left = await archive.budget()
     if as_json:
         out_json(asdict(left))
     else:

@@ -18,10 +18,10 @@ async def fsck(settings: Settings, options: FsckOptions) -> Exit:
     """Print problems and unreferenced files; return 1 if there are problems."""
     if options.repair:
         async with opened_world(settings) as world:
-            check = await world.fsck(repair=True)
+            check = await world.maintenance.fsck(repair=True)
     else:
         async with opened_archive(settings) as archive:
-            check = await archive.fsck()
+            check = await archive.maintenance.fsck()
     if options.as_json:
         verification = check.verification.facts()
         out_json({"sound": check.sound, **vars(check), "verification": verification})

@@ -20,10 +20,10 @@ async def gc(settings: Settings, options: GcOptions) -> Exit:
     seconds = 60 * options.older_than
     if options.dry_run:
         async with opened_archive(settings) as archive:
-            sweep = await archive.gc(older_than_s=seconds, dry_run=True)
+            sweep = await archive.maintenance.gc(older_than_s=seconds, dry_run=True)
     else:
         async with opened_world(settings) as world:
-            sweep = await world.gc(older_than_s=seconds)
+            sweep = await world.maintenance.gc(older_than_s=seconds)
     if options.as_json:
         out_json({"dry_run": options.dry_run, **asdict(sweep)})
         return Exit.OK

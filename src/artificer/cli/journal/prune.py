@@ -31,7 +31,7 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
         chosen = await _choose(world, options)
         for summary in chosen:
             if options.forever:
-                await world.prune(
+                await world.maintenance.prune(
                     summary.run, by=user_name(), reason=options.reason, discard=options.discard
                 )
             begun = moment(summary.at) if summary.at else ""
@@ -45,7 +45,7 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
 async def _choose(world: World, options: PruneOptions) -> list[Summary]:
     """The runs to prune, with those that chosen builds started."""
     named = [await world.find(run) for run in options.runs]
-    every = await world.summaries()
+    every = await world.archive.summaries()
     chosen = [s for s in every if _is_chosen(s, named, options.older_than)]
     if not options.discard:
         chosen = await _promoted(world, chosen, named)
@@ -57,7 +57,7 @@ async def _promoted(world: World, chosen: list[Summary], named: list[str]) -> li
     """The runs that hold no unpromoted work. Raises OperatorError for one that was named."""
     safe, kept = [], []
     for summary in chosen:
-        lost = await world.unpromoted(summary.run) if summary.status == "completed" else ""
+        lost = await world.builds.unpromoted(summary.run) if summary.status == "completed" else ""
         if lost and summary.run in named:
             raise OperatorError(
                 lost,

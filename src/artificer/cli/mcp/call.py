@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from artificer.agent import Agent
 from artificer.artifacts import catalog
 from artificer.artifacts.placeholder import placeholder
 from artificer.cli.mcp.ask import ClientApprover
@@ -132,11 +133,13 @@ class Underway:
         try:
             return await world.run(
                 f"A client's call of {self.served.definition.name}.",
-                model=self.caller,
-                kind=self.served.kind,
-                tools=() if self.served.kind == "deliver" else (self.served.executor,),
-                offer=(self.served.definition.name,),
-                system="",
+                Agent(
+                    model=self.caller,
+                    kind=self.served.kind,
+                    tools=() if self.served.kind == "deliver" else (self.served.executor,),
+                    only=(self.served.definition.name,),
+                    instructions="",
+                ),
                 approver=self.approver,
                 observer=self.records,
                 run_id=self.run,

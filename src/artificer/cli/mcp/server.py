@@ -91,7 +91,7 @@ class ToolServer:
             )
         try:
             run = call.task.result()
-            evidence = self._resources.put(run.id, await self._world.get(run.id))
+            evidence = self._resources.put(run.id, await self._world.archive.history(run.id))
             return answer(call.served, call.caller.result, run, evidence)
         except ArtificerError as error:
             raise MCPError(INTERNAL_ERROR, error.message) from error

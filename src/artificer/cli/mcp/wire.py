@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from artificer.agent import AgentKind
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
-from artificer.core.kinds import RunKind
 from artificer.ports import Executor
 from artificer.runs import Run
 from artificer.values.base import JsonObject
@@ -30,7 +30,7 @@ class Served:
 
     definition: ToolDefinition
     executor: Executor
-    kind: RunKind
+    kind: AgentKind
     output_schema: JsonObject | None
 
 

@@ -16,7 +16,7 @@ async def import_run(settings: Settings, options: ImportOptions) -> Exit:
     """Add the run and print its id."""
     async with opened_world(settings) as world:
         run = await world.import_run(read_file(options.file))
-        status = (await world.get(run)).run.status
+        status = (await world.get(run)).status
     out(run)
     if status in ("open", "stalled"):
         note(

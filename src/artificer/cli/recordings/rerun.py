@@ -17,9 +17,10 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import clean, note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
+from artificer.config import Config
 from artificer.errors import ArtificerError
 from artificer.recordings.recording import read_file
-from artificer.world import World
+from artificer.wiring.recordings import rerun_recording
 
 PATTERNS = ("*.run.gz", "*.jsonl")
 """Files that are taken from a folder."""
@@ -40,8 +41,8 @@ async def test(settings: Settings, options: TestOptions) -> Exit:
     files = list(dict.fromkeys(file for path in options.recordings for file in _files(path)))
     if not files:
         raise click.UsageError(f"No {' or '.join(PATTERNS)} found.")
-    async with World.in_memory(configuration(settings)) as world:
-        results = [await _test(world, file, quiet=options.as_json) for file in files]
+    config = configuration(settings)
+    results = [await _test(config, file, quiet=options.as_json) for file in files]
     failed = [result for result in results if result.faults]
     if options.as_json:
         out_json([{"passed": not result.faults, **asdict(result)} for result in results])
@@ -59,10 +60,10 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
 
 
-async def _test(world: World, file: Path, *, quiet: bool) -> TestResult:
+async def _test(config: Config, file: Path, *, quiet: bool) -> TestResult:
     began = time.monotonic()
     try:
-        faults = await world.test_run(read_file(file))
+        faults = await rerun_recording(read_file(file), config)
     except ArtificerError as error:
         faults = [error.message]
     result = TestResult(str(file), tuple(faults), round(time.monotonic() - began, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.agent import Agent
 from artificer.cli.commands.run import FollowUpOptions
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
@@ -22,7 +23,7 @@ async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
             await world.send(run_id, FollowUp(by=user_name(), text=options.prompt))
             finished = await world.resume(
                 run_id,
-                tools=options.tools,
+                Agent(tools=options.tools),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
             )

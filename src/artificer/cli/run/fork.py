@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from artificer.agent import Agent
 from artificer.cli.commands.run import ForkOptions
 from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
@@ -16,6 +17,7 @@ from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
+from artificer.runtime.fork import ForkChanges
 
 
 @interruptible
@@ -27,17 +29,16 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
         async with opened_world(settings, options) as world:
             run_id = await world.find(options.run)
             progress.requested_record = options.at
-            limits = (await world.get(run_id)).run.state.given.limits if changed else None
+            limits = (await world.get(run_id)).state.given.limits if changed else None
             finished = await world.fork(
                 run_id,
-                at=options.at,
-                model=options.model,
-                prompt=options.prompt,
-                system=options.system,
-                edits=edits,
-                steer=options.steer,
-                limits=limits and limits.replace(**changed),
-                tools=options.tools,
+                Agent(
+                    model=options.model,
+                    instructions=options.system,
+                    limits=limits and limits.replace(**changed),
+                    tools=options.tools,
+                ),
+                ForkChanges(at=options.at, prompt=options.prompt, edits=edits, steer=options.steer),
                 approver=approver_for(progress.screen),
                 observer=progress,
                 decider=decider_for(progress.screen),

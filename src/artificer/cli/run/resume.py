@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.agent import Agent
 from artificer.cli.commands.run import ResumeOptions
 from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
@@ -20,7 +21,7 @@ async def resume(settings: Settings, options: ResumeOptions) -> Exit:
         async with opened_world(settings, options) as world:
             finished = await world.resume(
                 await world.find(options.run),
-                tools=options.tools,
+                Agent(tools=options.tools),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
                 decider=decider_for(progress.screen, yes=options.yes),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from artificer.agent import Agent, ModelSettings
 from artificer.cli.commands.run import RunOptions
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
@@ -36,16 +37,20 @@ async def run(settings: Settings, options: RunOptions) -> Exit:
             policy = world.config.policy
             finished = await world.run(
                 prompt,
-                model=options.model,
-                kind=options.kind or ("chat" if schema else "deliver"),
-                tools=options.tools,
-                offer=options.offer or None,
-                policy=policy.narrowed(options.allow) if options.allow else None,
-                facilities=_capabilities(world.config.facilities, options),
-                system=options.system,
-                choices=tuple(_tool_choice(word) for word in options.choices),
-                response_format=schema,
-                limits=Limits(**limits) if limits else None,
+                Agent(
+                    model=options.model,
+                    kind=options.kind or ("chat" if schema else "deliver"),
+                    tools=options.tools,
+                    only=options.offer or None,
+                    policy=policy.narrowed(options.allow) if options.allow else None,
+                    capabilities=_capabilities(world.config.facilities, options),
+                    instructions=options.system,
+                    output=schema,
+                    limits=Limits(**limits) if limits else None,
+                    settings=ModelSettings(
+                        tool_choice=tuple(_tool_choice(word) for word in options.choices)
+                    ),
+                ),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
             )

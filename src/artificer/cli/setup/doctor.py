@@ -117,9 +117,9 @@ def _providers(config: Config) -> list[Finding]:
     for name, own in config.providers.items():
         key = own.api_key_env
         if key and not os.environ.get(key):
-            found.append(Finding(f"provider {name}", False, own.base_url, f"set {key}"))
+            found.append(Finding(f"provider {name}", False, own.base_url or "", f"set {key}"))
         else:
-            found.append(Finding(f"provider {name}", True, own.base_url))
+            found.append(Finding(f"provider {name}", True, own.base_url or ""))
     model = config.model or "none"
     hint = "" if config.model else "--model, $ARTIFICER_MODEL, or model = in artificer.toml"
     found.append(Finding("default model", bool(config.model) or None, model, hint))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from artificer.agent import Agent
 from artificer.archive import Archive
 from artificer.cli.execution.progress import Progress
 from artificer.cli.terminal.console import one_line
@@ -29,7 +30,7 @@ class _SilentScreen(Screen):
 async def journal_finding(config: Config) -> tuple[bool | None, str]:
     """Open the project's journal, if it exists, and count its runs. Creates nothing."""
     try:
-        async with await Archive.open(config) as world:
+        async with Archive.open(config) as world:
             runs = await world.runs()
     except ArtificerError as error:
         return False, error.message
@@ -47,9 +48,7 @@ async def ask_model(config: Config, model: str) -> tuple[bool, str]:
         async with asyncio.timeout(TIMEOUT_S), World.in_memory(bare) as world:
             run = await world.run(
                 "Reply with the single word: ready",
-                model=model,
-                system="",
-                limits=Limits(turns=1, max_tokens=64),
+                Agent(model=model, instructions="", limits=Limits(turns=1, max_tokens=64)),
                 observer=progress,
             )
     except TimeoutError:

@@ -20,7 +20,7 @@ async def approve(settings: Settings, options: ApproveOptions) -> Exit:
     """Send the answer, or list the calls that wait."""
     async with opened_world(settings) as world:
         run_id = await world.find(options.run)
-        questions = (await world.get(run_id)).run.questions
+        questions = (await world.get(run_id)).questions
         if options.only_list:
             _show(questions, as_json=options.as_json)
             return Exit.OK

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 
-from artificer.archive import Archive
 from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
 from artificer.core.events import ReceiptIgnored
 from artificer.core.letters import Letter
 from artificer.core.record import EventLine
 from artificer.errors import OperatorError
+from artificer.world import World
 
 CHECKS, PAUSE_S = 8, 0.25
 """How often, and how many seconds apart, to check whether a signal was received."""
 
 
-async def send_signal(world: Archive, run_id: str, signal: Letter) -> Exit:
+async def send_signal(world: World, run_id: str, signal: Letter) -> Exit:
     """Send a signal and wait a moment for the process that executes the run to receive it.
 
     Raises OperatorError for a run that has ended.
     """
-    state = (await world.get(run_id)).run.state
+    state = (await world.get(run_id)).state
     if state.status is not None:
         more = "build" if state.build is not None else f"follow-up {run_id}"
         raise OperatorError(
@@ -29,7 +29,7 @@ async def send_signal(world: Archive, run_id: str, signal: Letter) -> Exit:
         )
     number = await world.send(run_id, signal)
     for _ in range(CHECKS):
-        history = await world.get(run_id)
+        history = await world.archive.history(run_id)
         if history.run.state.letters >= number:
             return _received(history.lines, number)
         await asyncio.sleep(PAUSE_S)

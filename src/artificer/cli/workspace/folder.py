@@ -32,7 +32,7 @@ async def commit(settings: Settings, options: CommitOptions) -> Exit:
         raise click.UsageError(f"A message has at most {MAX_MESSAGE} characters.")
     async with opened_world(settings) as world:
         done = commit_folder(
-            world.workspaces,
+            world.archive.workspaces,
             options.name,
             options.folder,
             expected=options.expected,

@@ -1,0 +1,104 @@
+"""Looking after a world: finding damage, removing what nothing refers to, correcting its budget."""
+
+from __future__ import annotations
+
+import asyncio
+
+from artificer.backends.workspace.audit import audit
+from artificer.errors import OperatorError
+from artificer.ports import Amount, Correction
+from artificer.runtime.budgets import day_of
+from artificer.runtime.keeping import (
+    GRACE_S,
+    Check,
+    Prunable,
+    Sweep,
+    check_world,
+    collect,
+    remove_views,
+)
+from artificer.runtime.load import load
+from artificer.runtime.verify import cited
+from artificer.system import SystemClock
+from artificer.wiring.engines import idle_engine
+from artificer.wiring.resources import WorldResources
+from artificer.wiring.toolbox import build_workspaces
+
+
+class Maintenance:
+    """The upkeep of one world. In an archive, only what changes nothing works."""
+
+    def __init__(self, resources: WorldResources) -> None:
+        self._resources = resources
+
+    async def fsck(self, *, repair: bool = False) -> Check:
+        """Verify the world, and find what nothing refers to and what was never finished."""
+        storage = self._resources.storage
+        check = await check_world(
+            storage.journal, storage.blobs, storage.versions, storage.files, repair=repair
+        )
+        workspaces = build_workspaces(storage)
+        check.verification.problems += await asyncio.to_thread(audit, workspaces)
+        return check
+
+    async def gc(self, *, older_than_s: float = GRACE_S, dry_run: bool = False) -> Sweep:
+        """Remove the blobs that nothing refers to. Raises TamperedError where that is unclear."""
+        storage = self._resources.storage
+        return await collect(
+            storage.journal,
+            storage.blobs,
+            storage.versions,
+            storage.files,
+            older_than_s=older_than_s,
+            dry_run=dry_run,
+        )
+
+    async def prune(
+        self, run_id: str, *, by: str = "", reason: str = "", discard: bool = False
+    ) -> None:
+        """Remove the contents of a finished run's records, signals and views, for good.
+
+        A tombstone takes their place, and their hashes stay, so that `Archive.verify` still tells
+        the truth. Blobs that nothing else refers to go with the next :meth:`gc`. With ``discard``
+        a completed build goes although its work is nowhere else.
+
+        Raises:
+            OperatorError: the run is not finished, or is a completed build that was not promoted.
+            NotFoundError: no such run, or it was pruned before.
+        """
+        from artificer.wiring.builds import Builds
+
+        lost = "" if discard else await Builds(self._resources).unpromoted(run_id)
+        if lost:
+            raise OperatorError(
+                lost, hint=f"artificer build promote {run_id}; or prune it with --discard."
+            )
+        storage = self._resources.storage
+        journal, files = storage.journal, storage.files
+        if not isinstance(journal, Prunable):
+            raise OperatorError("This journal cannot be pruned.")
+        lines = (await load(journal, storage.blobs, run_id)).lines
+        epoch, records = await idle_engine(self._resources).entomb(run_id, by, reason)
+        if files is not None:  # a fork may be citing them at this moment
+            files.touch(digest for line in lines for digest in cited(line))
+        await journal.erase(run_id, epoch, records)
+        storage.snapshots.drop(run_id)
+        remove_views(self._resources.config.project_folder, run_id)
+
+    async def correct_budget(
+        self,
+        *,
+        tokens: int | None = None,
+        micros: int | None = None,
+        day: str | None = None,
+        by: str = "",
+        reason: str = "",
+    ) -> Amount:
+        """Correct what a day has cost, after a wrong report, and return its total.
+
+        ``day`` is a date of UTC, by default today. What is None stays as it is. The correction is
+        part of the journal's chain, with who made it and why.
+        """
+        now = SystemClock().now()
+        correction = Correction(tokens=tokens, micros=micros, by=by, reason=reason, at=now)
+        return await self._resources.storage.budget.correct(day or day_of(now), correction)

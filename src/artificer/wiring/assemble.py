@@ -1,0 +1,194 @@
+"""From an agent to a run that can be driven: model, limits, servers, tools, spec, engine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from artificer.agent import Agent
+from artificer.builds.brief import Brief
+from artificer.builds.facts import BuildOptions
+from artificer.core.kinds import RunKind
+from artificer.core.spec import RunSpec
+from artificer.errors import ConfigError
+from artificer.ports import Provider
+from artificer.runtime.engine import Engine
+from artificer.wiring.engines import Attendance, build_engine, require
+from artificer.wiring.policies import must_fit, tools_of_builds
+from artificer.wiring.providers import wire_of
+from artificer.wiring.resources import WorldResources
+from artificer.wiring.servers import build_servers
+from artificer.wiring.specs import (
+    ChosenModel,
+    Recorded,
+    agent_facts,
+    limits_of,
+    make_spec,
+    output_check_of,
+)
+from artificer.wiring.toolbox import ToolBox, build_tools, located
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A run that can begin: its spec, and the engine that drives it."""
+
+    spec: RunSpec
+    engine: Engine
+
+
+@asynccontextmanager
+async def assemble(
+    world: WorldResources, agent: Agent, prompt: str, attendance: Attendance
+) -> AsyncIterator[Assembly]:
+    """Assemble a new run of an agent.
+
+    Raises:
+        ConfigError: the model, a tool or the policy cannot be used.
+        AuthorError: the agent's output cannot be used.
+        MissingExtraError: a library that it needs is not installed.
+    """
+    facts = agent_facts(agent)
+    model = choose_model(world, agent, agent.kind)
+    config = world.config
+    facilities = located(agent.capabilities or config.facilities)
+    async with build_servers(config, world.storage) as servers:
+        tools = build_tools(
+            [*config.tools, *agent.tools, *await servers.offered()],
+            kind=agent.kind,
+            storage=world.storage,
+            config=config,
+            servers=servers,
+            facilities=facilities,
+        ).narrowed(agent.only)
+        tools.must_offer(agent.settings.choices)
+        must_fit(model.policy, tools.toolset)
+        spec = make_spec(
+            model,
+            config,
+            prompt=prompt,
+            toolset=tools.toolset.to_text(),
+            sources=tools.folders,
+            facilities=facilities,
+            **facts,
+        )
+        check = output_check_of(spec.response_format, agent)
+        yield Assembly(
+            spec,
+            build_engine(world, model.provider, tools, attendance, policy=spec.policy, check=check),
+        )
+
+
+@asynccontextmanager
+async def assemble_recorded(
+    world: WorldResources, agent: Agent, recorded: Recorded, attendance: Attendance
+) -> AsyncIterator[Engine]:
+    """Assemble the engine of a recorded run, with the tools that it began with.
+
+    Raises:
+        ConfigError: a tool is missing or has changed since.
+    """
+    spec, config = recorded.spec, world.config
+    extra = list(agent.tools)
+    if spec.parent and spec.build is None:
+        from artificer.wiring.build_forks import tools_of_child
+
+        extra += await tools_of_child(world.storage, config, recorded.run, spec)
+    servers_used = {
+        tool.name.partition(".")[0] for tool in spec.tools().tools if tool.backend == "mcp"
+    }
+    async with build_servers(config, world.storage) as servers:
+        tools = build_tools(
+            [*spec.sources, *extra, *await servers.offered(servers_used)],
+            kind=spec.kind,
+            storage=world.storage,
+            config=config,
+            servers=servers,
+            facilities=spec.facilities,
+        )
+        tools.must_match(spec.tools())
+        check = output_check_of(spec.response_format, agent)
+        engine = build_engine(
+            world, recorded.provider, tools, attendance, policy=spec.policy, check=check
+        )
+        if spec.build is None:
+            yield engine
+            return
+        from artificer.wiring.builds import building
+
+        async with building(engine, world, recorded, attendance.decider) as engine:
+            yield engine
+
+
+async def new_build(
+    world: WorldResources,
+    agent: Agent,
+    run: str,
+    request: str | Brief,
+    project: str | Path,
+    options: BuildOptions,
+) -> Recorded:
+    """Make the folder and the spec of a build.
+
+    Raises:
+        NotFoundError: the project is in no git repository, or has no commit.
+        ConfigError: no model is named, git is missing, or nothing tests a brief build.
+    """
+    from artificer.wiring.builds import (
+        BuildPlace,
+        bounded,
+        project_folder,
+        requested,
+        require_command,
+    )
+
+    brief = request if isinstance(request, Brief) else Brief(request)
+    require_command(brief.check)
+    if isinstance(request, Brief):
+        options = options.replace(size="brief")
+    model = choose_model(world, agent, "build")
+    must_fit(model.policy, tools_of_builds())
+    folder = project_folder(project)
+    options, limits = bounded(options, model.limits)
+    model = replace(model, limits=limits)
+    require(model.provider)  # before anything is made
+    place = await BuildPlace.make(world.config, run, folder)
+    spec = make_spec(
+        model,
+        world.config,
+        kind="build",
+        prompt=brief.request,
+        toolset=ToolBox.empty().toolset.to_text(),
+        build=requested(run, brief.request, place, options, brief.check),
+        project=str(folder),
+    )
+    return Recorded(run, spec, model.provider)
+
+
+def recorded_provider(world: WorldResources, agent: Agent, spec: RunSpec) -> Provider:
+    """Return the provider of a recorded run: the agent's, if that is one, or the recorded one.
+
+    Raises:
+        ConfigError: it would send other requests than the run did.
+    """
+    if agent.model is None or isinstance(agent.model, str):
+        provider = world.providers.get(spec.provider, recorded=spec.wire)
+    else:
+        provider = world.providers.adopt(agent.model)
+    wire = wire_of(provider)
+    if wire != spec.wire:
+        raise ConfigError(
+            f"The run used {spec.provider} as {spec.wire or 'itself'}, "
+            f"and now it would be {wire or 'itself'}.",
+            hint="Restore the base URL and the settings that it began with.",
+        )
+    return provider
+
+
+def choose_model(world: WorldResources, agent: Agent, kind: RunKind) -> ChosenModel:
+    """Return the agent's model with the limits of this kind of run. Raises ConfigError."""
+    provider, name = world.providers.choose(agent.model)
+    limits = limits_of(kind, agent.limits, world.config, f"{provider.name}/{name}")
+    return ChosenModel(provider, name, limits, agent.policy or world.config.policy)

@@ -1,0 +1,65 @@
+"""Recordings in a world: importing one, and testing one."""
+
+from __future__ import annotations
+
+from artificer.config import Config
+from artificer.core.spec import RunSpec
+from artificer.errors import ConfigError, TamperedError
+from artificer.policies.engine import consult_here
+from artificer.ports import Provider
+from artificer.recordings.recording import Recording, check, import_into, read_recording
+from artificer.recordings.rerun import rerun
+from artificer.runtime.load import first_spec, load
+from artificer.runtime.replay import replay
+from artificer.wiring.providers import build_mapper
+from artificer.wiring.resources import WorldResources
+
+
+async def import_recording(world: WorldResources, data: bytes) -> str:
+    """Add an exported run to a world, once it has replayed, and return its id.
+
+    Raises:
+        TamperedError: the file is damaged, too long, or does not reproduce itself.
+        OperatorError: there is another run of that id.
+    """
+    recording = await read_recording(data)
+    faults = await check(recording, await _mapper_of(recording, world.config))
+    if faults:
+        raise TamperedError(f"The run of this file does not reproduce itself: {faults[0]}.")
+    await import_into(recording, world.storage.journal, world.storage.blobs)
+    return recording.run
+
+
+async def rerun_recording(data: bytes, config: Config) -> list[str]:
+    """Replay an exported run and run it again; return what came out differently.
+
+    Raises TamperedError when the file is not an exported run.
+    """
+    recording = await read_recording(data)
+    provider = await _mapper_of(recording, config)
+    faults = await check(recording, provider)
+    if provider is None:
+        return [*faults, "its provider is not configured here, so its requests are unproven"]
+    consult = consult_here()
+    found = await replay(recording.journal, recording.blobs, recording.run, provider, consult)
+    faults += [f"this release words or judges it differently: {drift}" for drift in found.drift]
+    if faults:
+        return faults
+    recorded = await load(recording.journal, recording.blobs, recording.run)
+    return await rerun(recorded, recording.blobs, provider, consult)
+
+
+def mapper_of(spec: RunSpec | None, config: Config) -> Provider | None:
+    """Return what maps requests as a recorded run's provider did; None where it is unknown here.
+
+    A replay then says that requests were not recomputed.
+    """
+    try:
+        return build_mapper(spec.provider, spec.wire, config) if spec else None
+    except ConfigError:
+        return None
+
+
+async def _mapper_of(recording: Recording, config: Config) -> Provider | None:
+    spec = await first_spec(recording.journal, recording.blobs, recording.run)
+    return mapper_of(spec, config)

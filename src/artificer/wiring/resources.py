@@ -1,0 +1,51 @@
+"""The resources of an open world: its stores, provider clients, policy engine and secrets."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from artificer.backends.secrets.redaction import Redactor
+from artificer.config import Config
+from artificer.core.policy import Consult, Policy
+from artificer.policies.engine import consult_here
+from artificer.runtime.budgets import Account, Budgets
+from artificer.wiring.providers import ProviderPool
+from artificer.wiring.secrets import redactor_of
+from artificer.wiring.storage import OpenStorage
+
+
+class WorldResources:
+    """Shared by all runs of a world, and looked up once."""
+
+    def __init__(self, config: Config, storage: OpenStorage) -> None:
+        self.config = config
+        self.storage = storage
+        self.providers = ProviderPool(config)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """Removes the secrets of the environment, as it was at the first run."""
+        return redactor_of(self.config)
+
+    @cached_property
+    def _policy_engine(self) -> Consult | None:
+        return consult_here()
+
+    def consult(self, policy: Policy | None = None) -> Consult | None:
+        """Return what evaluates Cedar policies, or None where it is not installed.
+
+        Raises:
+            MissingExtraError: it is not installed, and ``policy`` needs it.
+        """
+        return self._policy_engine or consult_here(policy)
+
+    @property
+    def budgets(self) -> Budgets:
+        """The budgets that every request of the world is held against."""
+        account = Account(self.config.budget.day, self.config.price_of)
+        return Budgets(self.storage.budget, (account,))
+
+    async def aclose(self) -> None:
+        """Close the connections to providers, then the stores."""
+        await self.providers.aclose()
+        await self.storage.aclose()
