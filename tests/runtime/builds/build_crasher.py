@@ -41,6 +41,7 @@ from artificer.ports import (
     Record,
     RunHead,
     Spending,
+    Storage,
 )
 from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
 from artificer.values.base import JsonObject
@@ -137,6 +138,19 @@ class KillingJournal:
         return await self.inner.runs(before, limit)
 
 
+class KillingStorage:
+    """A storage whose journal kills."""
+
+    def __init__(self, inner: Storage, journal: KillingJournal) -> None:
+        self.journal = journal
+        self.blobs = inner.blobs
+        self.signals = inner.signals
+        self.budget = inner.budget
+        self.versions = inner.versions
+        self.snapshots = inner.snapshots
+        self.aclose = inner.aclose
+
+
 def note(file: Path, text: str) -> None:
     """Append a line that outlives the process."""
     with file.open("a", encoding="utf-8") as lines:
@@ -155,7 +169,8 @@ async def drive(folder: Path, points: Points) -> None:
     storage = await open_storage(config)
     journal = KillingJournal(storage.journal, points, folder)
     agent, decider = Agent(model=ScriptedProvider(answer)), Approving()
-    async with World(config, replace(storage, journal=journal)) as world:
+    killing = replace(storage, storage=KillingStorage(storage.storage, journal))
+    async with World(config, killing) as world:
         if await storage.journal.read("b", limit=1):
             run = await world.resume("b", agent, decider=decider)
         else:
