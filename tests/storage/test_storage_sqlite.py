@@ -21,6 +21,7 @@ from artificer.ports import Head
 from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, newest_mark
 from artificer.storage.sqlite.transaction import Transaction, commit
+from artificer.storage.sqlite.writer import BATCH
 from artificer.testing.journal_suite import records_after
 
 HERE = Path(__file__).parent
@@ -211,6 +212,24 @@ class TestGroupCommit:
             heads = {row.run: row.head.seq for row in await journal.runs()}
             assert heads == {run: 0 if run == "run-7" else 2 for run in leases}
             assert await journal.audit() == []
+
+    async def test_older_runs_go_first_where_many_wait(self, path: Path) -> None:
+        """So early runs end early, and nobody starves: some places go to what waits longest."""
+        done: list[int] = []
+
+        async def go(journal: SqliteJournal, number: int) -> None:
+            run, head = f"run-{number}", Head()
+            lease = await journal.acquire(run)
+            for payload in range(4):
+                records = records_after(head, run, payload)
+                head = await journal.append(run, lease.epoch, head, records)
+            done.append(number)
+
+        async with SqliteJournal(path, "process") as journal:
+            await asyncio.gather(*(go(journal, number) for number in range(8 * BATCH)))
+            assert await journal.audit() == []
+        first, last = done[: len(done) // 4], done[-len(done) // 4 :]
+        assert sum(first) / len(first) < sum(last) / len(last) / 2
 
     async def test_a_cancelled_one_takes_no_neighbour_along(self, path: Path) -> None:
         async with SqliteJournal(path, "process") as journal:

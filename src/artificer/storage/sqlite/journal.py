@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -74,6 +75,8 @@ class SqliteJournal:
         self._durability = durability
         self._busy_seconds = busy_seconds
         self._writer: Writer | None = None
+        self._ages: dict[str, int] = {}
+        self._births = count(1)
         self._reader: Reader | None = None
         self._small: SqliteSmall | None = None
         self.versions = SqliteVersions(self._path, durability, busy_seconds)
@@ -145,9 +148,12 @@ class SqliteJournal:
             OperatorError: the file could not be written; nothing has changed.
         """
         check_name(run)
-        return await self._opened(self._writer).perform(
-            lambda transaction: transaction.acquire(run, claim)
+        age = self._ages.get(run) or next(self._births)
+        lease = await self._opened(self._writer).perform(
+            lambda transaction: transaction.acquire(run, claim), age
         )
+        self._ages[run] = age
+        return lease
 
     async def release(self, run: str, epoch: int) -> None:
         """Give the run up, unless somebody else has acquired it since.
@@ -156,7 +162,7 @@ class SqliteJournal:
             OperatorError: the file could not be written; nothing has changed.
         """
         await self._opened(self._writer).perform(
-            lambda transaction: transaction.release(run, epoch)
+            lambda transaction: transaction.release(run, epoch), self._ages.pop(run, 0)
         )
 
     async def append(
@@ -186,7 +192,7 @@ class SqliteJournal:
             budget.write(transaction, changes)
             return new_head
 
-        return await self._opened(self._writer).perform(work)
+        return await self._opened(self._writer).perform(work, self._ages.get(run, 0))
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the first ``limit`` records with ``seq > after``; empty for an unknown run.

@@ -1,6 +1,6 @@
 """Writing a journal, with group commit.
 
-What is asked for in one round of the event loop shares one transaction, and so one fsync. It is
+Work of one round of the event loop shares one transaction, and so one fsync. It is
 made in the loop itself: ``docs/decisions/0008-commits-in-the-loop.md`` says why there is no thread.
 """
 
@@ -10,6 +10,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,10 +25,20 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
 """Seconds between two attempts while another process holds the file."""
 
 
+BATCH = 32
+"""Most units of work in one commit. While more of them wait, three in four places go to the oldest
+runs, so that these end before the younger ones, and the others to what has waited longest."""
+
+
 @dataclass(frozen=True)
 class _Job:
     work: Callable[[Transaction], Any]
     future: asyncio.Future[Any]
+    age: int
+
+
+def _by_age(job: _Job) -> int:
+    return job.age
 
 
 class Writer:
@@ -45,8 +56,10 @@ class Writer:
         self._closed = False
         db.execute("PRAGMA busy_timeout = 0")  # the loop must not sleep in SQLite
 
-    async def perform(self, work: Callable[[Transaction], T]) -> T:
+    async def perform(self, work: Callable[[Transaction], T], age: int = 0) -> T:
         """Perform the work in a transaction and return its result once that is durable.
+
+        ``age`` is lower for what belongs to an older run: that goes first where much waits.
 
         When the waiting task is cancelled the work may be done all the same: the run's head then
         tells. An ArtificerError that the work raises before it writes anything is its own alone.
@@ -58,21 +71,27 @@ class Writer:
         if self._closed:
             raise AuthorError(f"The journal {self._path} is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._waiting.append(_Job(work, future))
+        self._waiting.append(_Job(work, future, age))
         if len(self._waiting) == 1:
             self._loop.call_soon(self._flush, self._loop.time() + self._busy_seconds, FIRST_PAUSE)
         return await future
 
     def _flush(self, deadline: float, pause: float) -> None:
-        """Commit all that waits; while another process holds the file, try again later."""
+        """Commit what waits; while another process holds the file, try again later."""
         if not self._waiting:
             return  # closing has done it
-        outcomes = commit(self._db, self._path, [job.work for job in self._waiting], self._anchor)
+        jobs, later = self._next_batch()
+        outcomes = commit(self._db, self._path, [job.work for job in jobs], self._anchor)
         locked = all(isinstance(outcome, Locked) for outcome in outcomes)
         if locked and self._loop.time() < deadline and not self._closed:
             self._loop.call_later(pause, self._flush, deadline, min(2 * pause, LONGEST_PAUSE))
             return
-        jobs, self._waiting = self._waiting, []
+        if locked:  # nobody waits for longer than that, in no later batch either
+            jobs, later = self._waiting, []
+            outcomes = [outcomes[0]] * len(jobs)
+        self._waiting = later
+        if later:
+            self._loop.call_soon(self._flush, self._loop.time() + self._busy_seconds, FIRST_PAUSE)
         for job, outcome in zip(jobs, outcomes, strict=True):
             if job.future.done():
                 continue  # whoever waited was cancelled
@@ -80,6 +99,15 @@ class Writer:
                 job.future.set_exception(outcome)
             else:
                 job.future.set_result(outcome)
+
+    def _next_batch(self) -> tuple[list[_Job], list[_Job]]:
+        """Return the jobs of the next commit, and those of later ones."""
+        if len(self._waiting) <= BATCH or self._closed:
+            return self._waiting, []
+        first, rest = self._waiting[: BATCH // 4], self._waiting[BATCH // 4 :]
+        oldest = nsmallest(BATCH - len(first), rest, key=_by_age)
+        taken = {id(job) for job in oldest}
+        return first + oldest, [job for job in rest if id(job) not in taken]
 
     async def aclose(self) -> None:
         """Finish the work that waits, then close the connection. May be called more than once."""
@@ -104,7 +132,7 @@ class NoWriter(Writer):
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    async def perform(self, work: Callable[[Transaction], T]) -> T:
+    async def perform(self, work: Callable[[Transaction], T], age: int = 0) -> T:
         """Refuse. Raises OperatorError."""
         raise only_read(self._path)
 
