@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-
 from artificer.artifacts.deliverable import Deliverable
 from artificer.builds.summary import told
 from artificer.core.intents import FinishReason
@@ -116,6 +114,8 @@ class Run:
             OperatorError: there is none.
             AuthorError: the type demands more than its JSON Schema says.
         """
+        from pydantic import TypeAdapter, ValidationError
+
         try:
             return TypeAdapter(kind).validate_json(self._json())
         except ValidationError as error:

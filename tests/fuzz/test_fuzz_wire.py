@@ -65,7 +65,7 @@ def test_a_stream_of_a_provider_is_a_reply_or_a_failure(protocol: str) -> None:
                 stream.feed(event)
             outcome = stream.finish()
         assert isinstance(outcome, ModelReply | ModelFailure)
-        outcome.canonical().encode()
+        outcome.canonical()
         if isinstance(outcome, ModelReply):
             assert len({b.id for b in outcome.blocks if b.type == "tool_use"}) == len(
                 [b for b in outcome.blocks if b.type == "tool_use"]
@@ -85,7 +85,7 @@ def test_a_stream_of_a_provider_is_a_reply_or_a_failure(protocol: str) -> None:
 def test_an_error_of_a_provider_is_told(body: Any) -> None:
     found = error_in(body)
     if found is not None:
-        failure("unavailable", found[1], body=body).canonical().encode()
+        failure("unavailable", found[1], body=body).canonical()
 
 
 def sse(events: list[Any]) -> bytes:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from artificer.core.policy import Condition, Policy, Rule
 from artificer.core.spec import Limits, RunSpec
+from artificer.core.state import RunState
 from artificer.errors import InvalidValueError
 from artificer.values.base import CheckedValue, Digest, Meta, Problem, Text, Value, ValueReader
-from artificer.values.blocks import Message, TextBlock, ToolUseBlock
+from artificer.values.blocks import Message, TextBlock, ToolUseBlock, user
+from artificer.values.message_history import MessageHistory
 from artificer.values.model import Usage
 
 USAGES = st.builds(Usage, input_tokens=st.integers(0, 2), output_tokens=st.integers(0, 2))
@@ -218,3 +220,28 @@ class TestDeclared:
 @pytest.mark.req("value-one-writer")
 def test_floats_of_a_problem_become_text() -> None:
     assert Problem(pointer="", message="", limit=(0.5, 1)).limit == ("0.5", 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.req("value-conversation")
+class TestConversation:
+    @given(st.lists(st.integers(0, 3), max_size=30))
+    def test_is_the_tuple_of_its_messages_whoever_extends_it(self, steps: list[int]) -> None:
+        grown = [(MessageHistory(), ())]
+        for number, back in enumerate(steps):
+            conversation, messages = grown[max(0, len(grown) - 1 - back)]
+            message = user(str(number))
+            grown.append((conversation.extended(message), (*messages, message)))
+        for conversation, messages in grown:
+            assert tuple(conversation) == messages and conversation == MessageHistory(messages)
+            assert conversation[-2:] == messages[-2:] and conversation[1:3] == messages[1:3]
+            assert len(conversation) == len(messages) and hash(conversation) == hash(
+                MessageHistory(messages)
+            )
+            assert not messages or conversation[-1] is messages[-1]
+            with pytest.raises(IndexError):
+                conversation[len(messages)]
+
+    def test_a_state_is_written_and_read_with_it(self) -> None:
+        state = RunState(history=MessageHistory().extended(user("Hi.")))
+        assert RunState.read(state.canonical()) == state
+        assert state.to_json()["history"] == [user("Hi.").to_json()]

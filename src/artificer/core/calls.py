@@ -18,7 +18,7 @@ from artificer.core.state import (
     results_of,
     with_message,
 )
-from artificer.core.steps import Step, answered, call_of, emit, settle, with_call
+from artificer.core.steps import Step, answered, call_of, calls_with, emit, settle
 from artificer.core.turns import finish, next_turn
 from artificer.core.verdict import Verdict
 from artificer.errors import InvariantError
@@ -26,7 +26,6 @@ from artificer.errors import InvariantError
 
 def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
     """Refused calls are answered at once; the others become intents, all in one commit."""
-    state = settle(state, event.intent)
     if [c.id for c in state.calls] != [v.call_id for v in event.verdicts]:
         raise InvariantError("The verdicts are not those of the turn's calls.")
     calls: list[CallState] = []
@@ -35,19 +34,18 @@ def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
         if verdict.verdict != "allow" and verdict.verdict != "ask":
             call = answered(call, verdict.verdict, verdict.content)
         calls.append(call)
-    return dispatch(state.replace(phase=Phase.WORKING, calls=tuple(calls)))
+    return dispatch(settle(state, event.intent, phase=Phase.WORKING, calls=tuple(calls)))
 
 
 def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
     """A yes performs the call, a no answers it."""
     call = call_of(state, event.intent)
-    state = settle(state, event.intent)
-    state = state.replace(letters=max(state.letters, event.letter))
     if event.approved:
         call = call.replace(approved=True)
     else:
         call = answered(call, "denied", event.content)
-    return dispatch(with_call(state, call))
+    state = state.replace(letters=max(state.letters, event.letter))
+    return dispatch(settle(state, event.intent, calls=calls_with(state, call)))
 
 
 def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
@@ -59,7 +57,8 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
         state = state.replace(doubts=(*state.doubts, doubt))
-    return dispatch(with_call(labelled(settle(state, event.intent), call), call))
+    state = settle(state, event.intent, calls=calls_with(state, call))
+    return dispatch(labelled(state, call))
 
 
 def _counted(state: RunState, event: ev.ToolReturned) -> RunState:

@@ -18,6 +18,9 @@ from artificer.values.text import clip
 PERIODS = 2
 """Turns that a cycle may have."""
 
+RECENT = 4 * PERIODS
+"""Messages that are searched for calls that did not run."""
+
 REFUSED: frozenset[CallStatus] = frozenset({"invalid", "unknown_tool", "denied", "duplicate"})
 """How calls end that never ran."""
 
@@ -92,7 +95,7 @@ def refused_before(history: Sequence[Message]) -> frozenset[tuple[str, str]]:
     """Return the calls of the last turns that did not run: tool and arguments, as written."""
     turns, refused = 0, set[str]()
     found: set[tuple[str, str]] = set()
-    for message in reversed(history[-4 * PERIODS :]):
+    for message in reversed(history[-RECENT:]):
         results = (b for b in message.blocks if isinstance(b, ToolResultBlock))
         refused |= {result.tool_use_id for result in results if result.status in REFUSED}
         found |= {(call.name, call.arguments) for call in message.calls if call.id in refused}

@@ -22,9 +22,10 @@ from artificer.core.taint import Taint, tainted
 from artificer.core.verdict import Verdict
 from artificer.core.window import Window
 from artificer.errors import InvariantError
-from artificer.values.base import Digest, Value
+from artificer.values.base import Digest, Value, field
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock, user
 from artificer.values.canon import digest_of
+from artificer.values.message_history import MessageHistory
 from artificer.values.model import FailureCode, StopReason, ToolChoice, Usage
 from artificer.values.tokens import tokens_of
 
@@ -128,7 +129,7 @@ class RunState(Value):
     pending: tuple[Pending, ...] = ()
     calls: tuple[CallState, ...] = ()
     call_ids: CallIds = ()
-    history: tuple[Message, ...] = ()
+    history: MessageHistory = field(default_factory=MessageHistory)
     history_digest: Digest = digest_of(b"")
     last_text: str = ""
     narrative: str | None = None
@@ -251,7 +252,7 @@ def with_message(state: RunState, message: Message, **changes: object) -> RunSta
     """Append to the conversation and to the chain of its digest, with whatever else changes."""
     body = message.identity()
     grown: dict[str, object] = {
-        "history": state.history + (message,),  # noqa: RUF005  (unpacking copies twice)
+        "history": state.history.extended(message),
         "history_digest": digest_of(state.history_digest.encode() + body),
         "context_tokens": state.context_tokens + tokens_of(body),
     }

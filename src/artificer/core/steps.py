@@ -25,12 +25,14 @@ def emit(state: RunState, *intents: Intent, **changes: object) -> Step:
     return state, intents
 
 
-def settle(state: RunState, n: int) -> RunState:
-    """Take an intent off the pending ones: its receipt has come."""
+def settle(state: RunState, n: int, **changes: object) -> RunState:
+    """Take an intent off the pending ones: its receipt has come. Copies are what replays do most,
+    so whatever else changes goes with it.
+    """
     rest = tuple(p for p in state.pending if p.n != n)
     if len(rest) == len(state.pending):
         raise InvariantError(f"Intent {n} is not pending.")
-    return state.replace(pending=rest)
+    return state.replace(pending=rest, **changes)
 
 
 def is_pending(state: RunState, n: int) -> bool:
@@ -47,10 +49,9 @@ def call_of(state: RunState, n: int) -> CallState:
     return call
 
 
-def with_call(state: RunState, call: CallState) -> RunState:
-    """Put a call in the place of the one with its id."""
-    calls = tuple(call if c.id == call.id else c for c in state.calls)
-    return state.replace(calls=calls)
+def calls_with(state: RunState, call: CallState) -> tuple[CallState, ...]:
+    """The calls of this turn, with one in the place of that with its id."""
+    return tuple([call if c.id == call.id else c for c in state.calls])
 
 
 def answered(call: CallState, status: CallStatus, content: str) -> CallState:

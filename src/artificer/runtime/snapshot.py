@@ -36,6 +36,7 @@ from artificer.values.blocks import (
     ToolUseBlock,
 )
 from artificer.values.canon import digest_of
+from artificer.values.message_history import MessageHistory
 from artificer.values.model import Usage
 from artificer.values.release import RELEASE
 from artificer.values.tokens import tokens_of
@@ -106,7 +107,7 @@ class Taker:
 
 def keep(snapshots: Snapshots, run: str, head: Head, state: RunState, before: int) -> None:
     """Keep a state. ``before`` is how many of its messages are in store already."""
-    bare = {"history": (), "call_ids": (), "spec": None, "context_tokens": 0}
+    bare = {"history": MessageHistory(), "call_ids": (), "spec": None, "context_tokens": 0}
     kept = _Kept(
         release=RELEASE,
         seq=head.seq,
@@ -157,7 +158,7 @@ async def _proven(
     intents = await walk.back(kept.state, blobs)
     spec = await _spec(journal, blobs, run)
     state = kept.state.replace(
-        history=history,
+        history=MessageHistory(history),
         call_ids=_call_ids(history),
         spec=spec,
         context_tokens=_context(walk, spec, kept.state.window, history, bodies),

@@ -35,7 +35,7 @@ from artificer.contracts.definition import (
 )
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.schema import MAX_PROBLEMS, pointer
-from artificer.errors import BugError, CanonicalError, places
+from artificer.errors import BugError, CanonicalError, InvalidValueError, places
 from artificer.ports import Call, Probed, Receipt
 from artificer.values.base import Problem
 from artificer.values.canon import canonical
@@ -215,9 +215,8 @@ def _definition(
         )
     try:
         return ToolDefinition(input_schema=signature.schema, **facts)
-    except ValidationError as error:
-        first = error.errors()[0]
-        reason = f"has an unusable {first['loc'][0]}: {first['msg']}"
+    except InvalidValueError as error:
+        reason = f"has an unusable {error.pointer[1:]}: it {error.reason}"
         raise unusable(function, reason) from error
 
 

@@ -280,7 +280,7 @@ def designed(error: Exception, path: Path) -> ArtificerError:
 
     Whatever it was, the transaction was rolled back.
     """
-    if isinstance(error, ArtificerError):
+    if isinstance(error, ArtificerError) and not isinstance(error, InvalidValueError):
         return error
     code = _primary_code(error)
     if code == sqlite3.SQLITE_NOTADB:
