@@ -304,7 +304,7 @@ async def build(run: Rig) -> None:
         async def relay(self, run_id: str, state: RunState, letter: bytes) -> None:
             pass
 
-        async def stirred(self, state: RunState) -> set[str]:
+        async def signalled(self, state: RunState) -> set[str]:
             return set()
 
         async def tidy(self, run_id: str, state: RunState) -> None:

@@ -62,7 +62,7 @@ class Serving:
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
         self.relayed.append(letter)
 
-    async def stirred(self, state: RunState) -> set[str]:
+    async def signalled(self, state: RunState) -> set[str]:
         return self.answered
 
     async def tidy(self, run: str, state: RunState) -> None:

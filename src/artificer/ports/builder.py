@@ -24,7 +24,7 @@ class Builder(Protocol):
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
         """Leave a letter for every run of the build that is under way. It may come twice."""
 
-    async def stirred(self, state: RunState) -> Collection[Digest]:
+    async def signalled(self, state: RunState) -> Collection[Digest]:
         """The keys of wishes whose runs rest, and have got letters since."""
 
     async def tidy(self, run: str, state: RunState) -> None:

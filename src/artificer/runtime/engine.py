@@ -16,13 +16,13 @@ from artificer.core.state import Phase, RunState
 from artificer.errors import ArtificerError, InvariantError, OperatorError, TransitionError
 from artificer.ownership.local import Hold, LocalOwner
 from artificer.ports import Claim, Head, Journal, Lease, Probed, Snapshots
-from artificer.runtime.drive import AT_REST, Drive
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import calls_made, recover
+from artificer.runtime.run_loop import IDLE, RunLoop
 from artificer.runtime.snapshot import Taker, restore
 from artificer.values.release import RELEASE
 
@@ -45,10 +45,10 @@ class Engine:
     judges: Judges = field(default_factory=Judges)
     snapshots: Snapshots | None = None
     owner: LocalOwner = field(default_factory=LocalOwner)
-    _drives: dict[str, Drive] = field(default_factory=dict)
+    _loops: dict[str, RunLoop] = field(default_factory=dict)
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
-        """Begin a run and drive it until it rests: finished, stalled, paused, or waiting.
+        """Begin a run and drive it until it is idle: finished, stalled, paused, or waiting.
 
         Raises:
             OperatorError: there is a run of that id.
@@ -101,15 +101,15 @@ class Engine:
     async def _catch_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
         """Record what became of the run while nobody drove it; return what is to be performed."""
         run, intents = ledger.run, list[Intent]()
-        at_rest = before.state.phase in AT_REST
-        if not at_rest:  # first the truth about what was under way
+        was_idle = before.state.phase in IDLE
+        if not was_idle:  # first the truth about what was under way
             intents += await self._take_up(ledger, before)
         letters = await self.signals.read(run, before.state.letters)
         gone = overruled(letters)
         for number, body in letters:
-            event = await self.performer.hear(run, ledger.state, number, body, gone)
+            event = await self.performer.receive(run, ledger.state, number, body, gone)
             intents += await ledger.commit(event)
-        if at_rest and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
+        if was_idle and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
             intents += await self._take_up(ledger, before)
         waiting = {pending.n for pending in ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
@@ -193,8 +193,8 @@ class Engine:
 
     def stop(self, run: str, reason: str) -> None:
         """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
-        if run in self._drives:
-            self._drives[run].cancel(reason)
+        if run in self._loops:
+            self._loops[run].cancel(reason)
 
     async def _new_ledger(self, run: str) -> Ledger:
         if await self.journal.read(run, limit=1):  # acquiring it would fence whoever drives it
@@ -235,7 +235,7 @@ class Engine:
 
     def _opened(self, hold: Hold, lease: Lease, before: Loaded | None) -> Ledger:
         if before is not None:
-            self.observer.taken_up(hold.run, before.state)
+            self.observer.resumed(hold.run, before.state)
         ledger = Ledger(
             hold,
             lease,
@@ -259,13 +259,13 @@ class Engine:
         return Taker(self.snapshots, run, seq=seq, messages=before.kept)
 
     async def _drive(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
-        """Drive a run to its rest, from what its first commit leads to; then let go of it."""
+        """Run the loop until the run is idle, from its first commit on; then release the run."""
         try:
             intents = await first
-            drive = Drive(ledger, self.performer, self.observer, self.signals)
-            self._drives[ledger.run] = drive
-            return await drive.to_rest(intents)
+            loop = RunLoop(ledger, self.performer, self.observer, self.signals)
+            self._loops[ledger.run] = loop
+            return await loop.run_until_idle(intents)
         finally:
-            self._drives.pop(ledger.run, None)
+            self._loops.pop(ledger.run, None)
             await ledger.finish()
-            self.observer.rested(ledger.run)
+            self.observer.idle(ledger.run)

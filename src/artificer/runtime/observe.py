@@ -10,7 +10,7 @@ from artificer.values.model import Delta
 class Observer:
     """Called from the event loop, in order. A hook must be quick and must not raise."""
 
-    def taken_up(self, run: str, state: RunState) -> None:
+    def resumed(self, run: str, state: RunState) -> None:
         """A run that others have recorded so far goes on here."""
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
@@ -23,7 +23,7 @@ class Observer:
     def streamed(self, run: str, delta: Delta) -> None:
         """A piece of the model's reply has formed. Pieces are not journaled."""
 
-    def rested(self, run: str) -> None:
+    def idle(self, run: str) -> None:
         """The run is no longer driven here, whatever the reason."""
 
 
@@ -33,10 +33,10 @@ class Both(Observer):
     def __init__(self, first: Observer, second: Observer) -> None:
         self._all = (first, second)
 
-    def taken_up(self, run: str, state: RunState) -> None:
+    def resumed(self, run: str, state: RunState) -> None:
         """Tell both."""
         for observer in self._all:
-            observer.taken_up(run, state)
+            observer.resumed(run, state)
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
         """Tell both."""
@@ -53,7 +53,7 @@ class Both(Observer):
         for observer in self._all:
             observer.streamed(run, delta)
 
-    def rested(self, run: str) -> None:
+    def idle(self, run: str) -> None:
         """Tell both."""
         for observer in self._all:
-            observer.rested(run)
+            observer.idle(run)

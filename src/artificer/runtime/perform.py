@@ -65,7 +65,7 @@ class Performer:
         """What asks the model."""
         return Asker(self.provider, self.clock, self.budgets, self.clean)
 
-    async def hear(
+    async def receive(
         self, run: str, state: RunState, number: int, body: bytes, gone: Container[int] = ()
     ) -> ev.Event:
         """Return the event that a letter is; what is said to a build is said to its runs.

@@ -72,7 +72,7 @@ class Telemetry(Observer):
         self._meters = Meters(metrics.get_meter("artificer", RELEASE, meters))
         self._runs: dict[str, _TracedRun] = {}
 
-    def taken_up(self, run: str, state: RunState) -> None:
+    def resumed(self, run: str, state: RunState) -> None:
         """Continue from the records of an earlier process."""
         self._runs[run] = _TracedRun(state)
 
@@ -94,7 +94,7 @@ class Telemetry(Observer):
         except ArtificerError as error:  # a failed export must not end the run
             log.error("a record of run %s cannot be exported: %s", run, error.code)
 
-    def rested(self, run: str) -> None:
+    def idle(self, run: str) -> None:
         """Close the run's span: this process no longer executes it."""
         traced = self._runs.pop(run, None)
         if traced is not None:

@@ -231,7 +231,7 @@ async def building(
     async with alone(place.folder, run):
         place.repository.unlock()
         performer = replace(engine.performer, budgets=_budgets(engine, recorded))
-        children = replace(engine, performer=performer, _drives={})
+        children = replace(engine, performer=performer, _loops={})
         builder = TreeBuilder(
             TreePerformer(place.repository, place.validator(config)),
             place.project,
@@ -242,7 +242,7 @@ async def building(
             config.project_folder / "runs",
             decider,
         )
-        yield replace(engine, performer=replace(engine.performer, builder=builder), _drives={})
+        yield replace(engine, performer=replace(engine.performer, builder=builder), _loops={})
 
 
 async def tidied(engine: Engine, run: str, state: RunState, config: Config) -> None:

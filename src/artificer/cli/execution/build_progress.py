@@ -41,7 +41,7 @@ class BuildProgress:
             self._steps.setdefault(run, "")
         return run in self._steps
 
-    def taken_up(self, run: str, state: RunState) -> None:
+    def resumed(self, run: str, state: RunState) -> None:
         """Remember the jobs that a build had started before."""
         if state.build is not None:
             for job in state.build.open:

@@ -56,10 +56,10 @@ class Progress(Observer):
             case CallTool(tool=tool) | AskApproval(tool=tool):
                 self._show(f"turn {self._turn}: {tool}")
 
-    def taken_up(self, run: str, state: RunState) -> None:
+    def resumed(self, run: str, state: RunState) -> None:
         """Remember the calls in progress, whose results are shown later."""
         if self._builds.covers(run, state.spec):
-            self._builds.taken_up(run, state)
+            self._builds.resumed(run, state)
             return
         self._turn = state.turn
         waiting = {pending.call_id: pending.n for pending in state.pending}

@@ -101,7 +101,7 @@ class TreeBuilder:
             if self.children.drives(child) or not pauses:
                 await self.children.post(child, letter)
 
-    async def stirred(self, state: RunState) -> set[Digest]:
+    async def signalled(self, state: RunState) -> set[Digest]:
         """The wishes whose runs rest, and have got letters since."""
         resting = _build(state).resting
         return {rested.key for rested in resting if await self.children.has_letters(rested.run)}

@@ -146,7 +146,7 @@ class Children:
     def _engine(self, executors: Mapping[str, Executor]) -> Engine:
         """An engine for one run: the build's, with that run's tools."""
         performer = replace(self.engine.performer, executors=executors, builder=None)
-        return replace(self.engine, performer=performer, _drives={})
+        return replace(self.engine, performer=performer, _loops={})
 
 
 def _ceilings(kind: RunKind, build: RunSpec) -> dict[str, int | None]:

@@ -1,4 +1,4 @@
-"""Driving one run: perform what is recorded, record what came of it, until it rests."""
+"""The run loop: perform the recorded intents, record their outcomes, until the run is idle."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
 from artificer.runtime.requests import asks
 
-AT_REST = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
-"""Phases that last until somebody does something."""
+IDLE = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
+"""Phases that last until a signal arrives or the run is resumed."""
 
 _Task = asyncio.Task[Outcome]
 
 
-class Drive:
-    """One run, driven by this process.
+class RunLoop:
+    """The loop of one run in this process.
 
-    Cancelling the task that drives it ends all work under way and leaves the run resumable.
+    Cancelling its task ends all work under way and leaves the run resumable.
     """
 
     def __init__(
@@ -41,59 +41,61 @@ class Drive:
         self._observer = observer
         self._signals = signals
         self._tasks: dict[_Task, Intent] = {}
-        self._bell = signals.watch(self.run)
+        self._signalled = signals.watch(self.run)
         self._slots = asyncio.Semaphore(ledger.state.given.limits.concurrency)
         self._cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
         """End the run: open calls are ended and answered ``cancelled``."""
         self._cancelled = reason
-        self._bell.set()
+        self._signalled.set()
 
-    async def to_rest(self, intents: Sequence[Intent]) -> RunState:
-        """Drive the run until it is finished, stalled, paused, or waits for a person elsewhere."""
-        ringing = asyncio.ensure_future(self._bell.wait())
+    async def run_until_idle(self, intents: Sequence[Intent]) -> RunState:
+        """Run until the run is finished, stalled or paused, or waits for a person elsewhere."""
+        signal = asyncio.ensure_future(self._signalled.wait())
         try:
-            await self._tidy()
+            await self._clean_up_build()
             while True:
-                self._begin(intents)
-                if self._bell.is_set():
-                    self._bell.clear()
-                    intents = [*await self._listen(), *await self._stirred()]
+                self._start(intents)
+                if self._signalled.is_set():
+                    self._signalled.clear()
+                    intents = [*await self._receive_signals(), *await self._resumable_jobs()]
                     continue
-                if not self._tasks and (intents := await self._stirred()):
+                if not self._tasks and (intents := await self._resumable_jobs()):
                     continue
-                if not self._tasks or self._ledger.state.phase in AT_REST:
+                if self._is_idle():
                     await _end(self._tasks)
-                    await self._tidy()
+                    await self._clean_up_build()
                     return self._ledger.state
-                if ringing.done():
-                    ringing = asyncio.ensure_future(self._bell.wait())
-                await asyncio.wait({*self._tasks, ringing}, return_when=asyncio.FIRST_COMPLETED)
+                if signal.done():
+                    signal = asyncio.ensure_future(self._signalled.wait())
+                await asyncio.wait({*self._tasks, signal}, return_when=asyncio.FIRST_COMPLETED)
                 intents = ()
-                if not self._bell.is_set():  # a letter goes before what may follow from a receipt
+                if not self._signalled.is_set():  # a signal comes before what a receipt leads to
                     intents = await self._record([task for task in self._tasks if task.done()])
-                    await self._drop_settled()
-                    intents = [*intents, *await self._stirred()]
+                    await self._end_answered()
+                    intents = [*intents, *await self._resumable_jobs()]
         except asyncio.CancelledError:
             await _end(self._tasks)
             with suppress(OperatorError):  # the run is then as if they had not ended yet
                 await self._commit(list(self._tasks))
             raise
         finally:
-            ringing.cancel()
+            signal.cancel()
             self._signals.unwatch(self.run)
             await _end(self._tasks)
             await self._performer.release(self.run)
 
-    def _begin(self, intents: Sequence[Intent]) -> None:
-        for intent in intents:
-            if self._waits(intent):
-                continue
-            self._tasks[asyncio.ensure_future(self._perform(intent))] = intent
+    def _is_idle(self) -> bool:
+        return not self._tasks or self._ledger.state.phase in IDLE
 
-    def _waits(self, intent: Intent) -> bool:
-        """Whether an intent is for a letter to settle, or for a later time."""
+    def _start(self, intents: Sequence[Intent]) -> None:
+        for intent in intents:
+            if not self._is_deferred(intent):
+                self._tasks[asyncio.ensure_future(self._perform(intent))] = intent
+
+    def _is_deferred(self, intent: Intent) -> bool:
+        """Return whether an intent waits for a signal, or for the end of a pause."""
         match intent:
             case AskApproval():
                 return self._performer.approver is None
@@ -139,10 +141,10 @@ class Drive:
         charges = self._ledger.charges_of(intent)
         return await self._performer.asker.compact(self.run, intent, state, payload, charges)
 
-    # --- what came of it ----------------------------------------------------------------------
+    # --- recording outcomes -------------------------------------------------------------------
 
     async def _record(self, done: Sequence[_Task]) -> Sequence[Intent]:
-        """Record what tasks have brought; raise what broke, now that their siblings' is safe."""
+        """Record the outcomes of tasks; then raise the error of one that broke."""
         intents = await self._commit(done)
         for task in done:
             if not task.cancelled():
@@ -150,7 +152,7 @@ class Drive:
         return intents
 
     async def _commit(self, done: Sequence[_Task]) -> Sequence[Intent]:
-        """Record what came of tasks that have ended well, and return what follows."""
+        """Record the outcomes of the tasks that ended well, and return the next intents."""
         ended = [(task, self._tasks.pop(task)) for task in done]
         outcomes = [
             (task.result(), intent)
@@ -158,7 +160,7 @@ class Drive:
             if not task.cancelled() and task.exception() is None
         ]
         receipts = [
-            self._timely(outcome.event, intent)
+            self._unless_settled(outcome.event, intent)
             for outcome, intent in outcomes
             if outcome.event is not None
         ]
@@ -167,40 +169,41 @@ class Drive:
         self._performer.settled(self.run, [i for _, i in ended if i.n in answered])
         return intents
 
-    def _timely(self, event: ev.Event, intent: Intent) -> ev.Event:
-        """The receipt; or, when nobody waits for it any more, that it was ignored."""
+    def _unless_settled(self, event: ev.Event, intent: Intent) -> ev.Event:
+        """Return the receipt, or `ReceiptIgnored` if its intent is no longer pending."""
         if any(pending.n == intent.n for pending in self._ledger.state.pending):
             return event
         why = "What it answers was settled before."
         return ev.ReceiptIgnored(at=event.at, intent=intent.n, what=event.type, reason=why)
 
-    # --- what people want ---------------------------------------------------------------------
+    # --- signals ------------------------------------------------------------------------------
 
-    async def _listen(self) -> list[Intent]:
-        """Do as the letters that have come say, in their order."""
+    async def _receive_signals(self) -> list[Intent]:
+        """Apply the signals that have arrived, in their order."""
         if self._cancelled is not None:
             return await self._cancel(self._cancelled)
         intents: list[Intent] = []
-        taken = self._ledger.state.letters
-        letters = await self._signals.read(self.run, taken)
-        gone = overruled(letters)
-        for number, body in letters:
-            letter = read_letter(body)
-            if letter is not None and letter.type == "cancel":
+        signals = await self._signals.read(self.run, self._ledger.state.letters)
+        withdrawn = overruled(signals)
+        for number, body in signals:
+            signal = read_letter(body)
+            if signal is not None and signal.type == "cancel":
                 await self._finish_tasks()
                 intents = []
-            event = await self._performer.hear(self.run, self._ledger.state, number, body, gone)
+            state = self._ledger.state
+            event = await self._performer.receive(self.run, state, number, body, withdrawn)
             intents += await self._ledger.commit(event)
-        await self._drop_settled()
+        await self._end_answered()
         waiting = {pending.n for pending in self._ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
 
-    async def _stirred(self) -> list[Intent]:
-        """What a build's runs rested at, and somebody has said something about since."""
+    async def _resumable_jobs(self) -> list[Intent]:
+        """Return the jobs of a build whose runs are idle and have got signals since."""
         state, builder = self._ledger.state, self._performer.builder
         if builder is None or state.build is None or not state.build.resting or state.hold:
             return []
-        keys, busy = await builder.stirred(state), {intent.n for intent in self._tasks.values()}
+        keys = await builder.signalled(state)
+        busy = {intent.n for intent in self._tasks.values()}
         numbers = {p.call_id: p.n for p in state.pending if p.call_id in keys and p.n not in busy}
         return [
             AdvanceBuild(n=numbers[wish.key], wish=wish)
@@ -208,7 +211,7 @@ class Drive:
             if wish.key in numbers
         ]
 
-    async def _tidy(self) -> None:
+    async def _clean_up_build(self) -> None:
         if self._performer.builder is not None:
             await self._performer.builder.tidy(self.run, self._ledger.state)
 
@@ -219,24 +222,24 @@ class Drive:
         return []
 
     async def _finish_tasks(self) -> None:
-        """End what is under way, and record what of it had come to its own end."""
+        """End all tasks, and record the outcomes of those that were done."""
         await _end(self._tasks)
         await self._commit(list(self._tasks))
 
-    async def _drop_settled(self) -> None:
-        """End what nobody waits for any more: a question that a letter has answered."""
+    async def _end_answered(self) -> None:
+        """End the tasks whose intents are settled: a question that a signal has answered."""
         waiting = {pending.n for pending in self._ledger.state.pending}
         settled = [
             task
             for task, intent in self._tasks.items()
-            if intent.n not in waiting and not _asks_no_answer(intent)
+            if intent.n not in waiting and not _needs_no_receipt(intent)
         ]
         if settled:
             await _end(settled)
             await self._record(settled)
 
 
-def _asks_no_answer(intent: Intent) -> bool:
+def _needs_no_receipt(intent: Intent) -> bool:
     return isinstance(intent, AdvanceBuild) and isinstance(intent.wish, CancelRun)
 
 
