@@ -139,6 +139,27 @@ class TestCollecting:
             assert (await world.replay(one)).identical
 
 
+@pytest.mark.req("upkeep-progress")
+async def test_long_work_reports_how_far_it_has_come(world: World) -> None:
+    for n in range(3):
+        await run(world, n)
+    steps: list[tuple[str, int, int]] = []
+
+    def report(step: str, done: int, total: int) -> None:
+        steps.append((step, done, total))
+
+    blobs = (await world.archive.verify(progress=report)).blobs
+    verified = [("verifying runs", n, 3) for n in (1, 2, 3)]
+    assert steps == [*verified, *(("verifying blobs", n, 0) for n in range(1, blobs + 1))]
+    searched = [("searching runs", n, 3) for n in (1, 2, 3)]
+    steps.clear()
+    await world.maintenance.gc(progress=report)
+    assert steps == searched
+    steps.clear()
+    await world.maintenance.fsck(progress=report)
+    assert steps[:3] == verified and steps[-3:] == searched
+
+
 @pytest.mark.req("prune")
 class TestPruning:
     async def test_what_was_said_is_gone_and_verify_tells_the_truth(

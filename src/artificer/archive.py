@@ -21,6 +21,7 @@ from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.kept import KeptHeads
 from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
+from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
@@ -161,13 +162,16 @@ class Archive:
         """
         return compress(await export(self._storage.journal, self._storage.blobs, run_id))
 
-    async def verify(self, kept: KeptHeads | None = None) -> Verification:
+    async def verify(
+        self, kept: KeptHeads | None = None, progress: ReportProgress = unreported
+    ) -> Verification:
         """Check every record, every blob and every workspace of the world (invariant 12).
 
         ``kept`` are heads of before, from :func:`artificer.runtime.kept.read_kept`: whether today's
-        journal goes on from each of them is said in ``against``.
+        journal goes on from each of them is said in ``against``. ``progress`` is called with
+        each step that is done.
         """
-        found = await verify(self._storage.journal, self._storage.blobs, kept)
+        found = await verify(self._storage.journal, self._storage.blobs, kept, progress)
         found.problems += await asyncio.to_thread(audit, self.workspaces)
         return found
 

@@ -18,6 +18,7 @@ from artificer.runtime.keeping import (
     remove_views,
 )
 from artificer.runtime.load import load
+from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.verify import cited
 from artificer.system import SystemClock
 from artificer.wiring.engines import idle_engine
@@ -31,17 +32,28 @@ class Maintenance:
     def __init__(self, resources: WorldResources) -> None:
         self._resources = resources
 
-    async def fsck(self, *, repair: bool = False) -> Check:
+    async def fsck(self, *, repair: bool = False, progress: ReportProgress = unreported) -> Check:
         """Verify the world, and find what nothing refers to and what was never finished."""
         storage = self._resources.storage
         check = await check_world(
-            storage.journal, storage.blobs, storage.versions, storage.files, repair=repair
+            storage.journal,
+            storage.blobs,
+            storage.versions,
+            storage.files,
+            repair=repair,
+            progress=progress,
         )
         workspaces = build_workspaces(storage)
         check.verification.problems += await asyncio.to_thread(audit, workspaces)
         return check
 
-    async def gc(self, *, older_than_s: float = GRACE_S, dry_run: bool = False) -> Sweep:
+    async def gc(
+        self,
+        *,
+        older_than_s: float = GRACE_S,
+        dry_run: bool = False,
+        progress: ReportProgress = unreported,
+    ) -> Sweep:
         """Remove the blobs that nothing refers to. Raises TamperedError where that is unclear."""
         storage = self._resources.storage
         return await collect(
@@ -51,6 +63,7 @@ class Maintenance:
             storage.files,
             older_than_s=older_than_s,
             dry_run=dry_run,
+            progress=progress,
         )
 
     async def prune(

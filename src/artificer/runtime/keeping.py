@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from artificer.errors import ArtificerError
 from artificer.ports import BlobFiles, BlobStore, Journal, Versions
+from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.reach import reachable
 from artificer.runtime.verify import Verification, verify
 
@@ -80,6 +81,7 @@ async def collect(
     *,
     older_than_s: float = GRACE_S,
     dry_run: bool = False,
+    progress: ReportProgress = unreported,
 ) -> Sweep:
     """Remove the blobs that nothing refers to. Runs may go on meanwhile.
 
@@ -96,7 +98,7 @@ async def collect(
     sweep = Sweep()
     for _ in range(ATTEMPTS):
         position = await journal.position() if isinstance(journal, Prunable) else 0
-        reached = await reachable(journal, blobs, versions)
+        reached = await reachable(journal, blobs, versions, progress)
         sweep.kept = len(reached)
         if not isinstance(journal, Prunable):
             break
@@ -149,6 +151,7 @@ async def check_world(
     files: BlobFiles | None,
     *,
     repair: bool = False,
+    progress: ReportProgress = unreported,
 ) -> Check:
     """Verify everything, and find what nothing refers to and what was never finished.
 
@@ -156,7 +159,7 @@ async def check_world(
     and puts orphans aside.
     """
     repaired = await journal.rebuild() if repair and isinstance(journal, Rebuildable) else []
-    check = Check(await verify(journal, blobs), repaired=repaired)
+    check = Check(await verify(journal, blobs, progress=progress), repaired=repaired)
     if files is None:
         return check
     leftovers = await asyncio.to_thread(files.leftovers)
@@ -165,7 +168,7 @@ async def check_world(
     moment = time.time() - GRACE_S
     old = set(await asyncio.to_thread(lambda: [*files.put_before(moment)]))
     try:
-        check.orphans = sorted(old - await reachable(journal, blobs, versions))
+        check.orphans = sorted(old - await reachable(journal, blobs, versions, progress))
     except ArtificerError as error:
         check.verification.problems.append(f"Orphans cannot be told: {error.message}")
     if repair:

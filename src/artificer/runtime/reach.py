@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from artificer.errors import NotFoundError
 from artificer.ports import BlobStore, Journal, RunHead, Versions
+from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.verify import tombstone
 from artificer.values.canon import digests_in
 
@@ -15,7 +16,9 @@ PAGE = 1_000
 """Records that are read at once."""
 
 
-async def reachable(journal: Journal, blobs: BlobStore, versions: Versions) -> set[str]:
+async def reachable(
+    journal: Journal, blobs: BlobStore, versions: Versions, progress: ReportProgress = unreported
+) -> set[str]:
     """Return every stored blob that is referred to, directly or through others.
 
     Raises:
@@ -23,7 +26,10 @@ async def reachable(journal: Journal, blobs: BlobStore, versions: Versions) -> s
     """
     stored = set(blobs.digests())
     heads = await journal.runs()
-    waiting = {digest for head in heads for digest in await _mentioned(journal, head)}
+    waiting: set[str] = set()
+    for number, head in enumerate(heads, 1):
+        waiting |= await _mentioned(journal, head) & stored
+        progress("searching runs", number, len(heads))
     for owner in ("", *(head.run for head in heads)):  # a run has drafts of its own
         waiting |= _versions(versions, owner)
     waiting &= stored

@@ -16,6 +16,7 @@ from artificer.errors import ArtificerError, NotFoundError, OperatorError
 from artificer.ports import BlobStore, Head, Journal, Record, RunHead
 from artificer.runtime.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
 from artificer.runtime.load import Line, read_chain
+from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.signals import check_signals
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
@@ -83,7 +84,12 @@ class Verification:
         }
 
 
-async def verify(journal: Journal, blobs: BlobStore, kept: KeptHeads | None = None) -> Verification:
+async def verify(
+    journal: Journal,
+    blobs: BlobStore,
+    kept: KeptHeads | None = None,
+    progress: ReportProgress = unreported,
+) -> Verification:
     """Check everything, and go on after a problem to find the others.
 
     ``kept`` are heads of before: what does not go on from them is a problem too.
@@ -102,9 +108,10 @@ async def verify(journal: Journal, blobs: BlobStore, kept: KeptHeads | None = No
         heads = await journal.runs()
     except ArtificerError as error:
         result.problems.append(error.message)
-    for head in heads:
+    for number, head in enumerate(heads, 1):
         await _check_run(journal, blobs, head, result)
-    await asyncio.to_thread(_check_blobs, blobs, result)
+        progress("verifying runs", number, len(heads))
+    await asyncio.to_thread(_check_blobs, blobs, result, progress)
     result.problems = list(dict.fromkeys(result.problems))
     return result
 
@@ -173,9 +180,10 @@ def tombstone(body: bytes) -> int:
     return 0
 
 
-def _check_blobs(blobs: BlobStore, result: Verification) -> None:
+def _check_blobs(blobs: BlobStore, result: Verification, progress: ReportProgress) -> None:
     for digest in blobs.digests():
         result.blobs += 1
+        progress("verifying blobs", result.blobs, 0)
         try:
             blobs.get(digest)
         except ArtificerError as error:
