@@ -76,9 +76,8 @@ async def page(home: str) -> Spent:
     """Open the world to be read, and summarise its newest runs."""
 
     async def work() -> None:
-        archive = await Archive.open(Config(home=Path(home), project="bench"))
-        async with archive as world:
-            assert len(await world.archive.summaries(PAGE, builds=False)) == PAGE
+        async with Archive.open(Config(home=Path(home), project="bench")) as archive:
+            assert len(await archive.summaries(PAGE, builds=False)) == PAGE
 
     return await spent_by(work())
 
