@@ -106,7 +106,7 @@ async def test_the_longest_narrative_is_written_in_two_replies(shell: Shell, pro
     outcome = result.json()
     assert (outcome["status"], outcome["text"]) == ("completed", text)
     assert writer.limits == [4096] * 3, "nothing is known of this model"
-    assert "asking for the rest" in result.err
+    assert "requesting the rest" in result.err
 
 
 @pytest.mark.req("seed-sizes", "report-continued")

@@ -68,13 +68,6 @@ def kind_of(tool: str) -> ArtifactKind:
     return "file" if tool == "create_file" else _WRAPPED.get(tool, "chart")
 
 
-def tool_for(kind: ArtifactKind) -> str:
-    """Return the tools that make this kind, in words for the model."""
-    if kind == "chart":
-        return "one of the create_*_chart tools"
-    return f"create_{kind}"
-
-
 def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
     """Return the arguments in the form that is checked, run and stored.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from artificer.artifacts.catalog import tool_for
 from artificer.artifacts.markdown import Layout, layout
 from artificer.artifacts.placeholder import KINDS, Placeholder, placeholder, scan
 from artificer.artifacts.ref import (
+    ArtifactKind,
     ArtifactRef,
     DeliverableStatus,
     Finding,
@@ -180,9 +180,16 @@ def _resolve(
     return "".join(parts), tuple(citations), tuple(missing), drifts
 
 
+def _tools_for(kind: ArtifactKind) -> str:
+    """Return the tools that make this kind, in words for the model."""
+    if kind == "chart":
+        return "one of the create_*_chart tools"
+    return f"create_{kind}"
+
+
 def _missing(item: Placeholder, made: tuple[ArtifactRef, ...]) -> Finding:
     member = "name" if item.kind == "file" else "id"
-    message = f'call {tool_for(item.kind)} with {member} "{item.id}"'
+    message = f'call {_tools_for(item.kind)} with {member} "{item.id}"'
     other = next((ref for ref in made if ref.id.lower() == item.id.lower()), None)
     if other is not None and other.kind in KINDS:
         message += f" (a {other.kind} of that id exists: is {other.kind}:{other.id} meant?)"
@@ -210,7 +217,7 @@ def _markdown(narrative: str, places: Layout) -> Iterator[Finding]:
         yield Finding(
             code="markdown_table",
             subject=_first_line(narrative[start:end]),
-            message=f"make this table with {tool_for('table')} and put"
+            message=f"make this table with {_tools_for('table')} and put"
             f" {placeholder('table', 'ID')} in its place",
             start=start,
             end=end,
@@ -219,7 +226,7 @@ def _markdown(narrative: str, places: Layout) -> Iterator[Finding]:
         yield Finding(
             code="markdown_list",
             subject=_first_line(narrative[start:end]),
-            message=f"make this list with {tool_for('list')} and put"
+            message=f"make this list with {_tools_for('list')} and put"
             f" {placeholder('list', 'ID')} in its place",
             start=start,
             end=end,

@@ -32,21 +32,21 @@ async def explain(settings: Settings, options: ExplainOptions) -> Exit:
     return Exit.OK
 
 
-def _lines(told: Explanation) -> list[tuple[str, str]]:
-    turn = "" if told.kind == "build" else f"turn {told.turn} of at most {told.turns_most}"
+def _lines(found: Explanation) -> list[tuple[str, str]]:
+    turn = "" if found.kind == "build" else f"turn {found.turn} of at most {found.turns_most}"
     lines = [
-        ("run", told.run),
-        ("stands", joined(told.stands, turn, count(told.records, "record"))),
-        ("why", one_line(told.why, 2 * WIDTH)),
+        ("run", found.run),
+        ("status", joined(found.stands, turn, count(found.records, "record"))),
+        ("why", one_line(found.why, 2 * WIDTH)),
     ]
-    if told.origin:
-        origin = told.origin
+    if found.origin:
+        origin = found.origin
         lines.append(("forked", joined(f"from {origin.run}, record {origin.seq}", *origin.changed)))
-    lines += _some("pending", [one_line(what, WIDTH) for what in told.pending])
-    lines.append(("calls", joined(*(f"{n} {status}" for status, n in told.answers.items()))))
-    lines += _some("refused", [one_line(_refusal(r), WIDTH) for r in told.refused])
-    lines.append(("cost", joined(cost(told.cost_micros), tokens(told.usage))))
-    return [*lines, *_some("next", list(told.next))]
+    lines += _some("pending", [one_line(what, WIDTH) for what in found.pending])
+    lines.append(("calls", joined(*(f"{n} {status}" for status, n in found.answers.items()))))
+    lines += _some("refused", [one_line(_refusal(r), WIDTH) for r in found.refused])
+    lines.append(("cost", joined(cost(found.cost_micros), tokens(found.usage))))
+    return [*lines, *_some("next", list(found.next))]
 
 
 def _some(label: str, texts: list[str]) -> list[tuple[str, str]]:

@@ -9,9 +9,9 @@ from artificer.cli.terminal.words import cost, count, joined, tokens
 from artificer.runs import Run
 from artificer.runtime.builds.tree import Node
 
-COLUMNS = ("STEP", "ATTEMPT", "RUN", "STATUS", "CAME TO", "TURNS", "TOKENS")
-SAID = 160
-"""Characters of a line of what validators said."""
+COLUMNS = ("STEP", "ATTEMPT", "RUN", "STATUS", "RESULT", "TURNS", "TOKENS")
+DETAIL_WIDTH = 160
+"""Characters that are shown of a line of a report."""
 
 
 def tree_as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
@@ -25,7 +25,7 @@ def tree_as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
 
 
 def print_tree(run: Run, nodes: list[Node]) -> None:
-    """Write a run, and below it the runs that it started."""
+    """Print a run, and below it the runs that it started."""
     state = run.state
     spent = joined(count(len(nodes), "run"), tokens(state.usage), cost(state.cost_micros))
     out(joined(f"{state.given.kind} {run.id}", run.status, spent), "strong")
@@ -33,28 +33,28 @@ def print_tree(run: Run, nodes: list[Node]) -> None:
         return
     rows = [COLUMNS, *(_row(run.id, node) for node in nodes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    said = ["", *(node.detail if _is_told(node) else "" for node in nodes)]
-    for row, detail in zip(rows, said, strict=True):
+    details = ["", *(node.detail if _has_detail(node) else "" for node in nodes)]
+    for row, detail in zip(rows, details, strict=True):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         out("  ".join(cells).rstrip())
         for line in detail.splitlines():
-            out(f"      {one_line(line, SAID)}")
+            out(f"      {one_line(line, DETAIL_WIDTH)}")
 
 
 def _row(build: str, node: Node) -> tuple[str, ...]:
     purpose = "" if node.purpose == "draft" else f" ({node.purpose})"
-    came = joined(node.came_to, node.checked) or "…"
+    result = joined(node.came_to, node.checked) or "…"
     used = f"{node.usage.input_tokens + node.usage.output_tokens:,}"
     return (
         "  " * node.depth + node.step.replace("/", " ") + purpose,
         str(node.attempt),
         node.run.removeprefix(build),
         node.status,
-        came,
+        result,
         str(node.turns),
         used,
     )
 
 
-def _is_told(node: Node) -> bool:
+def _has_detail(node: Node) -> bool:
     return node.came_to != "made" or node.passed is False or "consent" in node.checked

@@ -1,4 +1,4 @@
-"""A run's records as lines that people can read: what ``artificer show`` prints."""
+"""A run's records as lines of text, for ``artificer show``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DETAIL = 160
 """Characters of a text or of arguments that are shown."""
 
 KEY = 8
-"""Characters of a key that are shown: enough to see which wish a fact answers."""
+"""Characters of a key that are shown: enough to match a fact with its job."""
 
 DIGEST = 20
 """Characters of a digest that are shown: ``sha256:`` and twelve digits."""
@@ -46,7 +46,7 @@ class Entry:
 
 
 def entries(lines: Iterable[EventLine | IntentLine]) -> Iterator[Entry]:
-    """Put each record into words. Intents have no time of their own."""
+    """Describe each record. Intents have no time of their own."""
     calls: dict[int, CallTool | AskApproval] = {}
     for line in lines:
         if isinstance(line, EventLine):
@@ -62,11 +62,11 @@ def entries(lines: Iterable[EventLine | IntentLine]) -> Iterator[Entry]:
 def _intent(intent: Intent, line: IntentLine) -> str:
     match intent:
         case Generate(tool_choice=choice, messages=messages):
-            demanded = choice.name or choice.mode
+            choice_word = choice.name or choice.mode
             request = f"request {clip(line.request or '', DIGEST)}"
-            return joined(count(messages, "message"), f"tool choice {demanded}", request)
-        case Compact(why=why, upto=upto, max_tokens=most):
-            summary = f"summary of at most {most} tokens" if most else "no summary"
+            return joined(count(messages, "message"), f"tool choice {choice_word}", request)
+        case Compact(why=why, upto=upto, max_tokens=limit):
+            summary = f"summary of at most {limit} tokens" if limit else "no summary"
             return joined(why, f"{count(upto, 'message')} left out", summary)
         case AskApproval(tool=tool, arguments=arguments, reason=reason):
             return joined(f"{tool} {one_line(arguments, DETAIL)}", reason)
@@ -112,12 +112,12 @@ def _event(
         case ev.RunFinished(status=status, deliverable=digest):
             summary = joined(status, f"deliverable {clip(digest, DIGEST)}")
         case _:
-            return _of_model(event) or (_said(event), ())
+            return _of_model(event) or (_signal(event), ())
     return summary, details
 
 
 def _of_model(event: ev.Event) -> tuple[str, tuple[str, ...]] | None:
-    """What a request to the model came to; None for any other event."""
+    """Describe the result of a request to the model; None for any other event."""
     match event:
         case ev.ModelResponded():
             return _responded(event, event.stop), tuple(map(_block, event.blocks))
@@ -132,8 +132,8 @@ def _of_model(event: ev.Event) -> tuple[str, tuple[str, ...]] | None:
             return None
 
 
-def _said(event: ev.Event) -> str:
-    """What a person wanted, and who."""
+def _signal(event: ev.Event) -> str:
+    """Describe a signal: its text and its sender."""
     words = getattr(event, "text", "") or getattr(event, "reason", "")
     by = getattr(event, "by", "")
     return joined(f"by {by}" if by else "", one_line(words, DETAIL))
@@ -197,7 +197,7 @@ def _checked(event: ev.ReplyChecked) -> tuple[str, tuple[str, ...]]:
     what = "accepted" if event.request is None else "sent back"
     details = [f"{f.code}: {f.subject}: {f.message}" for f in event.findings]
     if event.unfinished:
-        details.append(f"cut off after {len(event.unfinished)} characters; the rest is asked for")
+        details.append(f"cut off after {len(event.unfinished)} characters; the rest is requested")
     if event.unwrapped:
         details.append("the text was taken out of a Markdown fence")
     if event.message:

@@ -1,8 +1,8 @@
-"""Asking the user of an MCP client: where policy says ``ask``, an elicitation, for this one call.
+"""Asking the user of an MCP client: when the policy says ``ask``, an elicitation for this call.
 
-Clients of protocols up to 2025-11-25 are asked while their call goes on. A later one is answered
-that input is required, and calls again with it: the run waits meanwhile, and the token that it is
-found by again is good for one answer to the very same call.
+Clients of protocols up to 2025-11-25 are asked while their call is in progress. A later one gets
+the answer that input is required, and calls again with it: the run waits meanwhile. The token that
+identifies the waiting run is valid for one answer to exactly the same call.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from mcp.types import ElicitRequest, ElicitResult
 
 ANSWER_SECONDS = 600.0
-"""Seconds in which a person must answer."""
+"""Seconds that the user has to answer."""
 
 MAX_SHOWN = 8_000
-"""Characters of the arguments that a person is shown."""
+"""Characters of the arguments that the user sees."""
 
 INPUT = "approval"
-"""What the input is called that a later protocol's client is asked for."""
+"""The name of the input that a client of a later protocol must provide."""
 
 _FORM: JsonObject = {
     "type": "object",
@@ -41,16 +41,16 @@ _FORM: JsonObject = {
     "required": ["approve"],
 }
 
-_UNABLE = "There is nobody here to ask: the client does not support elicitation."
+_UNABLE = "Nobody can be asked: the client does not support elicitation."
 _LATE = "Nobody answered in time."
 
 
 def elicitation(question: Question) -> ElicitRequest:
-    """What the client's user is shown."""
+    """Return the question that the client's user sees."""
     from mcp.types import ElicitRequest, ElicitRequestFormParams
 
     shown = head_and_tail(question.arguments, MAX_SHOWN)
-    why = f"\n\nYou are asked because: {question.reason}" if question.reason else ""
+    why = f"\n\nReason: {question.reason}" if question.reason else ""
     message = f"Allow this call of {question.tool}?\n\n{shown}{why}"
     return ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=_FORM))
 
@@ -59,17 +59,17 @@ def elicitation(question: Question) -> ElicitRequest:
 class ClientApprover:
     """Asks the user of the client that made one call.
 
-    ``asked`` is set as long as a client of a later protocol has to be told that it must ask.
+    ``needs_input`` is set while a client of a later protocol must ask its user.
     """
 
     ctx: ServerRequestContext[Any, Any]
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    needs_input: asyncio.Event = field(default_factory=asyncio.Event)
     request: ElicitRequest | None = None
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     _answered: asyncio.Future[ElicitResult | None] | None = None
 
     async def ask(self, question: Question) -> Answer:
-        """Wait for the answer; none in time, and none to be had, is a no."""
+        """Wait for the answer; without one in time, the call is denied."""
         if not _can_ask(self.ctx):
             return Answer(approved=False, by="nobody", reason=_UNABLE)
         self.request = elicitation(question)
@@ -80,11 +80,11 @@ class ClientApprover:
             return Answer(approved=False, by="nobody", reason=_LATE)
         finally:
             self.request = None
-            self.asked.clear()
+            self.needs_input.clear()
         return _read(result, self._user())
 
     def answer(self, result: ElicitResult | None) -> None:
-        """Bring what the client's user has said, in a call of its own."""
+        """Deliver the answer of the client's user, which arrived in a call of its own."""
         if self._answered is not None and not self._answered.done():
             self._answered.set_result(result)
 
@@ -94,7 +94,7 @@ class ClientApprover:
 
         if not self.ctx.session.can_send_request:
             self._answered = asyncio.get_running_loop().create_future()
-            self.asked.set()
+            self.needs_input.set()
             return await self._answered
         try:
             related = self.ctx.request_id
@@ -109,7 +109,7 @@ class ClientApprover:
 
 
 def _can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether the client shows forms. One that says nothing of the kinds shows these."""
+    """Return whether the client shows forms. One that names no kinds shows these."""
     capabilities = ctx.session.client_capabilities
     kinds = capabilities.elicitation if capabilities else None
     return kinds is not None and (kinds.form is not None or kinds.url is None)

@@ -1,4 +1,4 @@
-"""One call of an MCP client: a run in which the client stands in the model's place."""
+"""One call of an MCP client: a run in which the client takes the model's place."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from mcp.types import LoggingLevel
 
 PROGRESS_SECONDS = 1.0
-"""How often a client that asked for it is told that a call goes on."""
+"""Seconds between progress messages to a client that requested them."""
 
 
 class Caller(ScriptedProvider):
-    """A client in the place of the model: it asks for one call, and then has no more to say."""
+    """A client in the place of the model: it requests one call, and then ends the run."""
 
     def __init__(self, tool: str, arguments: str) -> None:
         super().__init__(self._answer)
@@ -88,39 +88,39 @@ class Underway:
         self.task = asyncio.create_task(self._perform(world))
 
     def is_same(self, name: str, arguments: JsonObject) -> bool:
-        """Whether a call is this very one, come again."""
+        """Return whether a call is a repetition of this one."""
         return name == self.served.definition.name and arguments == self.arguments
 
     async def watch(self, ctx: ServerRequestContext[Any, Any]) -> bool:
-        """Wait for the run, and tell a client that wants to know how it goes.
+        """Wait for the run, and send progress to a client that requested it.
 
-        False when its user must be asked before it can go on.
+        Return False if its user must be asked before the run can continue.
         """
         assert self.task is not None
         name, seconds = self.served.definition.name, self.served.definition.timeout_ms / 1000
-        await self.log.tell(ctx, "info", self.run, f"{name}: called")
+        await self.log.send(ctx, "info", self.run, f"{name}: called")
         loop = asyncio.get_running_loop()
         began = loop.time()
         while not self.task.done():
             elapsed = min(loop.time() - began, seconds)
             await ctx.session.report_progress(round(elapsed, 1), seconds, "running")
-            asked = asyncio.ensure_future(self.approver.asked.wait())
+            needed = asyncio.ensure_future(self.approver.needs_input.wait())
             await asyncio.wait(
-                (self.task, asked), timeout=PROGRESS_SECONDS, return_when="FIRST_COMPLETED"
+                (self.task, needed), timeout=PROGRESS_SECONDS, return_when="FIRST_COMPLETED"
             )
-            asked.cancel()
+            needed.cancel()
             for record in self.records.take():
-                await self.log.tell(ctx, "debug", self.run, record)
-            if self.approver.asked.is_set():
+                await self.log.send(ctx, "debug", self.run, record)
+            if self.approver.needs_input.is_set():
                 return False
         result = self.caller.result
         status = result.status if result else "no result"
         level: LoggingLevel = "warning" if result is None or result.is_error else "info"
-        await self.log.tell(ctx, level, self.run, f"{name}: {status}")
+        await self.log.send(ctx, level, self.run, f"{name}: {status}")
         return True
 
     async def end(self) -> None:
-        """End the run if it still goes on. Comes back when it has, also from a cancellation."""
+        """End the run if it is in progress, and wait for it, also after a cancellation."""
         import anyio
 
         if self.task is None or self.task.done():

@@ -1,6 +1,6 @@
-"""Telling an MCP client how its calls go, as log messages. Since 2026-07-28 there are none.
+"""Log messages about an MCP client's calls. Protocols since 2026-07-28 have none.
 
-The level is that of the server, for all its clients: ``warning`` until one of them sets another.
+The level belongs to the server and all its clients: ``warning`` until one of them sets another.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOGGER = "artificer"
 
 
 class ClientLog:
-    """Sends what is at least as severe as the level."""
+    """Sends messages that are at least as severe as the level."""
 
     def __init__(self) -> None:
         self._level: LoggingLevel = "warning"
@@ -34,7 +34,7 @@ class ClientLog:
         self._level = params.level
         return EmptyResult()
 
-    async def tell(
+    async def send(
         self, ctx: ServerRequestContext[Any, Any], level: LoggingLevel, run: str, message: str
     ) -> None:
         """Send one message about a run, on the stream of the call that it is about."""
@@ -54,17 +54,17 @@ class ClientLog:
 
 
 class Records(Observer):
-    """Notes the records of a run until they are told."""
+    """Collects the records of a run until they are sent."""
 
     def __init__(self) -> None:
         self._noted: list[str] = []
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
         """Note one record."""
-        what = line.event.type if isinstance(line, EventLine) else line.intent.type
-        self._noted.append(f"record {line.seq}: {what}")
+        name = line.event.type if isinstance(line, EventLine) else line.intent.type
+        self._noted.append(f"record {line.seq}: {name}")
 
     def take(self) -> list[str]:
-        """What was noted since this was last called."""
+        """Return the records since the last call."""
         taken, self._noted = self._noted, []
         return taken

@@ -1,6 +1,6 @@
-"""What an MCP client may read: the manifests that are served, and the evidence of its own calls.
+"""The resources of an MCP client: the manifests that are served, and the evidence of its calls.
 
-Of the world's blobs only those are read that such evidence cites: a digest alone opens nothing.
+A client reads only those blobs of the world that such evidence cites: a digest alone opens nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     )
 
 MAX_RUNS = 200
-"""Calls whose evidence is kept at hand, the newest."""
+"""Limit on the newest calls whose evidence is kept in memory."""
 
 MAX_BLOB = 8 * 1024 * 1024
-"""Bytes of a blob that is read at once."""
+"""Limit on the bytes of a blob."""
 
 MANIFEST, EVIDENCE, BLOB = "artificer://manifest/", "artificer://evidence/", "artificer://blob/"
 
@@ -52,7 +52,7 @@ class Resources:
         self._cited: dict[str, frozenset[str]] = {}
 
     def put(self, run: str, history: History) -> str:
-        """Keep the evidence of a call at hand; returns its address."""
+        """Keep the evidence of a call in memory and return its address."""
         lines = (line.event for line in history.lines if isinstance(line, EventLine))
         returned = [event for event in lines if isinstance(event, ToolReturned)]
         envelopes = [parse_object(event.evidence) for event in returned if event.evidence]
@@ -84,7 +84,7 @@ class Resources:
             Resource(
                 uri=EVIDENCE + run,
                 name=f"evidence of {run}",
-                description="What the call of this run did, as it was recorded.",
+                description="The recorded evidence of the call in this run.",
                 mime_type="application/json",
                 size=len(text.encode()),
             )
@@ -98,20 +98,20 @@ class Resources:
 
         kinds = (
             (MANIFEST + "{tool}", "manifest", "The file that declares a tool."),
-            (EVIDENCE + "{run}", "evidence", "What the call of a run did."),
+            (EVIDENCE + "{run}", "evidence", "The evidence of a run's call."),
             (BLOB + "{digest}", "blob", "Output or a picture that evidence cites."),
         )
         return ListResourceTemplatesResult(
             resource_templates=[
-                ResourceTemplate(uri_template=uri, name=name, description=told)
-                for uri, name, told in kinds
+                ResourceTemplate(uri_template=uri, name=name, description=description)
+                for uri, name, description in kinds
             ]
         )
 
     async def read(
         self, ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams
     ) -> ReadResourceResult:
-        """Perform ``resources/read``. Raises MCPError for what is not there for this client."""
+        """Perform ``resources/read``. Raises MCPError for other resources."""
         from mcp import MCPError
         from mcp.types import (
             INVALID_PARAMS,

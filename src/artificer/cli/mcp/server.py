@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolRequestParams, CallToolResult, InputRequiredResult
 
 MAX_WAITING = 100
-"""Calls that wait for the answer of a person at a time."""
+"""Limit on the calls that wait for an answer."""
 
 
 class ToolServer:
@@ -75,14 +75,14 @@ class ToolServer:
         from mcp.types import INTERNAL_ERROR, InputRequiredResult
 
         call = self._again(params) if params.request_state else self._new(ctx, params)
-        is_asked = False
+        is_waiting = False
         try:
-            is_asked = not await call.watch(ctx)
+            is_waiting = not await call.watch(ctx)
         finally:
-            if not is_asked:
+            if not is_waiting:
                 await call.end()
         assert call.task is not None
-        if is_asked and call.approver.request is not None:
+        if is_waiting and call.approver.request is not None:
             token = call.approver.token
             self._waiting[token] = call
             call.task.add_done_callback(lambda _: self._waiting.pop(token, None))
@@ -111,7 +111,7 @@ class ToolServer:
         return call
 
     def _again(self, params: CallToolRequestParams) -> Underway:
-        """The call that was waiting for what this one brings. Its token is good only once."""
+        """The call that waited for the input of this one. Its token is valid once."""
         from mcp import MCPError
         from mcp.types import INVALID_PARAMS, ElicitResult
 
@@ -121,7 +121,7 @@ class ToolServer:
         del self._waiting[call.approver.token]
         brought = (params.input_responses or {}).get(INPUT)
         call.approver.answer(brought if isinstance(brought, ElicitResult) else None)
-        call.approver.asked.clear()
+        call.approver.needs_input.clear()
         return call
 
 
