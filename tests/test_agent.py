@@ -1,0 +1,85 @@
+"""Agents: one value that runs, resumed runs and forks share, in a world that keeps its clients."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import get_type_hints
+
+import pytest
+
+from artificer.agent import Agent, AgentFields, ModelSettings
+from artificer.backends.function.executor import tool
+from artificer.config import Config
+from artificer.core.policy import Policy, Rule
+from artificer.errors import ConfigError
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.values.model import ModelFailure
+from artificer.world import World
+
+DOWN = ModelFailure(code="unavailable", message="down")
+
+
+@tool(effect="pure")
+async def double(number: int) -> int:
+    """Twice a number."""
+    return 2 * number
+
+
+class Closing(ScriptedProvider):
+    """A provider that counts how often it was closed."""
+
+    closed = 0
+
+    async def aclose(self) -> None:
+        """Count."""
+        self.closed += 1
+
+
+@pytest.mark.req("agent-shared")
+async def test_an_agent_is_shared_by_a_run_its_resumption_and_a_fork() -> None:
+    script = [reply(call("double", number=2)), DOWN, say("4"), say("Four.")]
+    agent = Agent(model=ScriptedProvider(script), tools=[double])
+    async with World.in_memory() as world:
+        stalled = await world.run("Double 2.", agent)
+        assert stalled.status == "stalled"
+        assert (await world.resume(stalled.id, agent)).text == "4"
+        assert (await world.fork(stalled.id, agent)).text == "Four."
+    with pytest.raises(FrozenInstanceError):
+        agent.kind = "deliver"  # type: ignore[misc]
+
+
+@pytest.mark.req("agent-shared")
+def test_the_fields_can_be_passed_by_themselves() -> None:
+    assert set(get_type_hints(AgentFields)) == set(get_type_hints(Agent))
+
+
+@pytest.mark.req("agent-fork-policy")
+async def test_a_fork_keeps_the_policy_by_which_its_calls_were_judged() -> None:
+    agent = Agent(model=ScriptedProvider([say("One."), say("Two.")]))
+    other = Agent(model=agent.model, policy=Policy(rules=(Rule(decision="deny"),)))
+    async with World.in_memory() as world:
+        run = await world.run("Count.", agent)
+        with pytest.raises(ConfigError, match="keeps the policy"):
+            await world.fork(run.id, other)
+
+
+@pytest.mark.req("agent-temperature")
+@pytest.mark.parametrize(("value", "text"), [(0.2, "0.2"), (1, "1"), (0, "0"), (1.25, "1.25")])
+async def test_a_temperature_is_a_number_and_recorded_as_text(value: float, text: str) -> None:
+    agent = Agent(model=ScriptedProvider([say("Hi.")]), settings=ModelSettings(temperature=value))
+    async with World.in_memory() as world:
+        run = await world.run("Hi.", agent)
+        assert run.state.given.temperature == text
+
+
+@pytest.mark.req("provider-pool")
+async def test_a_world_makes_a_provider_once_and_closes_it_with_itself() -> None:
+    passed = Closing([say("Hi."), say("Hi.")])
+    async with World.in_memory(Config()) as world:
+        pool = world._resources.providers
+        assert pool.get("anthropic") is pool.get("anthropic")
+        assert pool.get("openai-chat", recorded="chat/vendor") is not pool.get("openai-chat")
+        for _ in range(2):
+            await world.run("Hi.", Agent(model=passed))
+        assert passed.closed == 0, "its connections are kept from run to run"
+    assert passed.closed == 1
