@@ -12,8 +12,7 @@ from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
-from artificer.builds import facts as f
-from artificer.builds import jobs as w
+from artificer.builds import facts, jobs
 from artificer.builds.scheduler import schedule
 from artificer.builds.state import BuildState, artifact_digest
 
@@ -76,7 +75,7 @@ def done(*, nothing_to_do: bool = False) -> Completion:
     return made
 
 
-Answer = Callable[[Any], f.Fact | None]
+Answer = Callable[[Any], facts.Fact | None]
 
 
 @dataclass
@@ -85,22 +84,22 @@ class BuildWorld:
 
     plan: Plan
     state: BuildState = field(default_factory=BuildState)
-    log: list[f.Fact] = field(default_factory=list)
+    log: list[facts.Fact] = field(default_factory=list)
     wished: list[Any] = field(default_factory=list)
     commits: dict[str, frozenset[str]] = field(default_factory=lambda: {BASE: frozenset()})
 
-    def begin(self, options: f.BuildOptions | None = None, brief: Phase | None = None) -> None:
+    def begin(self, options: facts.BuildOptions | None = None, brief: Phase | None = None) -> None:
         self.tell(
-            f.BuildRequested(
+            facts.BuildRequested(
                 build="b1",
                 request="Make it.",
                 base=BASE,
-                options=options or f.BuildOptions(size="small"),
+                options=options or facts.BuildOptions(size="small"),
                 brief=brief,
             )
         )
 
-    def tell(self, fact: f.Fact) -> tuple[w.Wish, ...]:
+    def tell(self, fact: facts.Fact) -> tuple[jobs.Wish, ...]:
         self.log.append(fact)
         self.state, wishes = schedule(self.state, fact)
         self.wished += wishes
@@ -112,25 +111,29 @@ class BuildWorld:
         return found
 
     def approve(self) -> None:
-        self.tell(self.answer(self.open(w.AskDecision)))
+        self.tell(self.answer(self.open(jobs.AskDecision)))
 
-    def answer(self, wish: Any) -> f.Fact:
+    def answer(self, wish: Any) -> facts.Fact:
         """The fact of a wish that goes well."""
         match wish:
-            case w.StartRun():
-                return f.RunReturned(key=wish.key, outcome="made", artifact=self._artifact(wish))
-            case w.Check():
-                return f.Checked(
+            case jobs.StartRun():
+                return facts.RunReturned(
+                    key=wish.key, outcome="made", artifact=self._artifact(wish)
+                )
+            case jobs.Check():
+                return facts.Checked(
                     key=wish.key, passed=True, commit=self._commit(wish), unchanged=wish.judged
                 )
-            case w.AskDecision():
-                return f.Decided(key=wish.key, digest=wish.digest, decision="approve", by="me")
-            case w.PrepareBase():
-                return f.BasePrepared(key=wish.key, commit=self._union(wish.base, wish.tips))
-            case w.MergeSpec():
-                return f.SpecMerged(key=wish.key, integration=self._union(wish.onto, [wish.tip]))
-            case w.RebuildIntegration():
-                return f.IntegrationRebuilt(
+            case jobs.AskDecision():
+                return facts.Decided(key=wish.key, digest=wish.digest, decision="approve", by="me")
+            case jobs.PrepareBase():
+                return facts.BasePrepared(key=wish.key, commit=self._union(wish.base, wish.tips))
+            case jobs.MergeSpec():
+                return facts.SpecMerged(
+                    key=wish.key, integration=self._union(wish.onto, [wish.tip])
+                )
+            case jobs.RebuildIntegration():
+                return facts.IntegrationRebuilt(
                     key=wish.key, integration=self._union(wish.base, wish.tips)
                 )
         raise AssertionError(wish)
@@ -143,7 +146,7 @@ class BuildWorld:
             self.tell(self.answer(self.state.open[0]))
         raise AssertionError("the build does not come to an end")
 
-    def _artifact(self, wish: w.StartRun) -> f.Made:
+    def _artifact(self, wish: jobs.StartRun) -> facts.Made:
         match wish.step.kind:
             case "plan":
                 return self.plan
@@ -153,7 +156,7 @@ class BuildWorld:
                 return phase_of(wish.step.phase)
         return done()
 
-    def _commit(self, wish: w.Check) -> str:
+    def _commit(self, wish: jobs.Check) -> str:
         if wish.for_judge:
             return ""
         spec = self.state.spec(wish.step.spec)
@@ -161,7 +164,7 @@ class BuildWorld:
         work = f"{spec.name}.{spec.generation}.{wish.step.phase}"
         return self._new(self.commits[wish.commit] | {work})
 
-    def _union(self, base: str, tips: Iterable[w.Tip]) -> str:
+    def _union(self, base: str, tips: Iterable[jobs.Tip]) -> str:
         return self._new(self.commits[base].union(*(self.commits[tip.commit] for tip in tips)))
 
     def _new(self, work: frozenset[str]) -> str:
@@ -177,7 +180,7 @@ def _about(wish: Any) -> str:
     return str(getattr(wish, "spec", "") or getattr(getattr(wish, "tip", None), "spec", ""))
 
 
-def replayed(log: list[f.Fact]) -> BuildState:
+def replayed(log: list[facts.Fact]) -> BuildState:
     """The state that a log of facts adds up to, computed anew."""
     state = BuildState()
     for fact in copy.deepcopy(log):

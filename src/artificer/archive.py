@@ -33,7 +33,7 @@ from artificer.wiring.storage import open_to_read
 from artificer.wiring.toolbox import build_workspaces
 
 if TYPE_CHECKING:
-    from artificer.runtime.builds.tree import Node
+    from artificer.runtime.builds.tree import BuildNode
 
 
 def is_of_build(run: str, runs: Collection[str]) -> bool:
@@ -99,7 +99,7 @@ class Archive:
             found.append(await summarise(journal, blobs, head))
         return found[::-1]
 
-    async def tree(self, run_id: str) -> list[Node]:
+    async def tree(self, run_id: str) -> list[BuildNode]:
         """The runs that a build has started, as they belong together; none of any other run.
 
         Raises NotFoundError, TamperedError.

@@ -10,10 +10,9 @@ from markdown_it import MarkdownIt
 
 from artificer.artifacts.build_catalog import RequiredArtifact, tool_of
 from artificer.artifacts.plan import Constant
-from artificer.builds import facts as f
-from artificer.builds import jobs as w
+from artificer.builds import facts, jobs
 from artificer.builds.prompt import CRITERIA, FILES, instruct, instruct_judge, scope_of
-from artificer.builds.table import LOOPS
+from artificer.builds.table import STEP_RULES
 from artificer.errors import ConfigError
 from artificer.runtime.builds.prompts import load_prompts
 from build_world import BuildWorld, phase_of, plan_of
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.req("build-prompts")
 
 def world() -> BuildWorld:
     made = BuildWorld(plan_of({"a": [], "b": ["a"]}).replace(constants=CONSTANTS))
-    made.begin(f.BuildOptions(size="medium"))
+    made.begin(facts.BuildOptions(size="medium"))
     return made
 
 
@@ -36,13 +35,13 @@ def test_each_kind_of_run_is_told_to_use_its_tool_and_gets_its_whole_instruction
     seen = {}
     while made.state.open and len(seen) < 4:
         wish = made.state.open[0]
-        if isinstance(wish, w.StartRun) and wish.step.kind not in seen:
+        if isinstance(wish, jobs.StartRun) and wish.step.kind not in seen:
             seen[wish.step.kind] = instruct(made.state, wish, TEXTS, room=ROOM)
         made.tell(made.answer(wish))
     assert list(seen) == ["plan", "spec", "phase", "code"]
     for kind, told in seen.items():
         assert told.system == TEXTS[f"{kind}.md"].strip()
-        owes = LOOPS[kind].owes
+        owes = STEP_RULES[kind].owes
         assert told.owed.kind == owes
         assert f"`{tool_of(owes)}`" in told.system
         assert "Make it." in told.prompt
@@ -55,8 +54,8 @@ def test_each_kind_of_run_is_told_to_use_its_tool_and_gets_its_whole_instruction
 
 def test_a_pass_is_told_what_to_look_at_and_shown_what_exists() -> None:
     made = world()
-    made.tell(made.answer(made.open(w.StartRun)))
-    told = instruct(made.state, made.open(w.StartRun), TEXTS, room=ROOM)
+    made.tell(made.answer(made.open(jobs.StartRun)))
+    told = instruct(made.state, made.open(jobs.StartRun), TEXTS, room=ROOM)
     assert TEXTS["completeness.md"].strip() in told.prompt
     assert '"Make b."' in told.prompt
 
@@ -65,10 +64,10 @@ def test_a_spec_is_shown_the_others_but_not_their_descriptions() -> None:
     made = world()
     made.go(
         until=lambda state: any(
-            "spec/a" in x.step.path for x in state.open if isinstance(x, w.StartRun)
+            "spec/a" in x.step.path for x in state.open if isinstance(x, jobs.StartRun)
         )
     )
-    told = instruct(made.state, made.open(w.StartRun, "spec/a"), TEXTS, room=ROOM)
+    told = instruct(made.state, made.open(jobs.StartRun, "spec/a"), TEXTS, room=ROOM)
     assert "Make a." in told.prompt and '"b"' in told.prompt
     assert "Make b." not in told.prompt
 
@@ -76,10 +75,10 @@ def test_a_spec_is_shown_the_others_but_not_their_descriptions() -> None:
 def test_allowed_commands_are_told_and_fixed_in_the_tool() -> None:
     made = world()
     made.go(
-        until=lambda s: any(isinstance(x, w.StartRun) and x.step.kind == "phase" for x in s.open)
+        until=lambda s: any(isinstance(x, jobs.StartRun) and x.step.kind == "phase" for x in s.open)
     )
     told = instruct(
-        made.state, made.open(w.StartRun, "phase/"), TEXTS, room=ROOM, commands=("cargo test",)
+        made.state, made.open(jobs.StartRun, "phase/"), TEXTS, room=ROOM, commands=("cargo test",)
     )
     assert "- cargo test" in told.prompt
     assert told.owed == RequiredArtifact(kind="phase", name="p1", commands=("cargo test",))
@@ -87,11 +86,13 @@ def test_allowed_commands_are_told_and_fixed_in_the_tool() -> None:
 
 def test_reports_give_way_and_the_newest_stays_but_nothing_else_is_cut() -> None:
     made = BuildWorld(plan_of({"a": []}))
-    made.begin(f.BuildOptions(size="small", attempts=9, repeats=9))
+    made.begin(facts.BuildOptions(size="small", attempts=9, repeats=9))
     for n in range(5):
-        run = made.open(w.StartRun)
-        made.tell(f.RunReturned(key=run.key, outcome="failed", detail=f"report-{n} " + "x" * 3000))
-    run = made.open(w.StartRun)
+        run = made.open(jobs.StartRun)
+        made.tell(
+            facts.RunReturned(key=run.key, outcome="failed", detail=f"report-{n} " + "x" * 3000)
+        )
+    run = made.open(jobs.StartRun)
     whole = instruct(made.state, run, TEXTS, room=ROOM).prompt
     assert all(f"report-{n} " in whole for n in range(5))
     system = len(TEXTS["plan.md"].strip().encode())
@@ -106,10 +107,10 @@ def test_reports_give_way_and_the_newest_stays_but_nothing_else_is_cut() -> None
 )
 def test_what_a_report_says_is_no_heading_of_the_prompt(evil: str) -> None:
     made = BuildWorld(plan_of({"a": []}))
-    made.begin(f.BuildOptions(size="small"))
-    run = made.open(w.StartRun)
-    made.tell(f.RunReturned(key=run.key, outcome="failed", detail=evil))
-    prompt = instruct(made.state, made.open(w.StartRun), TEXTS, room=ROOM).prompt
+    made.begin(facts.BuildOptions(size="small"))
+    run = made.open(jobs.StartRun)
+    made.tell(facts.RunReturned(key=run.key, outcome="failed", detail=evil))
+    prompt = instruct(made.state, made.open(jobs.StartRun), TEXTS, room=ROOM).prompt
     tokens = MarkdownIt().parse(prompt)
     (fence,) = [token for token in tokens if token.type == "fence" and token.info == "text"]
     assert fence.content == f"{evil}\n"
@@ -119,17 +120,17 @@ def test_what_a_report_says_is_no_heading_of_the_prompt(evil: str) -> None:
 
 def test_what_does_not_fit_is_an_error_before_the_call() -> None:
     made = BuildWorld(plan_of({"a": []}))
-    made.begin(f.BuildOptions(size="small"))
+    made.begin(facts.BuildOptions(size="small"))
     with pytest.raises(ConfigError, match="there is room for 100") as failure:
-        instruct(made.state, made.open(w.StartRun), TEXTS, room=100)
+        instruct(made.state, made.open(jobs.StartRun), TEXTS, room=100)
     assert failure.value.hint
 
 
 def test_a_judge_is_given_numbered_criteria_and_owes_a_verdict_on_each() -> None:
     made = BuildWorld(plan_of({"a": []}))
-    made.begin(f.BuildOptions(size="small", judge=("plan",)))
-    made.tell(made.answer(made.open(w.StartRun)))
-    told = instruct_judge(made.state, made.open(w.Check), TEXTS, room=ROOM)
+    made.begin(facts.BuildOptions(size="small", judge=("plan",)))
+    made.tell(made.answer(made.open(jobs.StartRun)))
+    told = instruct_judge(made.state, made.open(jobs.Check), TEXTS, room=ROOM)
     assert told.owed == RequiredArtifact(kind="judgement", criteria=len(CRITERIA["plan"]))
     for number, criterion in enumerate(CRITERIA["plan"], 1):
         assert f"{number}. {criterion}" in told.prompt
@@ -138,9 +139,9 @@ def test_a_judge_is_given_numbered_criteria_and_owes_a_verdict_on_each() -> None
 def test_the_scope_of_code_is_what_the_spec_and_the_tasks_name() -> None:
     made = BuildWorld(plan_of({"a": []}))
     phase = phase_of("fix").replace(tasks=(phase_of("fix").tasks[0].replace(file="src/a.py"),))
-    made.begin(f.BuildOptions(size="brief"), brief=phase)
-    made.tell(made.answer(made.open(w.PrepareBase)))
-    run = made.open(w.StartRun)
+    made.begin(facts.BuildOptions(size="brief"), brief=phase)
+    made.tell(made.answer(made.open(jobs.PrepareBase)))
+    run = made.open(jobs.StartRun)
     assert scope_of(made.state, run.step) == ("src/a.py",)
     assert "- src/a.py" in instruct(made.state, run, TEXTS, room=ROOM).prompt
 

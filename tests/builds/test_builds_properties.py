@@ -9,8 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from artificer.artifacts.dependencies import closure, dependants
-from artificer.builds import facts as f
-from artificer.builds import jobs as w
+from artificer.builds import facts, jobs
 from artificer.builds.scheduler import schedule
 from artificer.builds.state import ACTIVE, BuildState
 from build_world import BuildWorld, plan_of, replayed, work_of
@@ -30,21 +29,21 @@ def graphs(draw: st.DrawFn) -> dict[str, list[str]]:
     }
 
 
-def _bad(world: BuildWorld, wish: Any, which: int) -> f.Fact:
+def _bad(world: BuildWorld, wish: Any, which: int) -> facts.Fact:
     """A fact of a wish that goes wrong."""
     report = f"failure number {'abcdefgh'[which % 8]}"
     match wish:
-        case w.StartRun():
-            return f.RunReturned(key=wish.key, outcome="failed", detail=report)
-        case w.Check():
-            return f.Checked(key=wish.key, passed=False, report=report)
-        case w.PrepareBase():
-            return f.BaseRefused(key=wish.key, report=report)
-        case w.MergeSpec():
+        case jobs.StartRun():
+            return facts.RunReturned(key=wish.key, outcome="failed", detail=report)
+        case jobs.Check():
+            return facts.Checked(key=wish.key, passed=False, report=report)
+        case jobs.PrepareBase():
+            return facts.BaseRefused(key=wish.key, report=report)
+        case jobs.MergeSpec():
             cause = "conflict" if which % 2 else "validation"
-            return f.MergeRefused(key=wish.key, cause=cause, report=report)
-        case w.RebuildIntegration() if wish.tips:
-            return f.RebuildRefused(key=wish.key, spec=wish.tips[-1].spec, report=report)
+            return facts.MergeRefused(key=wish.key, cause=cause, report=report)
+        case jobs.RebuildIntegration() if wish.tips:
+            return facts.RebuildRefused(key=wish.key, spec=wish.tips[-1].spec, report=report)
     return world.answer(wish)
 
 
@@ -52,7 +51,7 @@ def _holds(world: BuildWorld) -> None:
     """The promises."""
     state = world.state
     assert sum(s.status in ACTIVE for s in state.specs) <= state.options.parallel
-    assert sum(isinstance(x, w.MergeSpec) for x in state.open) <= 1
+    assert sum(isinstance(x, jobs.MergeSpec) for x in state.open) <= 1
     assert len({x.key for x in state.open}) == len(state.open)
     done = [s.name for s in state.specs if s.status == "done"]
     assert sorted(done) == sorted(state.merged)
@@ -84,7 +83,7 @@ def _holds(world: BuildWorld) -> None:
 def test_random_builds_with_failures_revisions_crashes_and_echoes(data: st.DataObject) -> None:
     graph = data.draw(graphs())
     world = BuildWorld(plan_of(graph))
-    options = f.BuildOptions(
+    options = facts.BuildOptions(
         size="small", parallel=data.draw(st.integers(1, 3)), attempts=data.draw(st.integers(1, 4))
     )
     world.begin(options)
@@ -100,16 +99,16 @@ def test_random_builds_with_failures_revisions_crashes_and_echoes(data: st.DataO
         elif event < 0.08:  # an echo of something old
             before = world.state
             world.tell(dice.choice(world.log))
-            if not isinstance(world.log[-1], f.RevisionRequested | f.RetryRequested):
+            if not isinstance(world.log[-1], facts.RevisionRequested | facts.RetryRequested):
                 assert world.state == before
         elif event < 0.10 and world.state.plan is not None:
             words = {name: dice.choice(["Another.", f"Make {name}."]) for name in graph}
             world.plan = plan_of(graph, **words)
-            world.tell(f.RevisionRequested(feedback="Change it.", by="me"))
+            world.tell(facts.RevisionRequested(feedback="Change it.", by="me"))
         elif world.state.stalled:
             failed = [s.name for s in world.state.specs if s.status == "failed"]
             name = dice.choice(failed) if failed else ""
-            world.tell(f.RetryRequested(spec=name, by="me"))
+            world.tell(facts.RetryRequested(spec=name, by="me"))
         else:
             wish = dice.choice(world.state.open)
             good = dice.randrange(10) >= luck / 2
@@ -125,13 +124,13 @@ def test_without_failures_every_build_completes_whatever_the_order(
     graph: dict[str, list[str]], parallel: int, seed: Any
 ) -> None:
     world = BuildWorld(plan_of(graph))
-    world.begin(f.BuildOptions(size="small", parallel=parallel))
+    world.begin(facts.BuildOptions(size="small", parallel=parallel))
     while world.state.open:
         world.tell(world.answer(seed.choice(world.state.open)))
         _holds(world)
     assert world.state.ended == "completed"
-    assert isinstance(world.wished[-1], w.FinishBuild)
-    keys = [x.key for x in world.wished if not isinstance(x, w.CancelRun)]
+    assert isinstance(world.wished[-1], jobs.FinishBuild)
+    keys = [x.key for x in world.wished if not isinstance(x, jobs.CancelRun)]
     assert len(set(keys)) == len(keys)
 
 
@@ -149,8 +148,8 @@ def test_a_revision_invalidates_exactly_what_depends_on_the_change(
     changed = data.draw(st.sampled_from(sorted(graph)))
     before = {spec.name: spec for spec in world.state.specs}
     world.plan = plan_of(graph, **{changed: "Something else."})
-    world.tell(f.RevisionRequested(feedback="Change it.", by="me"))
-    world.tell(world.answer(world.open(w.StartRun, "plan")))
+    world.tell(facts.RevisionRequested(feedback="Change it.", by="me"))
+    world.tell(world.answer(world.open(jobs.StartRun, "plan")))
     world.approve()
     gone = dependants([changed], graph)
     assert {archived.spec.name for archived in world.state.archive} == gone

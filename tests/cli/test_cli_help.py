@@ -12,7 +12,7 @@ import pytest
 from cli_kit import Shell
 
 from artificer.builds.facts import AGREED
-from artificer.builds.table import BUILD_TOKENS, LOOPS, REVIEWS, RUN_TOKENS, Size
+from artificer.builds.table import BUILD_TOKENS, REVIEWS, RUN_TOKENS, STEP_RULES, Size
 from artificer.cli.commands import build as declared
 from artificer.cli.commands import policy
 from artificer.cli.commands.run import run
@@ -93,7 +93,7 @@ def test_a_declaration_names_the_function_that_does_the_work(command: Command) -
 def test_declared_choices_are_those_of_the_runtime() -> None:
     assert tuple(size for size in get_args(Size) if size != "brief") == declared.SIZES
     assert REVIEWS[1:] == declared.REVIEW_PASSES
-    assert tuple(kind for kind in LOOPS if kind != "code") == declared.JUDGED_KINDS
+    assert tuple(kind for kind in STEP_RULES if kind != "code") == declared.JUDGED_KINDS
     assert tuple(kind.replace("_", "-") for kind in AGREED) == declared.ACCEPTED_CONCERNS
     assert get_args(RunKind) == policy.KINDS
     (kind,) = [p for p in run.params if p.name == "kind"]

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from artificer.artifacts.plan import Plan
-from artificer.builds import facts as f
-from artificer.builds import jobs as w
+from artificer.builds import facts, jobs
 from artificer.core import events as ev
 from artificer.core.letters import Cancel, Decide, Letter, Pause, Retry
 from artificer.core.state import RunState
@@ -42,21 +41,21 @@ class Serving:
         assert state.build is not None
         self.world.state = state.build
         self.served.append(wish)
-        if isinstance(wish, w.AskDecision) and self.deciding is not None:
+        if isinstance(wish, jobs.AskDecision) and self.deciding is not None:
             self.begun.set()
             await self.deciding.wait()
-        if isinstance(wish, w.CancelRun | w.AskDecision):
+        if isinstance(wish, jobs.CancelRun | jobs.AskDecision):
             return None
-        if self.rests and isinstance(wish, w.StartRun):
+        if self.rests and isinstance(wish, jobs.StartRun):
             self.rests, self.answered = False, {wish.key}
-            fact = f.RunRested(key=wish.key, run="run.child", standing="waiting")
+            fact = facts.RunRested(key=wish.key, run="run.child", standing="waiting")
             return ev.BuildAdvanced(at=len(self.served), fact=fact)
         if self.held is not None:
             self.begun.set()
             await self.held.wait()
         fact = self.world.answer(wish)
-        if self.refuse and isinstance(wish, w.Check):
-            fact = f.Checked(key=wish.key, passed=False, report="It fails.", commit=BASE)
+        if self.refuse and isinstance(wish, jobs.Check):
+            fact = facts.Checked(key=wish.key, passed=False, report="It fails.", commit=BASE)
         return ev.BuildAdvanced(at=len(self.served), fact=fact, usage=Usage(input_tokens=1))
 
     async def relay(self, run: str, state: RunState, letter: bytes) -> None:
@@ -74,8 +73,11 @@ def engine(rig: Rig, serving: Serving) -> Engine:
 
 
 def request(rig: Rig, **options: Any) -> Any:
-    asked = f.BuildRequested(
-        build="run", request="Make it.", base=BASE, options=f.BuildOptions(size="small", **options)
+    asked = facts.BuildRequested(
+        build="run",
+        request="Make it.",
+        base=BASE,
+        options=facts.BuildOptions(size="small", **options),
     )
     return rig.spec(kind="build", prompt="Make it.", build=asked)
 
@@ -87,7 +89,7 @@ async def post(rig: Rig, *letters: Letter) -> None:
 
 def asked(state: RunState) -> str:
     assert state.build is not None
-    (wish,) = [x for x in state.build.open if isinstance(x, w.AskDecision)]
+    (wish,) = [x for x in state.build.open if isinstance(x, jobs.AskDecision)]
     return wish.digest
 
 
@@ -202,6 +204,6 @@ async def test_a_run_that_rested_is_taken_up_when_it_is_answered() -> None:
     state = await engine(rig, serving).start("run", request(rig))
     assert state.build is not None and state.build.resting == ()
     first, second = serving.served[:2]
-    assert first == second and isinstance(first, w.StartRun)
+    assert first == second and isinstance(first, jobs.StartRun)
     assert asked(state), "the plan was made"
     assert (await rig.replay()).identical

@@ -1,6 +1,6 @@
-"""Attempts at one artifact: what earlier ones were told, when they repeat, when they are too many.
+"""Attempts at one artifact: their reports, their repetitions and their limit.
 
-Nothing conversational goes from one attempt to the next, only what validators themselves said.
+No conversation carries over from one attempt to the next, only the output of validators.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from artificer.values.canon import digest_of
 from artificer.values.text import head_and_tail
 
 MAX_REPORTS = 5
-"""Reports that an attempt is given, the newest last."""
+"""Reports that an attempt gets, the newest last."""
 
 MAX_REPORT = 6_000
-"""Characters of one report; its middle goes first, for programs end with what counts."""
+"""Characters of one report. The middle is cut, because programs end with the result."""
 
 _VOLATILE = re.compile(
     r"(?:/tmp|/var/folders)\S*"  # temporary places
@@ -26,12 +26,12 @@ _VOLATILE = re.compile(
 
 
 class Attempts(Value):
-    """Where the work at one artifact stands.
+    """The state of the work at one artifact.
 
-    ``doing`` is ``off`` when nothing is owed. ``number`` counts its runs, ``failures`` those that
-    failed since it was last given up or taken up again, ``review`` says which pass it is in.
-    ``reports`` are what validators said of failed ones, ``signatures`` those reports without what
-    differs between two runs of the same failure.
+    ``doing`` is ``off`` when nothing is to do. ``number`` counts its runs, ``failures`` the failed
+    ones since it was last given up or retried, ``review`` is the number of its pass. ``reports``
+    are the validators' reports of failed ones, ``signatures`` those reports without the parts that
+    differ between two runs of the same failure.
     """
 
     doing: Literal["off", "idle", "running", "checking", "exhausted"] = "off"
@@ -42,34 +42,34 @@ class Attempts(Value):
     signatures: tuple[Digest, ...] = ()
 
     def begun(self) -> Attempts:
-        """The same, with its first run due."""
+        """Return a copy with the first run due."""
         return self.replace(doing="idle")
 
-    def told(self, report: str) -> Attempts:
-        """The same, with one more report for the next run."""
+    def with_report(self, report: str) -> Attempts:
+        """Return a copy with one more report for the next run."""
         reports = (*self.reports, head_and_tail(report.strip(), MAX_REPORT))[-MAX_REPORTS:]
         return self.replace(reports=reports)
 
-    def failed(self, report: str, *, most: int, repeats: int) -> Attempts:
-        """The same after a failure: due again, or exhausted.
+    def failed(self, report: str, *, limit: int, repeats: int) -> Attempts:
+        """Return a copy after a failure: due again, or exhausted.
 
         It is exhausted after ``most`` failures, or when the same one came ``repeats`` times,
-        whatever came between: going in circles is no progress.
+        regardless of the failures in between.
         """
         mark = signature(report)
         signatures = (*self.signatures, mark)
-        over = self.failures + 1 >= most or signatures.count(mark) >= repeats
-        return self.told(report).replace(
+        over = self.failures + 1 >= limit or signatures.count(mark) >= repeats
+        return self.with_report(report).replace(
             doing="exhausted" if over else "idle", failures=self.failures + 1, signatures=signatures
         )
 
     def revived(self, hint: str) -> Attempts:
-        """The same with a fresh budget, after somebody asked for it."""
-        fresh = self.told(f"A person says: {hint}") if hint.strip() else self
+        """Return a copy with new attempts, after a person requested a retry."""
+        fresh = self.with_report(f"A person says: {hint}") if hint.strip() else self
         return fresh.replace(doing="idle", failures=0, signatures=())
 
     def why(self, repeats: int) -> str:
-        """Why it is exhausted, in a clause."""
+        """Return why it is exhausted, as a clause."""
         last = self.signatures[-1] if self.signatures else None
         times = self.signatures.count(last) if last else 0
         if times >= repeats:
@@ -78,6 +78,6 @@ class Attempts(Value):
 
 
 def signature(report: str) -> Digest:
-    """Digest of a report without numbers, hashes, temporary paths, case and spacing."""
+    """Return the digest of a report without numbers, hashes, temporary paths, case and spacing."""
     plain = " ".join(_VOLATILE.sub("#", report.lower()).split())
     return digest_of(plain.encode())

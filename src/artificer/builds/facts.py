@@ -1,7 +1,7 @@
-"""Facts of a build: what happened, in the past tense. From them alone the state is computed.
+"""Facts of a build, in the past tense. The state is computed from them alone.
 
-``key`` names the wish that a fact answers. A fact whose wish is no longer open changes nothing,
-so telling one twice, or too late, is harmless.
+``key`` names the job that a fact answers. A fact whose job is no longer open changes nothing, so a
+repeated or late one is harmless.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
-from artificer.builds.table import LoopKind, Pass, Size
+from artificer.builds.table import Pass, Size, StepKind
 from artificer.values.base import Digest, Meta, Text, Value
 
-Count = Annotated[int, Meta(ge=1)]
+PositiveInt = Annotated[int, Meta(ge=1)]
 
 
 ConcernKind = Literal["control", "tests", "check", "regression", "old_failure"]
-"""Matters for a person to decide: control files, weakened tests, a rewritten check, a check that
+"""Concerns for a person to decide: control files, weakened tests, a rewritten check, a check that
 passed before, tests that failed before."""
 
 AGREED: tuple[ConcernKind, ...] = ("regression", "old_failure")
-"""The concerns that a person may agree to in advance: they are about no file."""
+"""The concerns that a person may agree to in advance, because they are not about a file."""
 
 
 class Concern(Value):
-    """Why a change that was validated does not count by itself."""
+    """The reason why a validated change needs a person's consent."""
 
     kind: ConcernKind
     text: Text
 
 
 class BuildOptions(Value):
-    """Bounds and choices of a build.
+    """The limits and choices of a build.
 
     ``parallel`` is how many specs are worked on at once, ``runs`` how many runs the build may
     start, ``repeats`` how often the same failure may come back. ``attempts`` overrides how many
@@ -43,21 +43,21 @@ class BuildOptions(Value):
     that need nobody's consent any more. ``turns`` and ``run_tokens`` bound each code run.
     """
 
-    parallel: Count = 3
-    runs: Count = 200
+    parallel: PositiveInt = 3
+    runs: PositiveInt = 200
     repeats: Annotated[int, Meta(ge=2)] = 3
-    attempts: Count | None = None
-    merges: Count = 2
+    attempts: PositiveInt | None = None
+    merges: PositiveInt = 2
     size: Size = "medium"
     passes: tuple[Pass, ...] | None = None
-    judge: tuple[LoopKind, ...] = ()
+    judge: tuple[StepKind, ...] = ()
     agreed: tuple[ConcernKind, ...] = ()
-    turns: Count | None = None
-    run_tokens: Count | None = None
+    turns: PositiveInt | None = None
+    run_tokens: PositiveInt | None = None
 
 
 class BuildRequested(Value, tag_field="type"):
-    """Somebody wants software. ``build`` is the id of the build's run, ``base`` the commit it
+    """A person requested software. ``build`` is the id of the build's run, ``base`` the commit it
     starts from. With ``brief`` there is nothing to plan: one phase is given, and only coded."""
 
     type: ClassVar[Literal["BuildRequested"]] = "BuildRequested"
@@ -69,13 +69,13 @@ class BuildRequested(Value, tag_field="type"):
 
 
 Made = Plan | Spec | Phase | Completion
-"""What runs of a build owe."""
+"""The artifacts that runs of a build deliver."""
 
 
 class RunReturned(Value, tag_field="type"):
-    """A run of the build ended. ``artifact`` is what it owed.
+    """A run of the build ended. ``artifact`` is its required artifact.
 
-    ``outcome`` is ``made`` only if what it owes is there. ``detail`` says why it failed.
+    ``outcome`` is ``made`` only with that artifact. ``detail`` is the reason of a failure.
     """
 
     type: ClassVar[Literal["RunReturned"]] = "RunReturned"
@@ -86,11 +86,11 @@ class RunReturned(Value, tag_field="type"):
 
 
 Standing = Literal["waiting", "paused", "stalled"]
-"""How a run rests before its end."""
+"""The state of an idle run that has not finished."""
 
 
 class RunRested(Value, tag_field="type"):
-    """A run of the build has come to rest before its end, and why. Its wish stays open: when the
+    """A run of the build has come to rest before its end, and why. Its job stays open: when the
     build is resumed, so is the run."""
 
     type: ClassVar[Literal["RunRested"]] = "RunRested"
@@ -101,7 +101,7 @@ class RunRested(Value, tag_field="type"):
 
 
 class Checked(Value, tag_field="type"):
-    """Validators looked at what a run made. ``report`` is their own output.
+    """The work of a run was validated. ``report`` is the validators' own output.
 
     Of code, ``commit`` is what was validated, ``outside`` the changed files that are not in the
     phase's scope and were left out, ``unchanged`` says that there was nothing to commit.
@@ -129,7 +129,7 @@ class Checked(Value, tag_field="type"):
 
 
 class ConsentGiven(Value, tag_field="type"):
-    """A person decided about a change with concerns, the one of this digest."""
+    """A person decided about the change with this digest, which had concerns."""
 
     type: ClassVar[Literal["ConsentGiven"]] = "ConsentGiven"
     key: Digest
@@ -140,7 +140,7 @@ class ConsentGiven(Value, tag_field="type"):
 
 
 class Decided(Value, tag_field="type"):
-    """Somebody decided about the plan with this digest, when they were asked with this key.
+    """A person decided about the plan with this digest, asked with this key.
 
     ``approve`` starts the work, ``reject`` ends it, ``iterate`` asks for another plan. The key
     keeps an old decision from counting when the same plan is made once more.
@@ -155,7 +155,7 @@ class Decided(Value, tag_field="type"):
 
 
 class BasePrepared(Value, tag_field="type"):
-    """A spec can begin: ``commit`` holds what it depends on, merged."""
+    """A spec can start: ``commit`` holds its merged dependencies."""
 
     type: ClassVar[Literal["BasePrepared"]] = "BasePrepared"
     key: Digest
@@ -163,7 +163,7 @@ class BasePrepared(Value, tag_field="type"):
 
 
 class BaseRefused(Value, tag_field="type"):
-    """What a spec depends on cannot be merged with itself."""
+    """The dependencies of a spec conflict with each other."""
 
     type: ClassVar[Literal["BaseRefused"]] = "BaseRefused"
     key: Digest

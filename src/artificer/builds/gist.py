@@ -1,4 +1,4 @@
-"""The gist of what validators said: the first failing assertion, and the last lines."""
+"""The gist of a validator's report: the first failing assertion and the last lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEAD = re.compile(r"^(?:\$ |exit code \d+$|--- (?:output|errors)$)")
 
 
 def gist(report: str) -> str:
-    """Return the lines of a report that a person wants to see first."""
+    """Return the most important lines of a report."""
     lines = [clip(line.rstrip(), MAX_LINE) for line in report.splitlines() if line.strip()]
     told = [line for line in lines if not _RULE.match(line) and not _HEAD.match(line)]
     first = next((line for line in told if _is_cause(line)), None)
@@ -34,5 +34,5 @@ def gist(report: str) -> str:
 
 
 def _is_cause(line: str) -> bool:
-    """Whether a line says what was wrong, and not only where."""
+    """Return whether a line names the cause, and not only the place."""
     return bool(re.search(r"^E\s{2,}\S|^\w*(?:Error|Exception)\b:|panicked at|^\s+error:", line))

@@ -1,4 +1,4 @@
-"""What each fact does to a build. A handler says whether the fact meant anything to it."""
+"""The effect of each fact on a build. A handler returns whether the fact had an effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from artificer.artifacts.completion import Completion
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
-from artificer.builds import facts as f
+from artificer.builds import facts
 from artificer.builds.attempts import Attempts
 from artificer.builds.jobs import (
     AskConsent,
@@ -23,12 +23,12 @@ from artificer.builds.jobs import (
 )
 from artificer.builds.revision import approve, drop_collided
 from artificer.builds.state import PhaseState, SpecState, artifact_digest, consents_of
-from artificer.builds.table import LoopKind, passes_of
-from artificer.builds.transition import Move
+from artificer.builds.table import StepKind, passes_of
+from artificer.builds.transition import Transition
 from artificer.values.base import JsonValue
 from artificer.values.canon import canonical, digest_of
 
-_OWED: dict[LoopKind, type[Plan] | type[Spec] | type[Phase] | type[Completion]] = {
+_REQUIRED: dict[StepKind, type[Plan] | type[Spec] | type[Phase] | type[Completion]] = {
     "plan": Plan,
     "spec": Spec,
     "phase": Phase,
@@ -39,10 +39,10 @@ UNSAID = (
 )
 
 
-def _requested(move: Move, fact: f.BuildRequested) -> bool:
-    if move.state.build:
+def _requested(transition: Transition, fact: facts.BuildRequested) -> bool:
+    if transition.state.build:
         return False
-    move.set(
+    transition.update(
         build=fact.build,
         request=fact.request,
         base=fact.base,
@@ -50,7 +50,7 @@ def _requested(move: Move, fact: f.BuildRequested) -> bool:
         options=fact.options,
     )
     if fact.brief is None:
-        move.set(planning=Attempts().begun())
+        transition.update(planning=Attempts().begun())
         return True
     phase = PhaseState(
         name=fact.brief.name,
@@ -58,73 +58,77 @@ def _requested(move: Move, fact: f.BuildRequested) -> bool:
         digest=artifact_digest(fact.brief),
         coding=Attempts().begun(),
     )
-    move.set(specs=(SpecState(name="brief", phases=(phase,)),))
+    transition.update(specs=(SpecState(name="brief", phases=(phase,)),))
     return True
 
 
-def _returned(move: Move, fact: f.RunReturned) -> bool:
-    run = move.answered(StartRun, fact.key)
+def _returned(transition: Transition, fact: facts.RunReturned) -> bool:
+    run = transition.close_answered(StartRun, fact.key)
     if run is None:
         return False
     step, artifact = run.step, fact.artifact
     if fact.outcome != "made":
-        move.failed(step, fact.detail or f"The run was {fact.outcome}.")
-    elif not isinstance(artifact, _OWED[step.kind]) or artifact is None:
-        move.failed(step, f"The run ended without the {step.kind} that it owed.")
+        transition.failed(step, fact.detail or f"The run was {fact.outcome}.")
+    elif not isinstance(artifact, _REQUIRED[step.kind]) or artifact is None:
+        transition.failed(step, f"The run ended without the {step.kind} that it owed.")
     elif isinstance(artifact, Completion):
-        move.check(run, nothing=artifact.nothing_to_do)
+        transition.check(run, nothing=artifact.nothing_to_do)
     elif not isinstance(artifact, Plan) and artifact.name != (step.phase or step.spec):
-        move.failed(step, f"The run made {artifact.name!r}; {step.phase or step.spec!r} was owed.")
+        transition.failed(
+            step, f"The run made {artifact.name!r}; {step.phase or step.spec!r} was owed."
+        )
     else:
-        _made(move, run, artifact)
+        _made(transition, run, artifact)
     return True
 
 
-def _rested(move: Move, fact: f.RunRested) -> bool:
-    if all(wish.key != fact.key for wish in move.state.open):
+def _standing_changed(transition: Transition, fact: facts.RunRested) -> bool:
+    if all(job.key != fact.key for job in transition.state.open):
         return False
-    others = tuple(rested for rested in move.state.resting if rested.key != fact.key)
-    move.set(resting=(*others, fact))
+    others = tuple(entry for entry in transition.state.resting if entry.key != fact.key)
+    transition.update(resting=(*others, fact))
     return True
 
 
-def _made(move: Move, run: StartRun, artifact: Plan | Spec | Phase) -> None:
-    """The artifact counts after its last pass, and after the judge where there is one."""
-    step, options = run.step, move.state.options
-    _keep(move, step, artifact)
-    attempts = move.state.attempts(step)
+def _made(transition: Transition, run: StartRun, artifact: Plan | Spec | Phase) -> None:
+    """Keep the artifact; it counts after its last pass, and after the judge if there is one."""
+    step, options = run.step, transition.state.options
+    _keep(transition, step, artifact)
+    attempts = transition.state.attempts(step)
     passes = passes_of(step.kind, options.size, options.passes)
     if attempts is not None and attempts.review + 1 < len(passes):
         following = attempts.replace(doing="idle", review=attempts.review + 1)
-        move.state = move.state.with_attempts(step, lambda _: following)
+        transition.state = transition.state.with_attempts(step, lambda _: following)
     elif step.kind in options.judge:
-        move.check(run)
+        transition.check(run)
     else:
-        _accept(move, step)
+        _accept(transition, step)
 
 
-def _keep(move: Move, step: StepId, artifact: Plan | Spec | Phase) -> None:
-    spec = move.state.spec(step.spec)
+def _keep(transition: Transition, step: StepId, artifact: Plan | Spec | Phase) -> None:
+    spec = transition.state.spec(step.spec)
     if isinstance(artifact, Plan):
-        move.set(draft=artifact)
+        transition.update(draft=artifact)
     elif spec is not None and isinstance(artifact, Spec):
-        move.set_spec(spec, draft=artifact)
+        transition.set_spec(spec, draft=artifact)
     elif spec is not None and isinstance(artifact, Phase):
         changes = {"phase": artifact, "digest": artifact_digest(artifact)}
-        move.state = move.state.with_spec(spec.with_phase(_phase(spec, step).replace(**changes)))
+        transition.state = transition.state.with_spec(
+            spec.with_phase(_phase(spec, step).replace(**changes))
+        )
 
 
-def _accept(move: Move, step: StepId) -> None:
-    """What was drafted is now what the step came to."""
-    move.passed(step)
-    spec, draft = move.state.spec(step.spec), move.state.draft
+def _accept(transition: Transition, step: StepId) -> None:
+    """Accept the draft of a step as its result."""
+    transition.passed(step)
+    spec, draft = transition.state.spec(step.spec), transition.state.draft
     if step.kind == "plan" and draft is not None:
         digest = artifact_digest(draft)
-        move.set(proposal=draft)
-        key = move.key("decide", move.state.wished, digest)
-        move.wish(AskDecision(key=key, digest=digest))
+        transition.update(proposal=draft)
+        key = transition.key("decide", transition.state.wished, digest)
+        transition.open_job(AskDecision(key=key, digest=digest))
     elif step.kind == "spec" and spec is not None and spec.draft is not None:
-        move.set_spec(
+        transition.set_spec(
             spec,
             status="building",
             accepted=spec.draft,
@@ -137,67 +141,67 @@ def _accept(move: Move, step: StepId) -> None:
     elif spec is not None:
         begun = _phase(spec, step)
         begun = begun.replace(coding=begun.coding.begun())
-        move.state = move.state.with_spec(spec.with_phase(begun))
+        transition.state = transition.state.with_spec(spec.with_phase(begun))
 
 
-def _checked(move: Move, fact: f.Checked) -> bool:
-    check = move.answered(Check, fact.key)
+def _checked(transition: Transition, fact: facts.Checked) -> bool:
+    check = transition.close_answered(Check, fact.key)
     if check is None:
         return False
     step = check.step
     if fact.concerns:
-        _concerned(move, check, fact)
+        _concerned(transition, check, fact)
     elif not fact.passed:
-        move.failed(step, fact.report or "The validation failed without a word.")
+        transition.failed(step, fact.report or "The validation failed without a word.")
     elif step.kind != "code":
-        _accept(move, step)
+        _accept(transition, step)
     elif fact.unchanged and not check.nothing:
-        move.failed(step, UNSAID)
+        transition.failed(step, UNSAID)
     elif fact.unchanged and not check.judged:
-        move.review_nothing(check)
+        transition.review_nothing(check)
     else:
-        _coded(move, check, fact)
+        _coded(transition, check, fact)
     return True
 
 
-def _concerned(move: Move, check: Check, fact: f.Checked) -> None:
-    """Only a person can let this count, unless they agreed to all of it in advance."""
-    agreed = move.state.options.agreed
+def _concerned(transition: Transition, check: Check, fact: facts.Checked) -> None:
+    """Ask a person to accept the change, unless they agreed to all concerns in advance."""
+    agreed = transition.state.options.agreed
     if all(concern.kind in agreed for concern in fact.concerns):
         kinds = dict.fromkeys(concern.kind.replace("_", " ") for concern in fact.concerns)
-        _coded(move, check, fact, consent=f"agreed in advance: {', '.join(kinds)}")
+        _coded(transition, check, fact, consent=f"agreed in advance: {', '.join(kinds)}")
         return
     concerns: list[JsonValue] = [c.to_json() for c in fact.concerns]
     what: list[JsonValue] = [check.step.path, check.commit, fact.commit, concerns]
     digest = digest_of(canonical(what))
-    key = move.key("consent", check.key)
-    move.wish(AskConsent(key=key, digest=digest, check=check, checked=fact))
+    key = transition.key("consent", check.key)
+    transition.open_job(AskConsent(key=key, digest=digest, check=check, checked=fact))
 
 
-def _consented(move: Move, fact: f.ConsentGiven) -> bool:
-    if all(wish.key != fact.key for wish in consents_of(move.state, fact.digest)):
+def _consented(transition: Transition, fact: facts.ConsentGiven) -> bool:
+    if all(job.key != fact.key for job in consents_of(transition.state, fact.digest)):
         return False
-    wish = move.answered(AskConsent, fact.key)
-    if wish is None:
+    job = transition.close_answered(AskConsent, fact.key)
+    if job is None:
         return False
     if fact.granted:
-        kinds = dict.fromkeys(c.kind.replace("_", " ") for c in wish.checked.concerns)
+        kinds = dict.fromkeys(c.kind.replace("_", " ") for c in job.checked.concerns)
         consent = f"{fact.by or 'a person'} agreed: {', '.join(kinds)}"
-        _coded(move, wish.check, wish.checked, consent=consent)
+        _coded(transition, job.check, job.checked, consent=consent)
         return True
-    said = "\n".join(f"- {concern.text}" for concern in wish.checked.concerns)
+    said = "\n".join(f"- {concern.text}" for concern in job.checked.concerns)
     report = f"{fact.by or 'A person'} did not agree to this change: {fact.reason}\n{said}"
-    move.failed(wish.step, f"{report}\n{wish.checked.report}".strip())
+    transition.failed(job.step, f"{report}\n{job.checked.report}".strip())
     return True
 
 
-def _coded(move: Move, check: Check, fact: f.Checked, consent: str = "") -> None:
-    """The code of a phase is done: committed and validated, or rightly not needed."""
-    spec = move.state.spec(check.step.spec)
+def _coded(transition: Transition, check: Check, fact: facts.Checked, consent: str = "") -> None:
+    """Complete the code of a phase: committed and validated, or rightly not needed."""
+    spec = transition.state.spec(check.step.spec)
     if spec is None:
         return
-    move.passed(check.step)
-    spec = move.state.spec(spec.name) or spec
+    transition.passed(check.step)
+    spec = transition.state.spec(spec.name) or spec
     done = _phase(spec, check.step).replace(
         commit=fact.commit or check.commit,
         unchanged=fact.unchanged,
@@ -207,148 +211,152 @@ def _coded(move: Move, check: Check, fact: f.Checked, consent: str = "") -> None
         sandbox=fact.sandbox,
         consent=consent,
     )
-    move.state = move.state.with_spec(spec.with_phase(done))
+    transition.state = transition.state.with_spec(spec.with_phase(done))
 
 
-def _decided(move: Move, fact: f.Decided) -> bool:
-    plan = move.state.proposal
+def _decided(transition: Transition, fact: facts.Decided) -> bool:
+    plan = transition.state.proposal
     if plan is None or artifact_digest(plan) != fact.digest:
         return False
-    if move.answered(AskDecision, fact.key) is None:
+    if transition.close_answered(AskDecision, fact.key) is None:
         return False
-    move.set(proposal=None)
+    transition.update(proposal=None)
     if fact.decision == "approve":
-        approve(move, plan)
+        approve(transition, plan)
     elif fact.decision == "iterate":
-        _plan_again(move, f"{fact.by} says: {fact.reason}")
-    elif move.state.plan is None:
-        move.set(ended="rejected", reason=fact.reason)
+        _plan_again(transition, f"{fact.by} says: {fact.reason}")
+    elif transition.state.plan is None:
+        transition.update(ended="rejected", reason=fact.reason)
     return True
 
 
-def _plan_again(move: Move, feedback: str) -> None:
-    """Another plan is owed, made from the last one and what was said of it."""
-    passes = passes_of("plan", move.state.options.size, move.state.options.passes)
-    again = move.state.planning.revived("").told(feedback)
-    move.set(planning=again.replace(review=len(passes) - 1))
+def _plan_again(transition: Transition, feedback: str) -> None:
+    """Request another plan, made from the last one and the feedback on it."""
+    passes = passes_of("plan", transition.state.options.size, transition.state.options.passes)
+    again = transition.state.planning.revived("").with_report(feedback)
+    transition.update(planning=again.replace(review=len(passes) - 1))
 
 
-def _prepared(move: Move, fact: f.BasePrepared) -> bool:
-    wish = move.answered(PrepareBase, fact.key)
-    spec = move.state.spec(wish.spec) if wish else None
+def _prepared(transition: Transition, fact: facts.BasePrepared) -> bool:
+    job = transition.close_answered(PrepareBase, fact.key)
+    spec = transition.state.spec(job.spec) if job else None
     if spec is None:
         return False
     if spec.phases:
-        move.set_spec(spec, base=fact.commit, status="building")
+        transition.set_spec(spec, base=fact.commit, status="building")
     else:
-        move.set_spec(
+        transition.set_spec(
             spec, base=fact.commit, status="specifying", specifying=spec.specifying.begun()
         )
     return True
 
 
-def _base_refused(move: Move, fact: f.BaseRefused) -> bool:
-    wish = move.answered(PrepareBase, fact.key)
-    spec = move.state.spec(wish.spec) if wish else None
-    if wish is None or spec is None:
+def _base_refused(transition: Transition, fact: facts.BaseRefused) -> bool:
+    job = transition.close_answered(PrepareBase, fact.key)
+    spec = transition.state.spec(job.spec) if job else None
+    if job is None or spec is None:
         return False
-    if len(wish.tips) < len(move.state.merged):  # all of them did merge once
-        move.prepare(spec, everything=True)
+    if len(job.tips) < len(transition.state.merged):  # all of them have merged before
+        transition.prepare(spec, everything=True)
     else:
-        move.set_spec(spec, status="failed", reason=f"its base cannot be merged: {fact.report}")
+        transition.set_spec(
+            spec, status="failed", reason=f"its base cannot be merged: {fact.report}"
+        )
     return True
 
 
-def _merged(move: Move, fact: f.SpecMerged) -> bool:
-    wish = move.answered(MergeSpec, fact.key)
-    spec = move.state.spec(wish.tip.spec) if wish else None
+def _merged(transition: Transition, fact: facts.SpecMerged) -> bool:
+    job = transition.close_answered(MergeSpec, fact.key)
+    spec = transition.state.spec(job.tip.spec) if job else None
     if spec is None:
         return False
-    move.set_spec(spec, status="done", reason="")
-    move.set(merged=(*move.state.merged, spec.name), integration=fact.integration)
+    transition.set_spec(spec, status="done", reason="")
+    transition.update(merged=(*transition.state.merged, spec.name), integration=fact.integration)
     return True
 
 
-def _merge_refused(move: Move, fact: f.MergeRefused) -> bool:
-    wish = move.answered(MergeSpec, fact.key)
-    spec = move.state.spec(wish.tip.spec) if wish else None
+def _merge_refused(transition: Transition, fact: facts.MergeRefused) -> bool:
+    job = transition.close_answered(MergeSpec, fact.key)
+    spec = transition.state.spec(job.tip.spec) if job else None
     if spec is None:
         return False
-    spec = move.set_spec(spec, collisions=spec.collisions + 1)
-    if spec.collisions >= move.state.options.merges:
-        move.set_spec(spec, status="failed", reason=f"its merge was refused: {fact.report}")
+    spec = transition.set_spec(spec, collisions=spec.collisions + 1)
+    if spec.collisions >= transition.state.options.merges:
+        transition.set_spec(spec, status="failed", reason=f"its merge was refused: {fact.report}")
     else:
-        move.redo(spec, fact.report)
+        transition.redo(spec, fact.report)
     return True
 
 
-def _rebuilt(move: Move, fact: f.IntegrationRebuilt) -> bool:
-    if move.answered(RebuildIntegration, fact.key) is None:
+def _rebuilt(transition: Transition, fact: facts.IntegrationRebuilt) -> bool:
+    if transition.close_answered(RebuildIntegration, fact.key) is None:
         return False
-    move.set(integration=fact.integration, rebuilding=False)
+    transition.update(integration=fact.integration, rebuilding=False)
     return True
 
 
-def _rebuild_refused(move: Move, fact: f.RebuildRefused) -> bool:
-    if move.answered(RebuildIntegration, fact.key) is None:
+def _rebuild_refused(transition: Transition, fact: facts.RebuildRefused) -> bool:
+    if transition.close_answered(RebuildIntegration, fact.key) is None:
         return False
-    drop_collided(move, fact.spec, fact.report)
+    drop_collided(transition, fact.spec, fact.report)
     return True
 
 
-def _revision_requested(move: Move, fact: f.RevisionRequested) -> bool:
-    state = move.state
+def _revision_requested(transition: Transition, fact: facts.RevisionRequested) -> bool:
+    state = transition.state
     if state.plan is None or state.proposal is not None or state.planning.doing != "off":
         return False
-    move.set(draft=state.plan)
-    _plan_again(move, f"{fact.by} says: {fact.feedback}")
+    transition.update(draft=state.plan)
+    _plan_again(transition, f"{fact.by} says: {fact.feedback}")
     return True
 
 
-def _retry_requested(move: Move, fact: f.RetryRequested) -> bool:
-    move.set(runs=0)
+def _retry_requested(transition: Transition, fact: facts.RetryRequested) -> bool:
+    transition.update(runs=0)
     if not fact.spec:
-        if move.state.planning.doing == "exhausted":
-            move.set(planning=move.state.planning.revived(fact.hint))
+        if transition.state.planning.doing == "exhausted":
+            transition.update(planning=transition.state.planning.revived(fact.hint))
         return True
-    spec = move.state.spec(fact.spec)
+    spec = transition.state.spec(fact.spec)
     if spec is None or spec.status != "failed":
         return False
     steps = [StepId(kind="spec", spec=spec.name)]
     for phase in spec.phases:
         steps.append(StepId(kind="phase", spec=spec.name, phase=phase.name))
         steps.append(StepId(kind="code", spec=spec.name, phase=phase.name))
-    tired = [s for s in steps if (a := move.state.attempts(s)) and a.doing == "exhausted"]
-    move.set_spec(spec, status="waiting", reason="")
+    tired = [s for s in steps if (a := transition.state.attempts(s)) and a.doing == "exhausted"]
+    transition.set_spec(spec, status="waiting", reason="")
     if not tired:  # it failed at its base or its merge
-        spec = move.uncode(move.set_spec(spec, collisions=0, status="waiting"), fact.hint)
-        move.set_spec(spec, base="", collided=True, reason="")
+        spec = transition.uncode(
+            transition.set_spec(spec, collisions=0, status="waiting"), fact.hint
+        )
+        transition.set_spec(spec, base="", collided=True, reason="")
     for step in tired:
-        move.state = move.state.with_attempts(step, lambda a: a.revived(fact.hint))
+        transition.state = transition.state.with_attempts(step, lambda a: a.revived(fact.hint))
     return True
 
 
-def _cancel_requested(move: Move, fact: f.CancelRequested) -> bool:
-    move.set(ended="cancelled", reason=fact.reason)
+def _cancel_requested(transition: Transition, fact: facts.CancelRequested) -> bool:
+    transition.update(ended="cancelled", reason=fact.reason)
     return True
 
 
-HANDLERS: dict[type[Any], Callable[[Move, Any], bool]] = {
-    f.BuildRequested: _requested,
-    f.RunReturned: _returned,
-    f.RunRested: _rested,
-    f.Checked: _checked,
-    f.Decided: _decided,
-    f.ConsentGiven: _consented,
-    f.BasePrepared: _prepared,
-    f.BaseRefused: _base_refused,
-    f.SpecMerged: _merged,
-    f.MergeRefused: _merge_refused,
-    f.IntegrationRebuilt: _rebuilt,
-    f.RebuildRefused: _rebuild_refused,
-    f.RevisionRequested: _revision_requested,
-    f.RetryRequested: _retry_requested,
-    f.CancelRequested: _cancel_requested,
+HANDLERS: dict[type[Any], Callable[[Transition, Any], bool]] = {
+    facts.BuildRequested: _requested,
+    facts.RunReturned: _returned,
+    facts.RunRested: _standing_changed,
+    facts.Checked: _checked,
+    facts.Decided: _decided,
+    facts.ConsentGiven: _consented,
+    facts.BasePrepared: _prepared,
+    facts.BaseRefused: _base_refused,
+    facts.SpecMerged: _merged,
+    facts.MergeRefused: _merge_refused,
+    facts.IntegrationRebuilt: _rebuilt,
+    facts.RebuildRefused: _rebuild_refused,
+    facts.RevisionRequested: _revision_requested,
+    facts.RetryRequested: _retry_requested,
+    facts.CancelRequested: _cancel_requested,
 }
 
 

@@ -1,7 +1,7 @@
-"""Wishes of a build: effects that somebody else performs, each answered by one fact.
+"""The jobs of a build: effects for the impure half to perform, each answered by one fact.
 
-``key`` is the same after a crash and different for everything else: performing a wish again with
-the same key must come to the same.
+``key`` is the same after a crash and different for every other job. Performing a job again with the
+same key must give the same result.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from __future__ import annotations
 from typing import ClassVar, Literal, TypeGuard
 
 from artificer.builds.facts import Checked
-from artificer.builds.table import LoopKind, Pass
+from artificer.builds.table import Pass, StepKind
 from artificer.values.base import Digest, Value
 
 
 class StepId(Value):
-    """Which work of a build: the plan, a spec, a phase, or a phase's code."""
+    """A step of a build: the plan, a spec, a phase, or a phase's code."""
 
-    kind: LoopKind
+    kind: StepKind
     spec: str = ""
     phase: str = ""
 
     @property
     def path(self) -> str:
-        """As a path, such as ``code/auth/schema``."""
+        """The step as a path, such as ``code/auth/schema``."""
         return "/".join(filter(None, (self.kind, self.spec, self.phase)))
 
 
-class Tip(Value):
-    """What a spec came to: the commit at which its phases are done."""
+class SpecTip(Value):
+    """The commit of a spec at which its phases are done."""
 
     spec: str
     commit: str
 
 
 class StartRun(Value, tag_field="type"):
-    """Start, or take up, the run with this key. ``commit`` is the tree it works in or reads.
+    """Start or resume the run with this key. ``commit`` is the tree it works in or reads.
 
     Answered by RunReturned.
     """
@@ -48,7 +48,7 @@ class StartRun(Value, tag_field="type"):
 
 
 class CancelRun(Value, tag_field="type"):
-    """End the run that a StartRun with this key started. Not answered."""
+    """End the run that the StartRun with this key started. Not answered."""
 
     type: ClassVar[Literal["CancelRun"]] = "CancelRun"
     key: Digest
@@ -57,12 +57,12 @@ class CancelRun(Value, tag_field="type"):
 
 
 class Check(Value, tag_field="type"):
-    """Validate what the run with the key ``run`` made. Answered by Checked.
+    """Validate the work of the run with the key ``run``. Answered by Checked.
 
-    Of code: commit what is in scope on top of ``commit``, and run the phase's validation command
-    on that very tree. Of other steps: ask a judge. ``nothing`` says that the code run claims
-    that nothing had to be done; if its tree is as it was and passes, a judge is asked whether that
-    is true, by another such wish with ``judged``.
+    For code: commit the changes in scope on top of ``commit``, and run the phase's validation
+    command on that tree. For other steps: ask a judge. ``nothing`` means that the code run claims
+    that nothing had to be done; if its tree is unchanged and passes, a judge decides whether that
+    is true, in another Check with ``judged``.
     """
 
     type: ClassVar[Literal["Check"]] = "Check"
@@ -76,7 +76,7 @@ class Check(Value, tag_field="type"):
 
     @property
     def for_judge(self) -> bool:
-        """Whether a judge performs it, and not a command."""
+        """Whether a judge performs it, not a command."""
         return self.judged or self.step.kind != "code"
 
 
@@ -89,10 +89,10 @@ class AskDecision(Value, tag_field="type"):
 
 
 class AskConsent(Value, tag_field="type"):
-    """Ask a person about a change that passed but proves too little, or changes what only a person
-    may change. ``check`` is the wish that found it, ``checked`` what it found.
+    """Ask a person about a change that passed but proves too little, or changes files that only a
+    person may change. ``check`` is the job that found it, ``checked`` its result.
 
-    Answered by ConsentGiven with the digest, which is of the concerns and of both commits.
+    Answered by ConsentGiven with the digest, which covers the concerns and both commits.
     """
 
     type: ClassVar[Literal["AskConsent"]] = "AskConsent"
@@ -103,7 +103,7 @@ class AskConsent(Value, tag_field="type"):
 
     @property
     def step(self) -> StepId:
-        """Whose change it is."""
+        """The step that made the change."""
         return self.check.step
 
 
@@ -114,24 +114,24 @@ class PrepareBase(Value, tag_field="type"):
     key: Digest
     spec: str
     base: str
-    tips: tuple[Tip, ...]
+    tips: tuple[SpecTip, ...]
 
 
 class MergeSpec(Value, tag_field="type"):
     """Merge a spec into the integration branch, if ``commands`` pass on the merged tree.
 
-    Answered by SpecMerged or MergeRefused. ``onto`` is where the branch has to stand.
+    Answered by SpecMerged or MergeRefused. ``onto`` is the commit the branch must be at.
     """
 
     type: ClassVar[Literal["MergeSpec"]] = "MergeSpec"
     key: Digest
-    tip: Tip
+    tip: SpecTip
     onto: str
     commands: tuple[str, ...]
 
 
 class RebuildIntegration(Value, tag_field="type"):
-    """Let the integration branch hold ``tips``, merged in this order onto ``base``, and no more.
+    """Reset the integration branch to ``tips``, merged in this order onto ``base``.
 
     Answered by IntegrationRebuilt or RebuildRefused.
     """
@@ -139,11 +139,11 @@ class RebuildIntegration(Value, tag_field="type"):
     type: ClassVar[Literal["RebuildIntegration"]] = "RebuildIntegration"
     key: Digest
     base: str
-    tips: tuple[Tip, ...]
+    tips: tuple[SpecTip, ...]
 
 
 class FinishBuild(Value, tag_field="type"):
-    """The build is over. Not answered."""
+    """End the build. Not answered."""
 
     type: ClassVar[Literal["FinishBuild"]] = "FinishBuild"
     key: Digest
@@ -151,7 +151,7 @@ class FinishBuild(Value, tag_field="type"):
     reason: str = ""
 
 
-Wish = (
+Job = (
     StartRun
     | CancelRun
     | Check
@@ -162,12 +162,10 @@ Wish = (
     | RebuildIntegration
     | FinishBuild
 )
-Answered = (
-    StartRun | Check | AskDecision | AskConsent | PrepareBase | MergeSpec | RebuildIntegration
-)
-"""The wishes that stay open until their fact comes."""
+OpenJob = StartRun | Check | AskDecision | AskConsent | PrepareBase | MergeSpec | RebuildIntegration
+"""The jobs that stay open until their fact arrives."""
 
 
-def is_run(wish: Wish) -> TypeGuard[StartRun | Check]:
-    """Whether a wish is served by a run of a model: an artifact's own, or a judge's."""
-    return isinstance(wish, StartRun) or (isinstance(wish, Check) and wish.for_judge)
+def is_run(job: Job) -> TypeGuard[StartRun | Check]:
+    """Return whether a run of a model performs the job: the artifact's own, or a judge's."""
+    return isinstance(job, StartRun) or (isinstance(job, Check) and job.for_judge)

@@ -1,13 +1,13 @@
-"""What a judge is asked of an artifact, and what its verdict means to the build."""
+"""The criteria of judges, and the fact that a verdict becomes."""
 
 from __future__ import annotations
 
 from artificer.artifacts.judgement import Judgement
 from artificer.builds.facts import Checked
 from artificer.builds.jobs import Check
-from artificer.builds.table import LoopKind
+from artificer.builds.table import StepKind
 
-CRITERIA: dict[LoopKind, tuple[str, ...]] = {
+CRITERIA: dict[StepKind, tuple[str, ...]] = {
     "plan": (
         "The specs together bring about everything that was requested, and nothing else.",
         "Each spec can be built and tested once those it depends on are done.",
@@ -28,12 +28,12 @@ CRITERIA: dict[LoopKind, tuple[str, ...]] = {
         "Every success criterion of the phase holds in the project as it is.",
     ),
 }
-"""What a judge is asked of an artifact. Code is validated by its command; a judge is only asked
-whether it is true that nothing had to be done."""
+"""The criteria for each kind of artifact. Code is validated by its command; a judge only decides
+whether nothing had to be done."""
 
 
 def judged(check: Check, judgement: Judgement | None) -> Checked:
-    """The fact of a judgement. A judge that came to none has accepted nothing."""
+    """Return the fact of a judgement. Without one, the work is not accepted."""
     if judgement is None:
         return Checked(key=check.key, passed=False, report="The judge came to no verdict.")
     criteria = CRITERIA[check.step.kind]

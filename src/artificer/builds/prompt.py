@@ -17,14 +17,14 @@ from artificer.artifacts.plan import Plan
 from artificer.builds.jobs import Check, StartRun, StepId
 from artificer.builds.judge import CRITERIA
 from artificer.builds.state import BuildState, PhaseState, SpecState, phase_ref
-from artificer.builds.table import LOOPS
+from artificer.builds.table import STEP_RULES
 from artificer.errors import ConfigError
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.text import fence_for, head_and_tail
 from artificer.values.tokens import BYTES_A_TOKEN, tokens_of
 
 FILES: tuple[str, ...] = (
-    *(loop.prompt for loop in LOOPS.values()),
+    *(rules.prompt for rules in STEP_RULES.values()),
     "judge.md",
     "completeness.md",
     "feasibility.md",
@@ -36,16 +36,16 @@ FILES: tuple[str, ...] = (
 EVERYTHING = "."
 """A scope that holds the whole project."""
 
-_MOST_BEFORE = 2_000
+MAX_BEFORE = 2_000
 """Characters of what a validation command says before a run begins."""
 
-_MOST_STEERED = 10
+MAX_STEERED = 10
 """How many of the last things that a person said between runs are included."""
 
-_MOST_EARLIER = 20
+MAX_EARLIER = 20
 """Files that earlier phases left out and that are named."""
 
-_LEAST_REPORT = 400
+MIN_REPORT = 400
 """Characters below which a shortened report says nothing."""
 
 
@@ -84,13 +84,13 @@ def instruct(
     attempts = state.attempts(step)
     reports = attempts.reports if attempts else ()
     if before:
-        shown = _fenced(head_and_tail(before.strip(), _MOST_BEFORE))
+        shown = _fenced(head_and_tail(before.strip(), MAX_BEFORE))
         sections.append(("What the validation command says before you begin", shown))
     sections += _earlier(state, step)
     if state.steered:
-        said = "\n\n".join(state.steered[-_MOST_STEERED:])
+        said = "\n\n".join(state.steered[-MAX_STEERED:])
         sections.append(("What a person said since the build began", said))
-    system = texts[LOOPS[step.kind].prompt].strip()
+    system = texts[STEP_RULES[step.kind].prompt].strip()
     return Instructions(
         system, _fit(step.path, system, sections, reports, room), _owed(step, commands)
     )
@@ -125,7 +125,7 @@ def scope_of(state: BuildState, step: StepId) -> tuple[str, ...]:
 
 
 def _owed(step: StepId, commands: tuple[str, ...]) -> RequiredArtifact:
-    owes = LOOPS[step.kind].owes
+    owes = STEP_RULES[step.kind].owes
     name = step.phase or step.spec
     return RequiredArtifact(kind=owes, name=name, commands=commands if step.kind == "phase" else ())
 
@@ -178,7 +178,7 @@ def _earlier(state: BuildState, step: StepId) -> list[Section]:
         for phase in spec.phases
         for text in (*(f"{path} (not in its scope)" for path in phase.outside), *phase.refused)
     ]
-    said = "\n".join(lines[:_MOST_EARLIER])
+    said = "\n".join(lines[:MAX_EARLIER])
     return [("What earlier phases changed and was left out", _fenced(said))] if lines else []
 
 
@@ -246,7 +246,7 @@ def _fit(
     told: list[str] = []
     for report in reversed(reports):
         cut = report if len(report.encode()) <= left else head_and_tail(report, left // 4)
-        if len(cut.encode()) > left or (cut != report and left < 4 * _LEAST_REPORT):
+        if len(cut.encode()) > left or (cut != report and left < 4 * MIN_REPORT):
             break
         told.insert(0, cut)
         left -= len(cut.encode()) + 40 + 2 * cut.count("`")

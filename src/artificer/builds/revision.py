@@ -1,4 +1,4 @@
-"""Approving a plan, the first or a later one: what a change makes invalid, and what stays."""
+"""Approving a plan, the first or a revised one: which work becomes invalid, and which stays."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from artificer.artifacts.dependencies import dependants
 from artificer.artifacts.plan import Plan
 from artificer.builds.jobs import AskDecision, MergeSpec, RebuildIntegration
 from artificer.builds.state import Archived, BuildState, SpecState, artifact_digest
-from artificer.builds.transition import Move
+from artificer.builds.transition import Transition
 
 
-def approve(move: Move, plan: Plan) -> None:
-    """Go to work by this plan, and keep of the work under an earlier one what no change touches."""
-    before = move.state.plan
+def approve(transition: Transition, plan: Plan) -> None:
+    """Start work by this plan, and keep the earlier work that no change affects."""
+    before = transition.state.plan
     if before is not None:
-        gone = invalidated(move.state, before, plan)
-        _archive(move, gone, f"the plan was revised: {artifact_digest(plan)}")
-    kept = {spec.name: spec for spec in move.state.specs}
-    generation = len(move.state.archive)
+        gone = invalidated(transition.state, before, plan)
+        _archive(transition, gone, f"the plan was revised: {artifact_digest(plan)}")
+    kept = {spec.name: spec for spec in transition.state.specs}
+    generation = len(transition.state.archive)
     specs = tuple(
         kept.get(ref.name) or SpecState(name=ref.name, generation=generation) for ref in plan.specs
     )
-    move.set(plan=plan, specs=specs)
+    transition.update(plan=plan, specs=specs)
 
 
 def invalidated(state: BuildState, before: Plan, after: Plan) -> set[str]:
-    """The specs whose work does not hold under another plan.
+    """Return the specs whose work is invalid under another plan.
 
-    Those that were changed or taken out, and whatever had their work in the tree that it began
-    from, or was to have. A constant that changed or went is in every prompt, so then it is all.
+    These are the changed and removed specs, and every spec that started, or would start, from a
+    tree with their work. A changed or removed constant is in every prompt, so it affects all specs.
     """
     now = {ref.name: ref for ref in after.specs}
     kept = {(constant.name, constant.value) for constant in after.constants}
@@ -39,49 +39,49 @@ def invalidated(state: BuildState, before: Plan, after: Plan) -> set[str]:
     return dependants(changed, state.built_on)
 
 
-def drop_collided(move: Move, name: str, report: str) -> None:
-    """Begin a spec anew, with all that was built on it: alone it does not merge."""
-    gone = dependants([name], move.state.built_on)
-    names = [spec.name for spec in move.state.specs if spec.name in gone]
-    order = [spec.name for spec in move.state.specs]
-    _archive(move, gone, report)
-    generation = len(move.state.archive)
-    kept = {spec.name: spec for spec in move.state.specs}
+def drop_collided(transition: Transition, name: str, report: str) -> None:
+    """Restart a spec that does not merge on its own, with all specs built on it."""
+    gone = dependants([name], transition.state.built_on)
+    names = [spec.name for spec in transition.state.specs if spec.name in gone]
+    order = [spec.name for spec in transition.state.specs]
+    _archive(transition, gone, report)
+    generation = len(transition.state.archive)
+    kept = {spec.name: spec for spec in transition.state.specs}
     fresh = {name: SpecState(name=name, generation=generation) for name in names}
-    move.set(specs=tuple((kept | fresh)[name] for name in order), rebuilding=True)
+    transition.update(specs=tuple((kept | fresh)[name] for name in order), rebuilding=True)
 
 
-def _archive(move: Move, names: Iterable[str], reason: str) -> None:
-    """Take specs out, with everything under way for them, and out of the integration branch."""
+def _archive(transition: Transition, names: Iterable[str], reason: str) -> None:
+    """Archive specs: drop their open jobs and remove them from the integration branch."""
     gone = set(names)
-    state = move.state
+    state = transition.state
     digest = artifact_digest(state.plan) if state.plan else None
     archived = tuple(
         Archived(plan=digest, spec=spec, reason=reason) for spec in state.specs if spec.name in gone
     )
-    merging = [wish for wish in state.open if isinstance(wish, MergeSpec)]
-    integrated = gone & set(state.merged) or any(wish.tip.spec in gone for wish in merging)
-    for wish in state.open:
-        if isinstance(wish, AskDecision):
+    merging = [job for job in state.open if isinstance(job, MergeSpec)]
+    integrated = gone & set(state.merged) or any(job.tip.spec in gone for job in merging)
+    for job in state.open:
+        if isinstance(job, AskDecision):
             continue
-        if _subject(wish) in gone or (
-            integrated and isinstance(wish, MergeSpec | RebuildIntegration)
+        if _subject(job) in gone or (
+            integrated and isinstance(job, MergeSpec | RebuildIntegration)
         ):
-            move.drop(wish, reason)
-    move.set(
+            transition.drop_job(job, reason)
+    transition.update(
         specs=tuple(spec for spec in state.specs if spec.name not in gone),
         merged=tuple(name for name in state.merged if name not in gone),
         archive=(*state.archive, *archived),
-        rebuilding=move.state.rebuilding or bool(integrated),
+        rebuilding=transition.state.rebuilding or bool(integrated),
     )
 
 
-def _subject(wish: object) -> str:
-    """The spec that a wish is about."""
-    match wish:
+def _subject(job: object) -> str:
+    """Return the spec of a job."""
+    match job:
         case MergeSpec():
-            return wish.tip.spec
+            return job.tip.spec
         case RebuildIntegration() | AskDecision():
             return ""
-    step = getattr(wish, "step", None)
-    return step.spec if step is not None else getattr(wish, "spec", "")
+    step = getattr(job, "step", None)
+    return step.spec if step is not None else getattr(job, "spec", "")

@@ -1,9 +1,9 @@
-"""The scheduler: ``schedule(state, fact) -> (state, wishes)``. No I/O, no clock, no randomness.
+"""The scheduler: ``schedule(state, fact) -> (state, jobs)``. No I/O, no clock, no randomness.
 
-A fact changes the state; then :func:`_advance` looks at the whole of it and wishes for everything
-that is due. Specs begin when all they depend on is merged, as many at once as is allowed; one
-merge at a time; what depends on a failure is blocked, with that reason. Only facts of validators
-make anything done.
+A fact changes the state; then :func:`_advance` inspects the whole state and opens every job that is
+due. A spec starts when all its dependencies are merged, up to the limit of parallel specs. There is
+one merge at a time. Specs that depend on a failed one are blocked with that reason. Only facts of
+validators complete a step.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ from artificer.builds.handlers import HANDLERS
 from artificer.builds.jobs import (
     AskDecision,
     FinishBuild,
+    Job,
     MergeSpec,
     RebuildIntegration,
     StepId,
-    Wish,
 )
 from artificer.builds.state import ACTIVE, BuildState, SpecState, artifact_digest
-from artificer.builds.table import LoopKind
-from artificer.builds.transition import Move
+from artificer.builds.table import StepKind
+from artificer.builds.transition import Transition
 
 PLAN = StepId(kind="plan")
 
 
-def schedule(state: BuildState, fact: Fact) -> tuple[BuildState, tuple[Wish, ...]]:
-    """Return the state after a fact, and what is wished for because of it.
+def schedule(state: BuildState, fact: Fact) -> tuple[BuildState, tuple[Job, ...]]:
+    """Return the state after a fact, and the new jobs.
 
-    A fact that answers no open wish, and one that comes after the end, change nothing.
+    A fact without an open job, or after the end, changes nothing.
     """
     if state.ended is not None:
         return state, ()
-    move = Move(state)
-    if not HANDLERS[type(fact)](move, fact):
+    transition = Transition(state)
+    if not HANDLERS[type(fact)](transition, fact):
         return state, ()
-    _advance(move)
-    return move.state, tuple(move.wishes)
+    _advance(transition)
+    return transition.state, tuple(transition.jobs)
 
 
 def question_of(state: BuildState) -> AskDecision | None:
-    """The open question about a plan."""
-    return next((wish for wish in state.open if isinstance(wish, AskDecision)), None)
+    """Return the open question about a plan."""
+    return next((job for job in state.open if isinstance(job, AskDecision)), None)
 
 
-def asked_about(state: BuildState, digest: str) -> AskDecision | str:
-    """The open question about the plan with this digest, or why nobody can decide about it now."""
-    for wish in state.open:
-        if isinstance(wish, AskDecision) and wish.digest == digest:
-            return wish
+def decision_on(state: BuildState, digest: str) -> AskDecision | str:
+    """Return the open question about the plan with this digest, or why there is none."""
+    for job in state.open:
+        if isinstance(job, AskDecision) and job.digest == digest:
+            return job
     if state.plan is not None and artifact_digest(state.plan) == digest:
         return "This plan is approved already."
     if state.proposal is None:
@@ -60,86 +60,88 @@ def asked_about(state: BuildState, digest: str) -> AskDecision | str:
 # --- what is due ------------------------------------------------------------------------------
 
 
-def _advance(move: Move) -> None:
-    if move.state.ended is None:
-        move.start(PLAN, None, move.state.integration)
-        if move.state.rebuilding:
-            _rebuild(move)
-        for name in order(move.state.graph):
-            _advance_spec(move, name)
-        if _is_complete(move.state):
-            move.set(ended="completed")
-    move.set(stalled=_why_stalled(move.state))
-    if move.state.ended is not None:
-        for wish in move.state.open:
-            move.drop(wish, move.state.reason or "The build is over.")
-        status, reason = move.state.ended, move.state.reason
-        move.wishes.append(FinishBuild(key=move.key("finish"), status=status, reason=reason))
+def _advance(transition: Transition) -> None:
+    if transition.state.ended is None:
+        transition.start_run(PLAN, None, transition.state.integration)
+        if transition.state.rebuilding:
+            _rebuild(transition)
+        for name in order(transition.state.graph):
+            _advance_spec(transition, name)
+        if _is_complete(transition.state):
+            transition.update(ended="completed")
+    transition.update(stalled=_why_stalled(transition.state))
+    if transition.state.ended is not None:
+        for job in transition.state.open:
+            transition.drop_job(job, transition.state.reason or "The build is over.")
+        status, reason = transition.state.ended, transition.state.reason
+        transition.jobs.append(
+            FinishBuild(key=transition.key("finish"), status=status, reason=reason)
+        )
 
 
-def _rebuild(move: Move) -> None:
-    state = move.state
-    if any(isinstance(wish, RebuildIntegration) for wish in state.open):
+def _rebuild(transition: Transition) -> None:
+    state = transition.state
+    if any(isinstance(job, RebuildIntegration) for job in state.open):
         return
     tips = state.tips(state.merged)
-    key = move.key("rebuild", state.wished)
-    move.wish(RebuildIntegration(key=key, base=state.base, tips=tips))
+    key = transition.key("rebuild", state.wished)
+    transition.open_job(RebuildIntegration(key=key, base=state.base, tips=tips))
 
 
-def _advance_spec(move: Move, name: str) -> None:
-    spec = move.state.spec(name)
+def _advance_spec(transition: Transition, name: str) -> None:
+    spec = transition.state.spec(name)
     if spec is None:
         return
     if spec.status in ("waiting", "blocked"):
-        _begin(move, spec)
+        _begin(transition, spec)
     elif spec.status == "specifying":
-        parent = artifact_digest(move.state.plan) if move.state.plan else None
-        move.start(StepId(kind="spec", spec=name), parent, spec.base)
+        parent = artifact_digest(transition.state.plan) if transition.state.plan else None
+        transition.start_run(StepId(kind="spec", spec=name), parent, spec.base)
     elif spec.status == "building" and (phase := spec.current) is not None:
-        kind: LoopKind = "code" if phase.coding.doing != "off" else "phase"
+        kind: StepKind = "code" if phase.coding.doing != "off" else "phase"
         parent = phase.digest if kind == "code" else spec.digest
-        move.start(StepId(kind=kind, spec=name, phase=phase.name), parent, spec.tip)
+        transition.start_run(StepId(kind=kind, spec=name, phase=phase.name), parent, spec.tip)
     elif spec.status in ("building", "merging"):
-        _merge(move, spec)
+        _merge(transition, spec)
 
 
-def _begin(move: Move, spec: SpecState) -> None:
-    needed = [s for name in move.state.graph[spec.name] if (s := move.state.spec(name))]
+def _begin(transition: Transition, spec: SpecState) -> None:
+    needed = [s for name in transition.state.graph[spec.name] if (s := transition.state.spec(name))]
     broken = [s for s in needed if s.status in ("failed", "blocked")]
     if broken:
         what = "; ".join(f"it depends on {s.name}, which {_ended(s)}" for s in broken)
-        move.set_spec(spec, status="blocked", reason=what)
+        transition.set_spec(spec, status="blocked", reason=what)
         return
     if spec.status == "blocked":
-        spec = move.set_spec(spec, status="waiting", reason="")
-    active = sum(s.status in ACTIVE for s in move.state.specs)
-    ready = all(s.status == "done" for s in needed) and not move.state.rebuilding
-    if not ready or active >= move.state.options.parallel:
+        spec = transition.set_spec(spec, status="waiting", reason="")
+    active = sum(s.status in ACTIVE for s in transition.state.specs)
+    ready = all(s.status == "done" for s in needed) and not transition.state.rebuilding
+    if not ready or active >= transition.state.options.parallel:
         return
     if not spec.base:
-        move.prepare(spec, everything=spec.collided)
-    else:  # it is tried again, from where it was
-        move.set_spec(spec, status="building" if spec.phases else "specifying")
-        _advance_spec(move, spec.name)
+        transition.prepare(spec, everything=spec.collided)
+    else:  # a retry, from its earlier base
+        transition.set_spec(spec, status="building" if spec.phases else "specifying")
+        _advance_spec(transition, spec.name)
 
 
 def _ended(spec: SpecState) -> str:
     return f"failed ({spec.reason})" if spec.status == "failed" else "is blocked itself"
 
 
-def _merge(move: Move, spec: SpecState) -> None:
-    """Merge a spec whose phases are all done, when no other merge is under way."""
+def _merge(transition: Transition, spec: SpecState) -> None:
+    """Merge a spec whose phases are all done, if no other merge is in progress."""
     if spec.status != "merging":
-        spec = move.set_spec(spec, status="merging")
-    state = move.state
-    busy = any(isinstance(wish, MergeSpec) for wish in state.open)
+        spec = transition.set_spec(spec, status="merging")
+    state = transition.state
+    busy = any(isinstance(job, MergeSpec) for job in state.open)
     if busy or state.rebuilding:
         return
     merged = [s for name in (*state.merged, spec.name) if (s := state.spec(name))]
     tip = state.replace(merged=(spec.name,)).tips([spec.name])[0]
-    key = move.key("merge", state.wished, spec.name)
+    key = transition.key("merge", state.wished, spec.name)
     commands = tuple(dict.fromkeys(line for s in merged for line in s.commands))
-    move.wish(MergeSpec(key=key, tip=tip, onto=state.integration, commands=commands))
+    transition.open_job(MergeSpec(key=key, tip=tip, onto=state.integration, commands=commands))
 
 
 def _is_complete(state: BuildState) -> bool:
@@ -148,7 +150,7 @@ def _is_complete(state: BuildState) -> bool:
 
 
 def _why_stalled(state: BuildState) -> str:
-    """Why only a person can get the build on, or nothing while it goes on by itself."""
+    """Return why only a person can continue the build, or "" while it continues on its own."""
     if state.open or state.ended is not None or not state.build:
         return ""
     if state.planning.doing == "exhausted":

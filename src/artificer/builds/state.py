@@ -1,4 +1,4 @@
-"""The state of a build: what its facts so far add up to."""
+"""The state of a build, computed from its facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from artificer.artifacts.plan import Plan, SpecRef
 from artificer.artifacts.spec import PhaseRef, Spec
 from artificer.builds.attempts import Attempts
 from artificer.builds.facts import BuildOptions, RunRested, Standing
-from artificer.builds.jobs import Answered, AskConsent, AskDecision, StepId, Tip
+from artificer.builds.jobs import AskConsent, AskDecision, OpenJob, SpecTip, StepId
 from artificer.values.base import Digest, Text, Value
 from artificer.values.canon import digest_of
 
@@ -19,7 +19,7 @@ SpecStatus = Literal[
     "waiting", "preparing", "specifying", "building", "merging", "done", "failed", "blocked"
 ]
 ACTIVE: frozenset[SpecStatus] = frozenset({"preparing", "specifying", "building", "merging"})
-"""What counts against how many specs are worked on at once."""
+"""The statuses that count towards the limit of parallel specs."""
 
 Ending = Literal["completed", "rejected", "cancelled"]
 
@@ -71,22 +71,22 @@ class SpecState(Value):
 
     @property
     def tip(self) -> str:
-        """The commit that its accepted phases have come to."""
+        """The commit with its accepted phases."""
         done = [phase.commit for phase in self.phases if phase.commit]
         return done[-1] if done else self.base
 
     @property
     def current(self) -> PhaseState | None:
-        """The first phase that is not done; phases are done in order."""
+        """The first unfinished phase; phases are done in order."""
         return next((phase for phase in self.phases if not phase.commit), None)
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The validation commands of its phases, each once."""
+        """The validation commands of its phases, without repeats."""
         return tuple(dict.fromkeys(p.phase.validation_command for p in self.phases if p.phase))
 
     def with_phase(self, phase: PhaseState) -> SpecState:
-        """The same with ``phase`` in the place of its namesake."""
+        """Return a copy in which ``phase`` replaces the phase of the same name."""
         phases = tuple(phase if p.name == phase.name else p for p in self.phases)
         return self.replace(phases=phases)
 
@@ -103,7 +103,7 @@ class BuildState(Value):
     """Everything a build knows.
 
     ``proposal`` is a plan that nobody has decided about, ``plan`` the approved one. ``merged`` are
-    the specs in the integration branch, in order. ``open`` are the wishes that wait for their
+    the specs in the integration branch, in order. ``open`` are the jobs that wait for their
     fact: after a crash, they are performed again; ``wished`` counts them, for their keys.
     ``resting`` are the runs among them that rest before their end. ``steered`` is what a person
     said while no run was under way, for those that begin later. ``stalled`` says why only a
@@ -125,7 +125,7 @@ class BuildState(Value):
     archive: tuple[Archived, ...] = ()
     runs: int = 0
     wished: int = 0
-    open: tuple[Answered, ...] = ()
+    open: tuple[OpenJob, ...] = ()
     resting: tuple[RunRested, ...] = ()
     steered: tuple[Text, ...] = ()
     stalled: Text = ""
@@ -134,49 +134,49 @@ class BuildState(Value):
 
     @property
     def digest(self) -> Digest:
-        """Digest of the state."""
+        """The digest of the state."""
         return digest_of(self.identity())
 
     @property
     def graph(self) -> Graph:
-        """What depends on what in the approved plan; a brief build has one spec."""
+        """The dependencies in the approved plan; a brief build has one spec."""
         if self.plan is None:
             return {spec.name: () for spec in self.specs}
         return self.plan.graph
 
     @property
     def built_on(self) -> Graph:
-        """For each spec what it depends on, and what was in the tree that it began from."""
+        """For each spec its dependencies, and the specs in the tree that it started from."""
         graph = self.graph
         return {spec.name: (*graph.get(spec.name, ()), *spec.basis) for spec in self.specs}
 
     @property
-    def rests(self) -> Standing | None:
-        """How the build rests when everything that is open rests; None while something goes on."""
-        found = {rested.key: rested.standing for rested in self.resting}
+    def standing(self) -> Standing | None:
+        """The standing of the build when no open job is in progress, or None while one is."""
+        found = {entry.key: entry.standing for entry in self.resting}
         asked: dict[Digest, Standing] = {
-            wish.key: "waiting" for wish in self.open if isinstance(wish, AskDecision | AskConsent)
+            job.key: "waiting" for job in self.open if isinstance(job, AskDecision | AskConsent)
         }
-        stands = [(found | asked).get(wish.key) for wish in self.open]
+        stands = [(found | asked).get(job.key) for job in self.open]
         ways: tuple[Standing, ...] = ("waiting", "stalled", "paused")
         return None if None in stands else next((way for way in ways if way in stands), None)
 
     def spec(self, name: str) -> SpecState | None:
-        """The spec of that name."""
+        """Return the spec of that name."""
         return next((spec for spec in self.specs if spec.name == name), None)
 
     def ref(self, name: str) -> SpecRef | None:
-        """What the approved plan says of a spec."""
+        """Return the approved plan's entry for a spec."""
         specs = self.plan.specs if self.plan else ()
         return next((ref for ref in specs if ref.name == name), None)
 
     def with_spec(self, spec: SpecState) -> BuildState:
-        """The same with ``spec`` in the place of its namesake."""
+        """Return a copy in which ``spec`` replaces the spec of the same name."""
         specs = tuple(spec if s.name == spec.name else s for s in self.specs)
         return self.replace(specs=specs)
 
     def attempts(self, step: StepId) -> Attempts | None:
-        """The attempts at a step."""
+        """Return the attempts at a step."""
         if step.kind == "plan":
             return self.planning
         spec = self.spec(step.spec)
@@ -188,13 +188,13 @@ class BuildState(Value):
         return phase.detailing if step.kind == "phase" else phase.coding
 
     def phase(self, step: StepId) -> PhaseState | None:
-        """The phase that a step is about."""
+        """Return the phase of a step."""
         spec = self.spec(step.spec)
         phases = spec.phases if spec else ()
         return next((phase for phase in phases if phase.name == step.phase), None)
 
     def with_attempts(self, step: StepId, change: Callable[[Attempts], Attempts]) -> BuildState:
-        """The same with the attempts at a step changed."""
+        """Return a copy with changed attempts at a step."""
         if step.kind == "plan":
             return self.replace(planning=change(self.planning))
         spec = self.spec(step.spec)
@@ -209,25 +209,25 @@ class BuildState(Value):
                 spec = spec.with_phase(changed)
         return self.with_spec(spec)
 
-    def tips(self, names: Iterable[str]) -> tuple[Tip, ...]:
-        """What these specs came to, in the order in which they were merged."""
+    def tips(self, names: Iterable[str]) -> tuple[SpecTip, ...]:
+        """Return the commits of these specs, in the order they were merged."""
         wanted = set(names)
         found = [spec for name in self.merged if name in wanted and (spec := self.spec(name))]
-        return tuple(Tip(spec=spec.name, commit=spec.tip) for spec in found)
+        return tuple(SpecTip(spec=spec.name, commit=spec.tip) for spec in found)
 
 
 def consents_of(state: BuildState, digest: str = "") -> list[AskConsent]:
-    """The open questions about changes; with ``digest``, those whose digest begins so."""
-    asked = [wish for wish in state.open if isinstance(wish, AskConsent)]
+    """Return the open questions about changes; with ``digest``, only those that begin with it."""
+    asked = [job for job in state.open if isinstance(job, AskConsent)]
     starts = (digest, f"sha256:{digest}")
-    return [wish for wish in asked if wish.digest.startswith(starts)]
+    return [job for job in asked if job.digest.startswith(starts)]
 
 
 def phase_ref(spec: Spec, name: str) -> PhaseRef:
-    """What a spec says of one of its phases."""
+    """Return a spec's entry for one of its phases."""
     return next(phase for phase in spec.phases if phase.name == name)
 
 
 def artifact_digest(artifact: Plan | Spec | Phase) -> Digest:
-    """The digest that an approval or a child is bound to: of the stored form."""
+    """Return the digest that an approval or a child is bound to: of the stored form."""
     return digest_of(artifact.canonical())

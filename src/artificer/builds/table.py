@@ -1,4 +1,4 @@
-"""The loops, as a table: what each run of a build owes, may do, and leads to (seed 000)."""
+"""The table of steps: the artifact, the rights and the child of each kind of run of a build."""
 
 from __future__ import annotations
 
@@ -7,55 +7,55 @@ from typing import Literal
 
 from artificer.artifacts.ref import BuildArtifactKind
 
-LoopKind = Literal["plan", "spec", "phase", "code"]
+StepKind = Literal["plan", "spec", "phase", "code"]
 Pass = Literal["draft", "completeness", "feasibility", "ordering", "final"]
 Size = Literal["brief", "small", "medium", "large"]
 Means = Literal["read", "write", "command"]
 
 
 @dataclass(frozen=True)
-class Loop:
-    """What sets one kind of run of a build apart; the loop itself is the same.
+class StepRules:
+    """The rules of one kind of run; the run loop is the same for all.
 
-    ``owes`` is the artifact without which the run has failed, ``attempts`` how many runs in a row
-    may fail at it, ``turns`` the model requests of one of them, ``means`` what its tools may do to
-    the worktree.
+    ``owes`` is the artifact the run has to deliver, ``attempts`` how many runs in a row may fail at
+    it, ``turns`` the model requests of one of them, ``means`` the rights of its tools in the
+    worktree.
     """
 
-    kind: LoopKind
+    kind: StepKind
     owes: BuildArtifactKind
-    child: LoopKind | None
+    child: StepKind | None
     attempts: int
     turns: int
     means: frozenset[Means]
 
     @property
     def prompt(self) -> str:
-        """The file of its instructions."""
+        """The file with its instructions."""
         return f"{self.kind}.md"
 
 
-def _loop(
-    kind: LoopKind,
+def _rules(
+    kind: StepKind,
     owes: BuildArtifactKind,
-    child: LoopKind | None,
+    child: StepKind | None,
     attempts: int,
     turns: int,
     *means: Means,
-) -> Loop:
-    return Loop(kind, owes, child, attempts, turns, frozenset(means))
+) -> StepRules:
+    return StepRules(kind, owes, child, attempts, turns, frozenset(means))
 
 
-LOOPS: dict[LoopKind, Loop] = {
-    "plan": _loop("plan", "plan", "spec", 4, 24, "read"),
-    "spec": _loop("spec", "spec", "phase", 4, 24, "read", "command"),
-    "phase": _loop("phase", "phase", "code", 4, 24, "read", "command"),
-    "code": _loop("code", "completion", None, 6, 60, "read", "write", "command"),
+STEP_RULES: dict[StepKind, StepRules] = {
+    "plan": _rules("plan", "plan", "spec", 4, 24, "read"),
+    "spec": _rules("spec", "spec", "phase", 4, 24, "read", "command"),
+    "phase": _rules("phase", "phase", "code", 4, 24, "read", "command"),
+    "code": _rules("code", "completion", None, 6, 60, "read", "write", "command"),
 }
-"""A plan is made without running anything; only code changes files."""
+"""Planning runs no commands, and only code runs change files."""
 
 RUN_TOKENS = 2_000_000
-"""Tokens, in and out, that one run of a build may take if nothing else was said."""
+"""Default limit of input and output tokens for one run of a build."""
 
 BUILD_TOKENS: dict[Size, int] = {
     "brief": 6_000_000,
@@ -63,10 +63,10 @@ BUILD_TOKENS: dict[Size, int] = {
     "medium": 20_000_000,
     "large": 20_000_000,
 }
-"""Tokens that all runs of a build may take together if nothing else was said."""
+"""Default limit of tokens for all runs of a build together."""
 
 REVIEWS: tuple[Pass, ...] = ("draft", "completeness", "feasibility", "ordering", "final")
-"""The passes that look at an artifact before it counts (the Rule of Five)."""
+"""The review passes of an artifact before it counts (the Rule of Five)."""
 
 _PASSES: dict[Size, tuple[Pass, ...]] = {
     "brief": ("draft",),
@@ -76,11 +76,11 @@ _PASSES: dict[Size, tuple[Pass, ...]] = {
 }
 
 
-def passes_of(kind: LoopKind, size: Size, chosen: tuple[Pass, ...] | None) -> tuple[Pass, ...]:
-    """The passes of an artifact, as chosen, or as many as the size of the work is worth.
+def passes_of(kind: StepKind, size: Size, chosen: tuple[Pass, ...] | None) -> tuple[Pass, ...]:
+    """Return the chosen passes of an artifact, or the default for the size of the work.
 
-    A phase is small by itself and code is not reviewed but validated, so only plans and specs
-    have more than a draft unless that was chosen.
+    A phase is small, and code is validated instead of reviewed, so only plans and specs have more
+    than a draft by default.
     """
     if kind == "code" or (chosen is None and kind == "phase"):
         return ("draft",)

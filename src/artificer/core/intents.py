@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from artificer.builds.jobs import Wish
+from artificer.builds.jobs import Job
 from artificer.contracts.definition import EffectClass
 from artificer.values.base import Digest, Value
 from artificer.values.canon import digest_of
@@ -122,7 +122,7 @@ class AdvanceBuild(_Intent):
     """Serve a wish of a build's scheduler: start a run, validate, merge, ask about a plan."""
 
     type: ClassVar[Literal["AdvanceBuild"]] = "AdvanceBuild"
-    wish: Wish
+    wish: Job
 
     @property
     def call_id(self) -> str:

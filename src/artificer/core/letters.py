@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from artificer.builds.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
 from artificer.builds.jobs import is_run
-from artificer.builds.scheduler import asked_about
+from artificer.builds.scheduler import decision_on
 from artificer.builds.state import consents_of
 from artificer.core import events as ev
 from artificer.core.rules import since
@@ -211,7 +211,7 @@ def _build_told(
     fact: Decided | ConsentGiven | RevisionRequested | RetryRequested
     match letter:
         case Decide(plan=plan, decision=decision, by=by, reason=reason):
-            question = asked_about(state.build, plan) if state.build else ""
+            question = decision_on(state.build, plan) if state.build else ""
             if isinstance(question, str):
                 return None
             fact = Decided(key=question.key, digest=plan, decision=decision, by=by, reason=reason)
@@ -282,7 +282,7 @@ def _too_late(state: RunState, letter: Letter | None) -> str:
         case AnswerCall(call=call):
             return f"No call {call} waits for approval."
         case Decide(plan=plan) if state.build is not None:
-            question = asked_about(state.build, plan)
+            question = decision_on(state.build, plan)
             return question if isinstance(question, str) else "It was answered before."
         case Consent() | Steer() | FollowUp() if state.build is not None:
             return _TOO_LATE_FOR_A_BUILD[letter.type]

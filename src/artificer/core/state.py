@@ -195,7 +195,7 @@ class RunState(Value):
             return "waiting"
         if self.hold is not None:
             return "paused"
-        return build.rests or ("stalled" if build.stalled else "open")
+        return build.standing or ("stalled" if build.stalled else "open")
 
     @property
     def time_left(self) -> int:

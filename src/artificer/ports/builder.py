@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from artificer.builds.jobs import Wish
+from artificer.builds.jobs import Job
 from artificer.core.events import BuildAdvanced
 from artificer.core.state import RunState
 from artificer.values.base import Digest
@@ -14,7 +14,7 @@ from artificer.values.base import Digest
 class Builder(Protocol):
     """Serves what the scheduler of a build wishes for, and looks after the runs it started."""
 
-    async def serve(self, run: str, state: RunState, wish: Wish) -> BuildAdvanced | None:
+    async def serve(self, run: str, state: RunState, wish: Job) -> BuildAdvanced | None:
         """Serve a wish, and return the fact that answers it.
 
         None when there is none to tell now: the wish asks for no answer, or what it started rests

@@ -24,7 +24,7 @@ def why_building(build: BuildState, *, held: bool) -> str:
             f" {'; '.join(concern.text for concern in wish.checked.concerns)}."
             for wish in consents
         )
-    if build.rests is not None:
+    if build.standing is not None:
         return " ".join(
             f"{rested.run} is {rested.standing}: {rested.reason}" for rested in build.resting
         )

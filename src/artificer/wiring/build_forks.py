@@ -6,7 +6,7 @@ from pathlib import Path
 
 from artificer.artifacts.build_catalog import tool_of
 from artificer.builds.jobs import Check, StartRun
-from artificer.builds.table import LOOPS, Means
+from artificer.builds.table import STEP_RULES, Means
 from artificer.config import Config
 from artificer.core.intents import AdvanceBuild
 from artificer.core.kinds import KINDS
@@ -16,7 +16,7 @@ from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.errors import InvariantError, OperatorError
 from artificer.ports import Executor
-from artificer.runtime.builds.children import Place, executors_of, place_of
+from artificer.runtime.builds.children import Workplace, executors_of, place_of
 from artificer.runtime.builds.detect import detected
 from artificer.runtime.builds.outcome import child_id
 from artificer.runtime.builds.repository import BuildRepository
@@ -113,9 +113,9 @@ async def tools_of_child(
     commit = await repository.git.run("rev-parse", _FORK)
     worktree = await repository.worktree(_WORKTREE, commit)
     project = detected(_project_file(folder), folder)
-    loop = next((loop for loop in LOOPS.values() if loop.kind == spec.kind), None)
-    means: frozenset[Means] = loop.means if loop else frozenset({"read"})  # a judge's
-    place = Place(worktree.path, project, means)
+    rules = next((rules for rules in STEP_RULES.values() if rules.kind == spec.kind), None)
+    means: frozenset[Means] = rules.means if rules else frozenset({"read"})  # a judge's
+    place = Workplace(worktree.path, project, means)
     output, grants = clean_blobs(storage, config), grants_of_build(config)
     return list(executors_of(delivers, place, storage.blobs, output, storage.evidence, grants))
 

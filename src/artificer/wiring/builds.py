@@ -21,7 +21,7 @@ from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.builds.builder import Decider, TreeBuilder
 from artificer.runtime.builds.children import Children
 from artificer.runtime.builds.detect import Project, detected
-from artificer.runtime.builds.exclusive_lock import alone
+from artificer.runtime.builds.exclusive_lock import exclusive_lock
 from artificer.runtime.builds.perform import TreePerformer
 from artificer.runtime.builds.promote import Promotion, holds, promote
 from artificer.runtime.builds.prompts import FOLDER, load_prompts
@@ -228,7 +228,7 @@ async def building(
     prompts = load_prompts(
         (Path(spec.project) / ".artificer" / FOLDER, config.home.expanduser() / FOLDER)
     )
-    async with alone(place.folder, run):
+    async with exclusive_lock(place.folder, run):
         place.repository.unlock()
         performer = replace(engine.performer, budgets=_budgets(engine, recorded))
         children = replace(engine, performer=performer, _loops={})
@@ -258,7 +258,7 @@ async def tidied(engine: Engine, run: str, state: RunState, config: Config) -> N
     if not folder.is_dir():
         return
     with suppress(OperatorError):
-        async with alone(folder, run):
+        async with exclusive_lock(folder, run):
             repository = await BuildRepository.open(folder, Path(state.given.project))
             await repository.clean_up()
 

@@ -8,7 +8,7 @@ from artificer.builds.gist import gist
 from artificer.runtime.builds.evidence.checks import defines, rewritten
 from artificer.runtime.builds.evidence.control import FOLDERS, NAMES, is_control
 from artificer.runtime.builds.evidence.counts import Counted, counted
-from artificer.runtime.builds.evidence.tests import Change, is_test, readable, weakened
+from artificer.runtime.builds.evidence.tests import FileChange, is_test, readable, weakened
 from artificer.runtime.builds.evidence.weigh import Validation, only_old_failures, weigh
 
 UNITTEST = "......\n" + "-" * 70 + "\nRan 6 tests in 0.001s\n\nOK (skipped=2)\n"
@@ -111,22 +111,34 @@ TWO = TEST + "\n    def test_b(self):\n        self.assertEqual(2, 2)\n"
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Change("test_a.py", TEST, None), "was deleted"),
-        (Change("test_a.py", TEST, ""), "was emptied"),
-        (Change("test_a.py", TEST, "\n\n"), "was emptied"),
-        (Change("test_a.py", TWO, TEST), "has 1 tests, and had 2"),
-        (Change("test_a.py", TWO, TWO.replace("self.assertEqual(2, 2)", "pass")), "1 assertions"),
-        (Change("test_a.py", TEST, TEST.replace("    def", "    @skip\n    def")), "skips"),
-        (Change("new/test_b.py", None, "pytest.skip('x', allow_module_level=True)\n"), "skips"),
-        (Change("old.txt", TEST, TEST, "test_a.py"), "no runner takes for tests"),
-        (Change("a.test.ts", JS, JS.replace("it", "it.skip")), "skips"),
-        (Change("a.test.ts", JS, JS.replace("it", "it.only")), "skips"),
-        (Change("x_test.go", "func TestA(t *testing.T) {}\n", "func helper() {}\n"), "has 0 tests"),
-        (Change("x_test.go", "func TestA(t *T) {}\n", "func TestA(t *T) { t.Skip() }\n"), "skips"),
-        (Change("tests/a.rs", "#[test]\nfn a() {}\n", "#[test]\n#[ignore]\nfn a() {}\n"), "skips"),
+        (FileChange("test_a.py", TEST, None), "was deleted"),
+        (FileChange("test_a.py", TEST, ""), "was emptied"),
+        (FileChange("test_a.py", TEST, "\n\n"), "was emptied"),
+        (FileChange("test_a.py", TWO, TEST), "has 1 tests, and had 2"),
+        (
+            FileChange("test_a.py", TWO, TWO.replace("self.assertEqual(2, 2)", "pass")),
+            "1 assertions",
+        ),
+        (FileChange("test_a.py", TEST, TEST.replace("    def", "    @skip\n    def")), "skips"),
+        (FileChange("new/test_b.py", None, "pytest.skip('x', allow_module_level=True)\n"), "skips"),
+        (FileChange("old.txt", TEST, TEST, "test_a.py"), "no runner takes for tests"),
+        (FileChange("a.test.ts", JS, JS.replace("it", "it.skip")), "skips"),
+        (FileChange("a.test.ts", JS, JS.replace("it", "it.only")), "skips"),
+        (
+            FileChange("x_test.go", "func TestA(t *testing.T) {}\n", "func helper() {}\n"),
+            "has 0 tests",
+        ),
+        (
+            FileChange("x_test.go", "func TestA(t *T) {}\n", "func TestA(t *T) { t.Skip() }\n"),
+            "skips",
+        ),
+        (
+            FileChange("tests/a.rs", "#[test]\nfn a() {}\n", "#[test]\n#[ignore]\nfn a() {}\n"),
+            "skips",
+        ),
     ],
 )  # fmt: skip
-def test_weakened_tests_are_seen(change: Change, said: str) -> None:
+def test_weakened_tests_are_seen(change: FileChange, said: str) -> None:
     assert said in " ".join(weakened(change))
 
 
@@ -134,14 +146,14 @@ def test_weakened_tests_are_seen(change: Change, said: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        Change("test_a.py", TEST, TWO),
-        Change("tests/test_a.py", TEST, TEST, "test_a.py"),
-        Change("src/a.py", "def f(): ...\n", None),
-        Change("test_new.py", None, TWO),
-        Change("README.md", "assert\n", ""),
+        FileChange("test_a.py", TEST, TWO),
+        FileChange("tests/test_a.py", TEST, TEST, "test_a.py"),
+        FileChange("src/a.py", "def f(): ...\n", None),
+        FileChange("test_new.py", None, TWO),
+        FileChange("README.md", "assert\n", ""),
     ],
 )
-def test_ordinary_work_weakens_nothing(change: Change) -> None:
+def test_ordinary_work_weakens_nothing(change: FileChange) -> None:
     assert list(weakened(change)) == []
 
 
@@ -162,30 +174,30 @@ BASE = {"Makefile": MAKE, "package.json": PACKAGE}.get
 @pytest.mark.parametrize(
     ("line", "change"),
     [
-        ("make test", Change("Makefile", MAKE, "test:\n\ttrue\n")),
-        ("make test", Change("Makefile", MAKE, None)),
-        ("make test", Change("run.sh", "x", "y")),
-        ("make test", Change("tools/unit.py", "x", "y")),
-        ("make test", Change("sub.mk", "a:\n", "b:\n")),
-        ("npm test", Change("package.json", PACKAGE, '{"scripts": {"test": "true"}}')),
-        ("npm test", Change("package.json", PACKAGE, "not JSON")),
-        ("npm test", Change("scripts/check.js", "x", "y")),
-        ("npm test", Change("jest.config.js", "x", "y")),
+        ("make test", FileChange("Makefile", MAKE, "test:\n\ttrue\n")),
+        ("make test", FileChange("Makefile", MAKE, None)),
+        ("make test", FileChange("run.sh", "x", "y")),
+        ("make test", FileChange("tools/unit.py", "x", "y")),
+        ("make test", FileChange("sub.mk", "a:\n", "b:\n")),
+        ("npm test", FileChange("package.json", PACKAGE, '{"scripts": {"test": "true"}}')),
+        ("npm test", FileChange("package.json", PACKAGE, "not JSON")),
+        ("npm test", FileChange("scripts/check.js", "x", "y")),
+        ("npm test", FileChange("jest.config.js", "x", "y")),
         (
             "python -m pytest",
-            Change("pytest.ini", "[pytest]\n", "[pytest]\naddopts = -k nothing\n"),
+            FileChange("pytest.ini", "[pytest]\n", "[pytest]\naddopts = -k nothing\n"),
         ),
         (
             "python -m pytest",
-            Change("pyproject.toml", "", "[tool.pytest.ini_options]\naddopts = '--co'\n"),
+            FileChange("pyproject.toml", "", "[tool.pytest.ini_options]\naddopts = '--co'\n"),
         ),
-        ("python -m pytest", Change("tox.ini", "", "[pytest]\n")),
-        ("python -m unittest", Change("unittest.py", None, "")),
-        ("python -m pytest", Change("src/pytest/__main__.py", None, "")),
-        ("cargo test", Change("Cargo.toml", "", "[lib]\ntest = false\n")),
+        ("python -m pytest", FileChange("tox.ini", "", "[pytest]\n")),
+        ("python -m unittest", FileChange("unittest.py", None, "")),
+        ("python -m pytest", FileChange("src/pytest/__main__.py", None, "")),
+        ("cargo test", FileChange("Cargo.toml", "", "[lib]\ntest = false\n")),
     ],
 )
-def test_a_rewritten_check_is_seen(line: str, change: Change) -> None:
+def test_a_rewritten_check_is_seen(line: str, change: FileChange) -> None:
     assert rewritten(line, [change], BASE)
 
 
@@ -193,23 +205,25 @@ def test_a_rewritten_check_is_seen(line: str, change: Change) -> None:
 @pytest.mark.parametrize(
     ("line", "change"),
     [
-        ("make test", Change("main.c", "x", "y")),
-        ("python -m pytest", Change("Makefile", MAKE, "")),
-        ("npm test", Change("package.json", PACKAGE, PACKAGE[:-1] + ', "type": "module"}')),
-        ("npm test", Change("lib.js", "x", "y")),
-        ("python -m pytest", Change("pyproject.toml", "", "[project]\nname = 'x'\n")),
-        ("cargo test", Change("Cargo.toml", "", "[dependencies]\nx = '1'\n")),
-        ("make test", Change("tests/test_a.py", "x", "y")),
+        ("make test", FileChange("main.c", "x", "y")),
+        ("python -m pytest", FileChange("Makefile", MAKE, "")),
+        ("npm test", FileChange("package.json", PACKAGE, PACKAGE[:-1] + ', "type": "module"}')),
+        ("npm test", FileChange("lib.js", "x", "y")),
+        ("python -m pytest", FileChange("pyproject.toml", "", "[project]\nname = 'x'\n")),
+        ("cargo test", FileChange("Cargo.toml", "", "[dependencies]\nx = '1'\n")),
+        ("make test", FileChange("tests/test_a.py", "x", "y")),
     ],
 )  # fmt: skip
-def test_ordinary_work_rewrites_no_check(line: str, change: Change) -> None:
+def test_ordinary_work_rewrites_no_check(line: str, change: FileChange) -> None:
     assert rewritten(line, [change], BASE) == []
 
 
 GOOD, BAD = Counted(2), Counted(2, 0, frozenset({"test_a (x.T.test_a)"}))
 
 
-def weighed(before: Validation, after: Validation, *changes: Change) -> tuple[bool, list[str], str]:
+def weighed(
+    before: Validation, after: Validation, *changes: FileChange
+) -> tuple[bool, list[str], str]:
     made = weigh("make test", before, after, changes, BASE)
     return made.passed, [concern.kind for concern in made.concerns], made.report
 
@@ -248,7 +262,7 @@ def test_a_failure_that_is_older_than_the_change_is_told_from_a_new_one() -> Non
 
 @pytest.mark.req("build-rewritten-check")
 def test_a_check_that_the_change_itself_makes_counts_only_with_a_number_of_tests() -> None:
-    made = Change("Makefile", None, "test:\n\ttrue\n")
+    made = FileChange("Makefile", None, "test:\n\ttrue\n")
     assert defines("make test", made)
     failed = Validation(False, "no rule")
     assert weighed(failed, Validation(True, ""), made)[1] == ["check"]
@@ -308,9 +322,9 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_are_read_in_no_time_and_prove_nothing(text: str) -> None:
     assert counted(text) in (None, Counted(0))
-    change = Change("tests/test_a.py", readable("assert\n" + text), readable(text))
+    change = FileChange("tests/test_a.py", readable("assert\n" + text), readable(text))
     assert all(isinstance(said, str) for said in weakened(change))
     for name in ("package.json", "Cargo.toml", "pyproject.toml", "Makefile", "tox.ini"):
         for line in ("npm test", "cargo test", "python -m pytest", "make test"):
-            rewritten(line, [Change(name, "", readable(text))], {name: readable(text)}.get)
+            rewritten(line, [FileChange(name, "", readable(text))], {name: readable(text)}.get)
     assert len(gist(text)) < 2_000

@@ -16,8 +16,7 @@ from artificer.artifacts import build_catalog
 from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
-from artificer.builds import facts as f
-from artificer.builds import jobs as w
+from artificer.builds import facts, jobs
 from artificer.builds.scheduler import schedule
 from artificer.builds.state import BuildState
 from artificer.runtime.builds.detect import Project
@@ -59,37 +58,39 @@ class Builder:
     state: BuildState = field(default_factory=BuildState)
     seen: list[Any] = field(default_factory=list)
 
-    def tell(self, fact: f.Fact) -> None:
+    def tell(self, fact: facts.Fact) -> None:
         self.seen.append(fact)
         self.state, _ = schedule(self.state, fact)
 
     async def go(self, until: Callable[[BuildState], bool] = lambda state: False) -> None:
         while self.state.open and not until(self.state):
             wish = self.state.open[0]
-            if isinstance(wish, w.AskDecision) and self.state.plan is not None:
+            if isinstance(wish, jobs.AskDecision) and self.state.plan is not None:
                 return
             self.tell(await self.answer(wish))
 
-    async def answer(self, wish: Any) -> f.Fact:  # noqa: PLR0911  # one for each wish
+    async def answer(self, wish: Any) -> facts.Fact:  # noqa: PLR0911  # one for each wish
         tree = self.performer
         match wish:
-            case w.StartRun():
-                return f.RunReturned(key=wish.key, outcome="made", artifact=await self.run(wish))
-            case w.AskDecision():
-                return f.Decided(key=wish.key, digest=wish.digest, decision="approve", by="me")
-            case w.PrepareBase():
+            case jobs.StartRun():
+                return facts.RunReturned(
+                    key=wish.key, outcome="made", artifact=await self.run(wish)
+                )
+            case jobs.AskDecision():
+                return facts.Decided(key=wish.key, digest=wish.digest, decision="approve", by="me")
+            case jobs.PrepareBase():
                 return await tree.prepare(wish)
-            case w.Check():
+            case jobs.Check():
                 if wish.for_judge:
-                    return f.Checked(key=wish.key, passed=True, unchanged=True)
+                    return facts.Checked(key=wish.key, passed=True, unchanged=True)
                 return await tree.check(self.state, wish, AT)
-            case w.MergeSpec():
+            case jobs.MergeSpec():
                 return await tree.merge(wish)
-            case w.RebuildIntegration():
+            case jobs.RebuildIntegration():
                 return await tree.rebuild(wish)
         raise AssertionError(wish)
 
-    async def run(self, wish: w.StartRun) -> f.Made:
+    async def run(self, wish: jobs.StartRun) -> facts.Made:
         step = wish.step
         if step.kind == "plan":
             return self.plan
@@ -139,8 +140,8 @@ async def builder(
     home = project(tmp_path / "project", {"test_base.py": TEST + "pass\n"})
     repository = await BuildRepository.open(tmp_path / "build", home)
     made = Builder(TreePerformer(repository, Validator(PYTHON, seconds=60)), plan_of(graph), work)
-    settings = f.BuildOptions(size="small", **options)
-    made.tell(f.BuildRequested(build="b", request="R", base=repository.base, options=settings))
+    settings = facts.BuildOptions(size="small", **options)
+    made.tell(facts.BuildRequested(build="b", request="R", base=repository.base, options=settings))
     return made
 
 
@@ -148,9 +149,9 @@ def bare(build: Builder) -> Path:
     return build.performer.repository.folder / "repo.git"
 
 
-def checks(build: Builder, **facts: Any) -> list[f.Checked]:
-    found = [fact for fact in build.seen if isinstance(fact, f.Checked)]
-    return [c for c in found if all(getattr(c, name) == v for name, v in facts.items())]
+def checks(build: Builder, **members: Any) -> list[facts.Checked]:
+    found = [fact for fact in build.seen if isinstance(fact, facts.Checked)]
+    return [c for c in found if all(getattr(c, name) == v for name, v in members.items())]
 
 
 @pytest.mark.req("build-validation", "build-merge")
@@ -228,7 +229,7 @@ async def test_a_spec_that_conflicts_is_coded_again_on_top_of_the_other(tmp_path
 
     build = await builder(tmp_path, {"a": [], "b": []}, work)
     await build.go()
-    refused = [fact for fact in build.seen if isinstance(fact, f.MergeRefused)]
+    refused = [fact for fact in build.seen if isinstance(fact, facts.MergeRefused)]
     assert [fact.cause for fact in refused] == ["conflict"]
     assert "shared.py" in refused[0].report
     assert build.state.ended == "completed"
@@ -252,7 +253,7 @@ async def test_a_merge_whose_tree_fails_is_refused_though_both_sides_passed(
 
     build = await builder(tmp_path, {"a": [], "b": []}, work)
     await build.go()
-    refused = [fact for fact in build.seen if isinstance(fact, f.MergeRefused)]
+    refused = [fact for fact in build.seen if isinstance(fact, facts.MergeRefused)]
     assert [fact.cause for fact in refused] == ["validation"]
     assert "a is here" in refused[0].report
     assert build.state.ended == "completed"
@@ -294,10 +295,10 @@ async def test_a_revision_takes_a_specs_work_out_of_the_branch(tmp_path: Path) -
     await build.go(until=lambda state: len(state.merged) == 2)
     assert set(build.state.merged) == {"a", "b"}
     build.plan = plan_of({"b": []})
-    build.tell(f.RevisionRequested(feedback="Only b.", by="me"))
-    await build.go(until=lambda s: any(isinstance(x, w.AskDecision) for x in s.open))
-    (ask,) = [x for x in build.state.open if isinstance(x, w.AskDecision)]
-    build.tell(f.Decided(key=ask.key, digest=ask.digest, decision="approve", by="me"))
+    build.tell(facts.RevisionRequested(feedback="Only b.", by="me"))
+    await build.go(until=lambda s: any(isinstance(x, jobs.AskDecision) for x in s.open))
+    (ask,) = [x for x in build.state.open if isinstance(x, jobs.AskDecision)]
+    build.tell(facts.Decided(key=ask.key, digest=ask.digest, decision="approve", by="me"))
     await build.go()
     assert build.state.ended == "completed" and build.state.merged == ("b",)
     integration = await build.performer.repository.integration()

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from git_project import AT, content, files_of, git, project, write
 
-from artificer.builds.jobs import Tip
+from artificer.builds.jobs import SpecTip
 from artificer.errors import ConfigError, GitError, NotFoundError, TamperedError
-from artificer.runtime.builds.merging import Conflict, fold, merge
-from artificer.runtime.builds.repository import BuildRepository, Committed, Worktree
+from artificer.runtime.builds.merging import MergeConflict, fold, merge
+from artificer.runtime.builds.repository import BuildRepository, CommitResult, Worktree
 from artificer.runtime.builds.scope import MAX_FILE
 
 
@@ -27,7 +27,7 @@ async def opened(tmp_path: Path, files: dict[str, str] | None = None) -> BuildRe
 
 async def committed(
     repository: BuildRepository, name: str, base: str, files: dict[str, str]
-) -> Committed:
+) -> CommitResult:
     worktree = await repository.worktree(name, base)
     write(worktree.path, files)
     return await repository.commit(worktree, list(files), name, AT)
@@ -230,7 +230,7 @@ async def every_step(repository: BuildRepository, worktree: Worktree) -> None:
     await repository.changes(worktree)
     made = await repository.commit(worktree, ["a.txt", ".gitattributes", "b.txt"], "Title", AT)
     other = await committed(repository, "other", repository.base, {"a.txt": "other\n"})
-    assert isinstance(await merge(repository.git, made.commit, other.commit, "M"), Conflict)
+    assert isinstance(await merge(repository.git, made.commit, other.commit, "M"), MergeConflict)
     await repository.worktree("again", made.commit)
     await repository.move_integration(made.commit)
 
@@ -319,9 +319,9 @@ async def test_a_conflict_is_reported_with_its_files_and_changes_nothing(tmp_pat
     found = await fold(
         repository.git,
         repository.base,
-        [Tip(spec="a", commit=a.commit), Tip(spec="b", commit=b.commit)],
+        [SpecTip(spec="a", commit=a.commit), SpecTip(spec="b", commit=b.commit)],
     )
-    assert isinstance(found, Conflict)
+    assert isinstance(found, MergeConflict)
     assert found.paths == ("x.py",) and found.tip and found.tip.spec == "b"
     assert "CONFLICT (content)" in found.report and "x.py" in found.report
     assert await repository.integration() == repository.base

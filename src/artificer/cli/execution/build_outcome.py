@@ -10,10 +10,12 @@ from artificer.cli.terminal.console import complain, note, one_line, out, out_js
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, joined, tokens
 from artificer.runs import Run
-from artificer.runtime.builds.tree import Node
+from artificer.runtime.builds.tree import BuildNode
 
 
-def deliver_build(run: Run, nodes: list[Node], failure: Failed | None, *, as_json: bool) -> Exit:
+def deliver_build(
+    run: Run, nodes: list[BuildNode], failure: Failed | None, *, as_json: bool
+) -> Exit:
     """Print the outcome of a build and the next step; return the exit code."""
     state = run.state
     if as_json:
@@ -31,7 +33,7 @@ def deliver_build(run: Run, nodes: list[Node], failure: Failed | None, *, as_jso
     return _waiting(run, nodes)
 
 
-def _build_json(run: Run, nodes: list[Node]) -> dict[str, object]:
+def _build_json(run: Run, nodes: list[BuildNode]) -> dict[str, object]:
     """The members that a build adds to the outcome of a run."""
     build = run.state.build
     if build is None:
@@ -47,7 +49,7 @@ def _build_json(run: Run, nodes: list[Node]) -> dict[str, object]:
     }
 
 
-def exit_of_build(run: Run, nodes: list[Node]) -> Exit:
+def exit_of_build(run: Run, nodes: list[BuildNode]) -> Exit:
     """Return the exit code of a build in its present state."""
     if run.state.status is not None:
         return Exit.OK if run.status == "completed" else Exit.INCOMPLETE
@@ -63,7 +65,7 @@ def _failed(build: BuildState) -> str:
     return f" {names[0]}" if names else ""
 
 
-def _waiting(run: Run, nodes: list[Node]) -> Exit:
+def _waiting(run: Run, nodes: list[BuildNode]) -> Exit:
     build = run.state.build
     question = question_of(build) if build else None
     if question is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from artificer.builds import facts as f
-from artificer.builds import jobs as w
+from artificer.builds import facts, jobs
 from artificer.builds.gist import gist
 from artificer.builds.summary import came_to, left_out
 from artificer.cli.terminal.console import one_line
@@ -31,7 +30,7 @@ class BuildProgress:
         self.run: str | None = None
         self.failure: ev.ModelFailed | None = None
         self._screen = screen
-        self._jobs: dict[Digest, w.Wish] = {}
+        self._jobs: dict[Digest, jobs.Job] = {}
         self._steps: dict[str, str] = {}
         """The step that each run of the build works on, by the run's id."""
 
@@ -66,16 +65,16 @@ class BuildProgress:
         """Show the step that the model writes."""
         self._screen.forming(f"{self._steps.get(run)}: the model writes", text)
 
-    def _started(self, run: str, job: w.Wish) -> None:
+    def _started(self, run: str, job: jobs.Job) -> None:
         self._jobs[job.key] = job
-        if isinstance(job, w.StartRun):
+        if isinstance(job, jobs.StartRun):
             self._steps[child_id(run, job)] = _name(job)
             self._screen.forming(_name(job), "")
-        elif isinstance(job, w.Check):
+        elif isinstance(job, jobs.Check):
             step = f"{job.step.path}: {'judging' if job.for_judge else 'validating'}"
             self._steps[child_id(run, job)] = step
             self._screen.forming(step, "")
-        elif isinstance(job, w.MergeSpec):
+        elif isinstance(job, jobs.MergeSpec):
             self._screen.forming(f"merging {job.tip.spec}", "")
 
     def _event(self, run: str, event: ev.Event) -> None:
@@ -95,33 +94,35 @@ class BuildProgress:
             case _:
                 pass
 
-    def _fact(self, fact: f.Fact) -> None:
+    def _fact(self, fact: facts.Fact) -> None:
         job = self._jobs.get(getattr(fact, "key", ""))
         match fact:
-            case f.RunReturned(outcome=outcome, detail=detail) if isinstance(job, w.StartRun):
+            case facts.RunReturned(outcome=outcome, detail=detail) if isinstance(
+                job, jobs.StartRun
+            ):
                 why = f": {one_line(detail, REPORT_WIDTH)}" if detail else ""
                 style = None if outcome == "made" else "bad"
                 self._screen.line(f"  {_name(job)}  {outcome}{why}", style)
-            case f.Checked() if isinstance(job, w.Check):
+            case facts.Checked() if isinstance(job, jobs.Check):
                 self._checked(job, fact)
-            case f.SpecMerged() if isinstance(job, w.MergeSpec):
+            case facts.SpecMerged() if isinstance(job, jobs.MergeSpec):
                 self._screen.line(f"  {job.tip.spec}  merged", "good")
-            case f.MergeRefused(cause=cause, report=report) if isinstance(job, w.MergeSpec):
+            case facts.MergeRefused(cause=cause, report=report) if isinstance(job, jobs.MergeSpec):
                 self._screen.line(f"  {job.tip.spec}  not merged, {cause}", "bad")
                 self._report(report)
-            case f.BaseRefused(report=report) | f.RebuildRefused(report=report):
+            case facts.BaseRefused(report=report) | facts.RebuildRefused(report=report):
                 self._report(report)
-            case f.ConsentGiven(granted=granted, by=by) if isinstance(job, w.AskConsent):
+            case facts.ConsentGiven(granted=granted, by=by) if isinstance(job, jobs.AskConsent):
                 word = "agreed to" if granted else "rejected"
                 self._screen.line(f"  {job.step.path}  {word} by {by}", "strong")
-            case f.Decided(decision=decision, by=by, reason=reason):
+            case facts.Decided(decision=decision, by=by, reason=reason):
                 words = {"approve": "approved", "reject": "rejected", "iterate": "sent back"}
                 why = f": {one_line(reason, REPORT_WIDTH)}" if reason else ""
                 self._screen.line(f"  the plan was {words[decision]} by {by}{why}", "strong")
             case _:
                 pass
 
-    def _checked(self, job: w.Check, fact: f.Checked) -> None:
+    def _checked(self, job: jobs.Check, fact: facts.Checked) -> None:
         good = fact.passed and not fact.concerns
         style = "good" if good else "strong" if fact.concerns else "bad"
         self._screen.line(f"  {job.step.path}  {came_to(job, fact)}", style)
@@ -137,7 +138,7 @@ class BuildProgress:
             self._screen.line(f"      {one_line(line, REPORT_WIDTH)}", "bad")
 
 
-def _name(job: w.StartRun) -> str:
+def _name(job: jobs.StartRun) -> str:
     attempt = "" if job.attempt == 1 else f", run {job.attempt}"
     review = "" if job.review == "draft" else f", {job.review}"
     return f"{job.step.path}{review}{attempt}"

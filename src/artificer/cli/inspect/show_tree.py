@@ -7,14 +7,14 @@ from dataclasses import asdict
 from artificer.cli.terminal.console import one_line, out
 from artificer.cli.terminal.words import cost, count, joined, tokens
 from artificer.runs import Run
-from artificer.runtime.builds.tree import Node
+from artificer.runtime.builds.tree import BuildNode
 
 COLUMNS = ("STEP", "ATTEMPT", "RUN", "STATUS", "RESULT", "TURNS", "TOKENS")
 DETAIL_WIDTH = 160
 """Characters that are shown of a line of a report."""
 
 
-def tree_as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
+def tree_as_json(run: Run, nodes: list[BuildNode]) -> dict[str, object]:
     """A build and its runs as one JSON object."""
     return {
         "run": run.id,
@@ -24,7 +24,7 @@ def tree_as_json(run: Run, nodes: list[Node]) -> dict[str, object]:
     }
 
 
-def print_tree(run: Run, nodes: list[Node]) -> None:
+def print_tree(run: Run, nodes: list[BuildNode]) -> None:
     """Print a run, and below it the runs that it started."""
     state = run.state
     spent = joined(count(len(nodes), "run"), tokens(state.usage), cost(state.cost_micros))
@@ -41,7 +41,7 @@ def print_tree(run: Run, nodes: list[Node]) -> None:
             out(f"      {one_line(line, DETAIL_WIDTH)}")
 
 
-def _row(build: str, node: Node) -> tuple[str, ...]:
+def _row(build: str, node: BuildNode) -> tuple[str, ...]:
     purpose = "" if node.purpose == "draft" else f" ({node.purpose})"
     result = joined(node.came_to, node.checked) or "…"
     used = f"{node.usage.input_tokens + node.usage.output_tokens:,}"
@@ -56,5 +56,5 @@ def _row(build: str, node: Node) -> tuple[str, ...]:
     )
 
 
-def _has_detail(node: Node) -> bool:
+def _has_detail(node: BuildNode) -> bool:
     return node.came_to != "made" or node.passed is False or "consent" in node.checked

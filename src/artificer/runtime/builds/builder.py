@@ -1,6 +1,6 @@
-"""Serving a build: what its scheduler wishes for, by runs of models and by a git repository.
+"""Serving a build: what its scheduler starts, by runs of models and by a git repository.
 
-Serving a wish again comes to the same: a run has the wish's key in its id, a worktree has a name,
+Serving a job again comes to the same: a run has the job's key in its id, a worktree has a name,
 the same merge makes the same commit.
 """
 
@@ -19,11 +19,11 @@ from artificer.builds.jobs import (
     AskDecision,
     CancelRun,
     Check,
+    Job,
     MergeSpec,
     PrepareBase,
     RebuildIntegration,
     StartRun,
-    Wish,
     is_run,
 )
 from artificer.builds.judge import judged
@@ -35,7 +35,7 @@ from artificer.core.letters import Pause, read_letter
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError
-from artificer.runtime.builds.children import Children, Place, place_of
+from artificer.runtime.builds.children import Children, Workplace, place_of
 from artificer.runtime.builds.detect import Project
 from artificer.runtime.builds.outcome import artifact_of, child_id, judgement_of, returned, short
 from artificer.runtime.builds.perform import TreePerformer, keep_for, worktree_name
@@ -49,19 +49,19 @@ USUAL_CONTEXT = 64_000
 class Decider(Protocol):
     """Decides for a person who is here, or has decided in advance."""
 
-    async def decide(self, run: str, plan: Plan, wish: AskDecision) -> Decided:
-        """Ask about the plan with the wish's digest, and return the decision."""
+    async def decide(self, run: str, plan: Plan, job: AskDecision) -> Decided:
+        """Ask about the plan with the job's digest, and return the decision."""
 
-    async def consent(self, run: str, wish: AskConsent, diff: str) -> ConsentGiven | None:
-        """Ask about a change with concerns; None leaves it to a letter."""
+    async def consent(self, run: str, job: AskConsent, diff: str) -> ConsentGiven | None:
+        """Ask about a change with concerns; None leaves it to a signal."""
 
 
 @dataclass(frozen=True)
 class TreeBuilder:
-    """Serves the wishes of one build (ports.Builder).
+    """Serves the jobs of one build (ports.Builder).
 
     ``project`` is what was found when the build began. ``views`` is where the artifacts of runs
-    are written for people. Without a ``decider``, a plan waits for a letter.
+    are written for people. Without a ``decider``, a plan waits for a signal.
     """
 
     tree: TreePerformer
@@ -71,45 +71,45 @@ class TreeBuilder:
     views: Path | None = None
     decider: Decider | None = None
 
-    async def serve(self, run: str, state: RunState, wish: Wish) -> BuildAdvanced | None:
-        """Serve a wish, and return the fact that answers it; None if there is none to tell now."""
+    async def serve(self, run: str, state: RunState, job: Job) -> BuildAdvanced | None:
+        """Serve a job, and return the fact that answers it; None if there is none to tell now."""
         build = _build(state)
-        match wish:
+        match job:
             case StartRun():
-                return await self._run(run, state, build, wish)
-            case Check() if wish.for_judge:
-                return await self._judge(run, state, build, wish)
+                return await self._run(run, state, build, job)
+            case Check() if job.for_judge:
+                return await self._judge(run, state, build, job)
             case Check():
-                said = await self._summary(run, wish)
-                return self._told(await self.tree.check(build, wish, self._now() // 1000, said))
+                said = await self._summary(run, job)
+                return self._advanced(await self.tree.check(build, job, self._now() // 1000, said))
             case PrepareBase() | MergeSpec() | RebuildIntegration():
-                return self._told(await self.tree.perform(wish))
+                return self._advanced(await self.tree.perform(job))
             case AskDecision() | AskConsent():
-                return await self._ask(run, build, wish)
+                return await self._ask(run, build, job)
             case CancelRun():
-                await self.children.end(child_id(run, wish), wish.reason)
+                await self.children.end(child_id(run, job), job.reason)
         return None
 
-    async def relay(self, run: str, state: RunState, letter: bytes) -> None:
-        """Leave a letter for every run of the build that is under way.
+    async def relay(self, run: str, state: RunState, signal: bytes) -> None:
+        """Leave a signal for every run of the build that is under way.
 
         One that rests is not told to pause as well: it would do so again when it is resumed.
         """
-        pauses = isinstance(read_letter(letter), Pause)
-        for wish in filter(is_run, _build(state).open):
-            child = child_id(run, wish)
-            if self.children.drives(child) or not pauses:
-                await self.children.post(child, letter)
+        pauses = isinstance(read_letter(signal), Pause)
+        for job in filter(is_run, _build(state).open):
+            child = child_id(run, job)
+            if self.children.is_running(child) or not pauses:
+                await self.children.post(child, signal)
 
     async def signalled(self, state: RunState) -> set[Digest]:
-        """The wishes whose runs rest, and have got letters since."""
+        """Return the jobs of idle runs that have received signals since."""
         resting = _build(state).resting
-        return {rested.key for rested in resting if await self.children.has_letters(rested.run)}
+        return {entry.key for entry in resting if await self.children.has_signals(entry.run)}
 
     async def tidy(self, run: str, state: RunState) -> None:
         """End the runs that nobody waits for, and remove worktrees that nobody needs."""
         build = _build(state)
-        wanted = {child_id(run, wish) for wish in build.open if isinstance(wish, StartRun | Check)}
+        wanted = {child_id(run, job) for job in build.open if isinstance(job, StartRun | Check)}
         for child in await self.children.unfinished(run):
             if child not in wanted:
                 await self.children.end(child, "The build has no use for it any more.")
@@ -118,61 +118,68 @@ class TreeBuilder:
     # --- runs -----------------------------------------------------------------------------------
 
     async def _run(
-        self, run: str, state: RunState, build: BuildState, wish: StartRun
+        self, run: str, state: RunState, build: BuildState, job: StartRun
     ) -> BuildAdvanced | None:
-        worktree = await self.tree.worktree(wish)
-        place = place_of(build, wish, worktree, self.project)
-        told = instruct(
+        worktree = await self.tree.worktree(job)
+        place = place_of(build, job, worktree, self.project)
+        instructions = instruct(
             build,
-            wish,
+            job,
             self.prompts,
             room=_room(state.given.limits),
             commands=place.project.allowed,
-            before=await self._before(build, wish),
+            before=await self._before(build, job),
         )
-        ended = await self._drive(run, state, wish, told, place)
+        ended = await self._run_child(run, state, job, instructions, place)
         if ended is None:
-            return await self._rested(run, wish)
-        if wish.step.kind != "code":  # the commit of a code run is still to be made of its tree
+            return await self._standing_of(run, job)
+        if job.step.kind != "code":  # the commit of a code run is still to be made of its tree
             await self.tree.repository.discard(worktree.name)
-        return self._told(returned(wish, ended, self.children.blobs), ended)
+        return self._advanced(returned(job, ended, self.children.blobs), ended)
 
-    async def _before(self, build: BuildState, wish: StartRun) -> str:
+    async def _before(self, build: BuildState, job: StartRun) -> str:
         """Return the report of a phase's check before a code run begins, if it fails."""
-        phase = build.phase(wish.step)
-        if wish.step.kind != "code" or phase is None or phase.phase is None:
+        phase = build.phase(job.step)
+        if job.step.kind != "code" or phase is None or phase.phase is None:
             return ""
-        found = await self.tree.before(wish.commit, phase.phase.validation_command)
+        found = await self.tree.before(job.commit, phase.phase.validation_command)
         return "" if found.passed else found.report
 
     async def _judge(
-        self, run: str, state: RunState, build: BuildState, wish: Check
+        self, run: str, state: RunState, build: BuildState, job: Check
     ) -> BuildAdvanced | None:
-        name = f"judge-{worktree_name(wish.step, wish.attempt, wish.key)}"
-        worktree = await self.tree.repository.worktree(name, wish.commit)
-        told = instruct_judge(build, wish, self.prompts, room=_room(state.given.limits))
-        place = place_of(build, wish, worktree, self.project)
-        ended = await self._drive(run, state, wish, told, place)
+        name = f"judge-{worktree_name(job.step, job.attempt, job.key)}"
+        worktree = await self.tree.repository.worktree(name, job.commit)
+        instructions = instruct_judge(build, job, self.prompts, room=_room(state.given.limits))
+        place = place_of(build, job, worktree, self.project)
+        ended = await self._run_child(run, state, job, instructions, place)
         if ended is None:
-            return await self._rested(run, wish)
+            return await self._standing_of(run, job)
         await self.tree.repository.discard(name)
-        return self._told(judged(wish, judgement_of(ended, self.children.blobs)), ended)
+        return self._advanced(judged(job, judgement_of(ended, self.children.blobs)), ended)
 
-    async def _drive(
-        self, run: str, state: RunState, wish: StartRun | Check, told: Instructions, place: Place
+    async def _run_child(
+        self,
+        run: str,
+        state: RunState,
+        job: StartRun | Check,
+        instructions: Instructions,
+        place: Workplace,
     ) -> RunState | None:
-        """Drive the run of a wish; None if it rests before its end."""
-        child = child_id(run, wish)
-        kind: RunKind = "judge" if isinstance(wish, Check) else wish.step.kind
+        """Drive the run of a job; None if it rests before its end."""
+        child = child_id(run, job)
+        kind: RunKind = "judge" if isinstance(job, Check) else job.step.kind
         parent = (run, state.given)
-        ended = await self.children.drive(child, kind, told, place, parent, _limits(state))
+        ended = await self.children.run_until_idle(
+            child, kind, instructions, place, parent, _limits(state)
+        )
         if ended.phase is not Phase.FINISHED:
             return None
         self._show(child, ended)
         return ended
 
-    async def _rested(self, run: str, wish: StartRun | Check) -> BuildAdvanced:
-        return self._told(await self.children.rested(wish.key, child_id(run, wish), run))
+    async def _standing_of(self, run: str, job: StartRun | Check) -> BuildAdvanced:
+        return self._advanced(await self.children.standing_of(job.key, child_id(run, job), run))
 
     def _show(self, child: str, ended: RunState) -> None:
         """Write what a run made, for people to look at."""
@@ -183,28 +190,28 @@ class TreeBuilder:
         if artifact is not None:
             write_artifact(self.views / child, child, owes, artifact, ended.now)
 
-    async def _summary(self, run: str, wish: Check) -> str:
+    async def _summary(self, run: str, job: Check) -> str:
         """Return the summary of the run whose work a Check is about."""
-        state = await self.children.state(f"{run}.{wish.step.kind}-{short(wish.run)}")
+        state = await self.children.state(f"{run}.{job.step.kind}-{short(job.run)}")
         made = artifact_of(state, "completion", self.children.blobs)
         return made.summary if isinstance(made, Completion) else ""
 
     # --- people, and what is told ----------------------------------------------------------------
 
     async def _ask(
-        self, run: str, build: BuildState, wish: AskDecision | AskConsent
+        self, run: str, build: BuildState, job: AskDecision | AskConsent
     ) -> BuildAdvanced | None:
         if self.decider is None:
             return None
         fact: Fact | None = None
-        if isinstance(wish, AskConsent):
-            diff = await self.tree.repository.diff(wish.check.commit, wish.checked.commit)
-            fact = await self.decider.consent(run, wish, diff)
+        if isinstance(job, AskConsent):
+            diff = await self.tree.repository.diff(job.check.commit, job.checked.commit)
+            fact = await self.decider.consent(run, job, diff)
         elif build.proposal is not None:
-            fact = await self.decider.decide(run, build.proposal, wish)
-        return None if fact is None else self._told(fact)
+            fact = await self.decider.decide(run, build.proposal, job)
+        return None if fact is None else self._advanced(fact)
 
-    def _told(self, fact: Fact, ended: RunState | None = None) -> BuildAdvanced:
+    def _advanced(self, fact: Fact, ended: RunState | None = None) -> BuildAdvanced:
         """The event of a fact, with what the run behind it has cost."""
         at = self._now()
         if ended is None:

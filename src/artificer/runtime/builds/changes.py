@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from artificer.runtime.builds.evidence.checks import is_looked_at
-from artificer.runtime.builds.evidence.tests import Change, is_test, readable
+from artificer.runtime.builds.evidence.tests import FileChange, is_test, readable
 from artificer.runtime.builds.repository import BuildRepository
 
 MAX_READ = 400
@@ -16,17 +16,17 @@ _READ_ALWAYS = ("Makefile", "makefile", "GNUmakefile", "package.json")
 
 async def changes_of(
     repository: BuildRepository, base: str, commit: str, line: str
-) -> list[Change]:
+) -> list[FileChange]:
     """Return the changes of a commit. Texts are read where they matter to the check ``line``."""
-    found: list[Change] = []
+    found: list[FileChange] = []
     read = 0
-    for letter, old, new in await repository.changed(base, commit):
+    for status, old, new in await repository.changed(base, commit):
         matters = any(is_test(path) or is_looked_at(line, path) for path in (old, new))
         read += matters
         whole = matters and read <= MAX_READ
-        before = None if letter == "A" else await _text(repository, base, old, whole=whole)
-        after = None if letter == "D" else await _text(repository, commit, new, whole=whole)
-        found.append(Change(new, before, after, old if letter == "R" else ""))
+        before = None if status == "A" else await _text(repository, base, old, whole=whole)
+        after = None if status == "D" else await _text(repository, commit, new, whole=whole)
+        found.append(FileChange(new, before, after, old if status == "R" else ""))
     return found
 
 

@@ -16,7 +16,7 @@ from artificer.builds.facts import BuildOptions, RunRested, Standing
 from artificer.builds.jobs import Check, StartRun
 from artificer.builds.prompt import Instructions
 from artificer.builds.state import BuildState
-from artificer.builds.table import LOOPS, Means
+from artificer.builds.table import STEP_RULES, Means
 from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.kinds import KINDS, RunKind
@@ -31,11 +31,11 @@ from artificer.runtime.load import load
 from artificer.runtime.snapshot import restore
 from artificer.values.base import Digest
 
-_RESTS: dict[str, Standing] = {"waiting": "waiting", "paused": "paused"}
+_STANDINGS: dict[str, Standing] = {"waiting": "waiting", "paused": "paused"}
 
 
 @dataclass(frozen=True)
-class Place:
+class Workplace:
     """Where a run of a build works: a folder, the project's commands, what it may do there."""
 
     folder: Path
@@ -58,12 +58,12 @@ class Children:
         """Where runs keep what they make."""
         return self.engine.performer.blobs
 
-    async def drive(
+    async def run_until_idle(
         self,
         run: str,
         kind: RunKind,
-        told: Instructions,
-        place: Place,
+        instructions: Instructions,
+        place: Workplace,
         parent: tuple[str, RunSpec],
         limits: Limits,
     ) -> RunState:
@@ -73,7 +73,7 @@ class Children:
         policy.
         """
         executors = executors_of(
-            tool_for(told.owed),
+            tool_for(instructions.owed),
             place,
             self.blobs,
             self.output or self.blobs,
@@ -91,8 +91,8 @@ class Children:
             run,
             spec.replace(
                 kind=kind,
-                prompt=told.prompt,
-                system=told.system,
+                prompt=instructions.prompt,
+                system=instructions.system,
                 toolset=tools.to_text(),
                 limits=limits.replace(**_ceilings(kind, spec)),
                 build=None,
@@ -122,26 +122,28 @@ class Children:
         loaded = await restore(engine.journal, engine.performer.blobs, engine.snapshots, run)
         return loaded.state
 
-    async def rested(self, key: Digest, run: str, build: str) -> RunRested:
+    async def standing_of(self, key: Digest, run: str, build: str) -> RunRested:
         """The fact that a run rests before its end, with the reason."""
         self.engine.signals.notify_for(run, build)
-        told = explain(await load(self.engine.journal, self.blobs, run))
-        reason = "; ".join(told.pending) if told.stands == "waiting" else told.why
-        stands = _RESTS.get(told.stands, "stalled")
+        explanation = explain(await load(self.engine.journal, self.blobs, run))
+        reason = (
+            "; ".join(explanation.pending) if explanation.stands == "waiting" else explanation.why
+        )
+        stands = _STANDINGS.get(explanation.stands, "stalled")
         return RunRested(key=key, run=run, standing=stands, reason=reason)
 
-    def drives(self, run: str) -> bool:
+    def is_running(self, run: str) -> bool:
         """Whether a run is driven here now."""
         return self.engine.signals.is_watched(run)
 
-    async def has_letters(self, run: str) -> bool:
-        """Whether there are letters that a run has not taken."""
+    async def has_signals(self, run: str) -> bool:
+        """Whether there are signals that a run has not taken."""
         taken = (await self.state(run)).letters
         return bool(await self.engine.signals.read(run, taken))
 
-    async def post(self, run: str, letter: bytes) -> None:
-        """Leave a letter for a run."""
-        await self.engine.signals.post(run, letter)
+    async def post(self, run: str, signal: bytes) -> None:
+        """Leave a signal for a run."""
+        await self.engine.signals.post(run, signal)
 
     def _engine(self, executors: Mapping[str, Executor]) -> Engine:
         """An engine for one run: the build's, with that run's tools."""
@@ -157,26 +159,26 @@ def _ceilings(kind: RunKind, build: RunSpec) -> dict[str, int | None]:
 
 
 def place_of(
-    build: BuildState, wish: StartRun | Check, worktree: Worktree, project: Project
-) -> Place:
+    build: BuildState, job: StartRun | Check, worktree: Worktree, project: Project
+) -> Workplace:
     """The worktree with the commands that were found in it, and the phase's own.
 
     ``project`` is what was found when the build began. A judge only reads.
     """
-    if isinstance(wish, Check):
-        return Place(worktree.path, project, frozenset({"read"}))
+    if isinstance(job, Check):
+        return Workplace(worktree.path, project, frozenset({"read"}))
     project = project.beneath(detected(worktree.index.with_suffix(".project"), worktree.path))
-    if wish.step.kind == "code":
-        phase = build.phase(wish.step)
+    if job.step.kind == "code":
+        phase = build.phase(job.step)
         argv = split_command(phase.phase.validation_command) if phase and phase.phase else ""
         if not isinstance(argv, str):
             project = project.with_validation(argv)
-    return Place(worktree.path, project, LOOPS[wish.step.kind].means)
+    return Workplace(worktree.path, project, STEP_RULES[job.step.kind].means)
 
 
 def executors_of(
     delivers: ToolDefinition,
-    place: Place,
+    place: Workplace,
     blobs: BlobStore,
     output: BlobStore,
     evidence: Path | None,

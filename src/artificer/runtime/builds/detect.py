@@ -117,10 +117,10 @@ class Project(Value):
         writable, readable = (*grants.writable, worktree), (*grants.readable, *installed)
         return replace(grants, writable=writable, readable=readable)
 
-    def environment(self, given: dict[str, str], worktree: Path) -> dict[str, str]:
+    def environment(self, inherited: dict[str, str], worktree: Path) -> dict[str, str]:
         """The environment of a command in a worktree, made of what programs are given anyway."""
-        path = os.pathsep.join([*self.bins, given.get("PATH", os.defpath)])
-        return {**given, **self.variables_in(worktree), "PATH": path}
+        path = os.pathsep.join([*self.bins, inherited.get("PATH", os.defpath)])
+        return {**inherited, **self.variables_in(worktree), "PATH": path}
 
     def variables_in(self, worktree: Path) -> dict[str, str]:
         """The variables of a command in a worktree."""

@@ -22,7 +22,7 @@ PAUSE_S = 0.1
 
 
 @asynccontextmanager
-async def alone(folder: Path, run: str) -> AsyncIterator[None]:
+async def exclusive_lock(folder: Path, run: str) -> AsyncIterator[None]:
     """Work on a build's folder while nobody else does. A process that dies lets go of it.
 
     The lock's file names the process that works there, for whoever finds it held.
@@ -37,7 +37,7 @@ async def alone(folder: Path, run: str) -> AsyncIterator[None]:
                 break
             except BlockingIOError:
                 if not left:
-                    raise _driven(run, file) from None
+                    raise _locked(run, file) from None
                 await asyncio.sleep(PAUSE_S)
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
@@ -45,7 +45,7 @@ async def alone(folder: Path, run: str) -> AsyncIterator[None]:
         yield
 
 
-def _driven(run: str, file: BinaryIO) -> OperatorError:
+def _locked(run: str, file: BinaryIO) -> OperatorError:
     file.seek(0)
     name = clip(file.read(_LONGEST_NAME).decode("utf-8", "replace"), _LONGEST_NAME)
     return OperatorError(

@@ -69,8 +69,8 @@ _AUTHOR = {
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What git said. ``out`` is all of its output."""
+class GitResult:
+    """The output of a git command. ``out`` is all of it."""
 
     exit_code: int
     out: str
@@ -91,7 +91,7 @@ class Git:
     trusting: bool = False
     guard: Callable[[], None] | None = None
 
-    async def ask(self, *args: str, at: int | None = None) -> Answer:
+    async def ask(self, *args: str, at: int | None = None) -> GitResult:
         """Run git, whatever its exit code. ``at`` is the time of a commit, in seconds.
 
         Raises:
@@ -122,7 +122,7 @@ class Git:
             if not out.is_whole:
                 raise GitError(f"git {_command(args)} said more than can be kept.")
             whole = b"".join(out.pieces()).decode("utf-8", "surrogateescape")
-        return Answer(done.exit_code, whole, done.stderr.text)
+        return GitResult(done.exit_code, whole, done.stderr.text)
 
     async def run(self, *args: str, at: int | None = None) -> str:
         """Run git and return its output, without the line end. Raises GitError when it fails."""
@@ -172,7 +172,7 @@ def _command(args: tuple[str, ...]) -> str:
     return next((word for word in args if word.isalpha() or "-" in word[1:-1]), args[0])
 
 
-async def must_be_new_enough() -> None:
+async def require_git() -> None:
     """Raise ConfigError unless there is a git that can merge without a worktree."""
     said = await Git(Path("/")).run("version")
     numbers = [part for part in said.split() if part[:1].isdigit()]

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from artificer.builds.jobs import Tip
+from artificer.builds.jobs import SpecTip
 from artificer.errors import GitError
 from artificer.runtime.builds.git import Git
 from artificer.values.text import clip, well_formed
 
 
 @dataclass(frozen=True)
-class Conflict:
+class MergeConflict:
     """Two commits that cannot be merged: in which files, and in git's own words."""
 
     paths: tuple[str, ...]
     report: str
-    tip: Tip | None = None
+    tip: SpecTip | None = None
 
 
-async def merge(git: Git, ours: str, theirs: str, message: str) -> str | Conflict:
+async def merge(git: Git, ours: str, theirs: str, message: str) -> str | MergeConflict:
     """Merge two commits without any worktree; return the commit, or in what they conflict."""
     if await git.is_ancestor(theirs, ours):
         return ours
@@ -32,7 +32,7 @@ async def merge(git: Git, ours: str, theirs: str, message: str) -> str | Conflic
     head, _, said = answer.out.partition("\0\0")
     tree, *paths = head.split("\0")
     if answer.exit_code == 1:
-        return Conflict(tuple(map(well_formed, paths)), _told(said))
+        return MergeConflict(tuple(map(well_formed, paths)), _messages(said))
     times = [int(await git.run("show", "-s", "--format=%ct", c)) for c in (ours, theirs)]
     parents = ("-p", ours, "-p", theirs)
     return await git.run(
@@ -40,13 +40,13 @@ async def merge(git: Git, ours: str, theirs: str, message: str) -> str | Conflic
     )
 
 
-async def fold(git: Git, base: str, tips: Sequence[Tip]) -> str | Conflict:
+async def fold(git: Git, base: str, tips: Sequence[SpecTip]) -> str | MergeConflict:
     """Merge tips onto a base, one after the other."""
     commit = base
     for tip in tips:
         merged = await merge(git, commit, tip.commit, f"Merge {tip.spec}")
-        if isinstance(merged, Conflict):
-            return Conflict(merged.paths, merged.report, tip)
+        if isinstance(merged, MergeConflict):
+            return MergeConflict(merged.paths, merged.report, tip)
         commit = merged
     return commit
 
@@ -58,8 +58,8 @@ def message_of(text: str) -> str:
     return "\n".join([first, *lines[1:]])[:4_000]
 
 
-def _told(messages: str) -> str:
-    """What git says of conflicts: each message is a count of paths, the paths, a kind, a text."""
+def _messages(messages: str) -> str:
+    """Return git's messages about conflicts, each with paths, a kind and a text."""
     fields = messages.split("\0")
     lines: list[str] = []
     while len(fields) > 2 and fields[0].lstrip("\n").isdigit():

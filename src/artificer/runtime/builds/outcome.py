@@ -11,7 +11,7 @@ from artificer.artifacts.ref import BuildArtifactKind
 from artificer.artifacts.spec import Spec
 from artificer.builds.facts import RunReturned
 from artificer.builds.jobs import CancelRun, Check, StartRun
-from artificer.builds.table import LOOPS
+from artificer.builds.table import STEP_RULES
 from artificer.core.state import Phase as RunPhase
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
@@ -19,17 +19,17 @@ from artificer.ports import BlobStore
 from artificer.values.base import Digest
 
 
-def child_id(build: str, wish: StartRun | Check | CancelRun) -> str:
-    """The id of the run that a wish is about: the same every time, so that none is begun twice.
+def child_id(build: str, job: StartRun | Check | CancelRun) -> str:
+    """The id of the run that a job is about: the same every time, so that none is begun twice.
 
     That of a Check is the judge's run.
     """
-    kind = "judge" if isinstance(wish, Check) else wish.step.kind
-    return f"{build}.{kind}-{short(wish.key)}"
+    kind = "judge" if isinstance(job, Check) else job.step.kind
+    return f"{build}.{kind}-{short(job.key)}"
 
 
 def short(key: Digest) -> str:
-    """Return a wish's key as the id of its run has it."""
+    """Return a job's key as the id of its run has it."""
     return key.removeprefix("sha256:")[:16]
 
 
@@ -39,22 +39,22 @@ def artifact_of(state: RunState, kind: BuildArtifactKind, blobs: BlobStore) -> B
     return read(kind, blobs.get(made[-1].payload)) if made else None
 
 
-def returned(wish: StartRun, state: RunState, blobs: BlobStore) -> RunReturned:
+def returned(job: StartRun, state: RunState, blobs: BlobStore) -> RunReturned:
     """What became of a run. What it owed counts however the run ended: the gate let it through.
 
     Raises InvariantError for a run that has not finished: one that is stalled or waits has told
     the build nothing yet.
     """
     if state.phase is not RunPhase.FINISHED:
-        raise InvariantError(f"The run of {wish.step.path} has not finished.")
+        raise InvariantError(f"The run of {job.step.path} has not finished.")
     if state.reason == "cancelled":
-        return RunReturned(key=wish.key, outcome="cancelled", detail="The run was cancelled.")
-    owes = LOOPS[wish.step.kind].owes
+        return RunReturned(key=job.key, outcome="cancelled", detail="The run was cancelled.")
+    owes = STEP_RULES[job.step.kind].owes
     artifact = artifact_of(state, owes, blobs)
     if isinstance(artifact, Plan | Spec | Phase | Completion):
-        return RunReturned(key=wish.key, outcome="made", artifact=artifact)
+        return RunReturned(key=job.key, outcome="made", artifact=artifact)
     detail = f"The run stopped ({state.reason}) without calling {tool_of(owes)}, which it owed."
-    return RunReturned(key=wish.key, outcome="failed", detail=detail)
+    return RunReturned(key=job.key, outcome="failed", detail=detail)
 
 
 def judgement_of(state: RunState, blobs: BlobStore) -> Judgement | None:

@@ -1,4 +1,4 @@
-"""Performing the wishes of a build that are about its tree, and telling what came of them as facts.
+"""Performing the jobs of a build that are about its tree, and telling what came of them as facts.
 
 Each can be performed again after a crash and comes to the same. No model has a part in any of it.
 """
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from artificer.builds import facts as f
+from artificer.builds import facts
 from artificer.builds.handlers import UNSAID
 from artificer.builds.jobs import (
     Check,
@@ -25,14 +25,14 @@ from artificer.builds.prompt import scope_of
 from artificer.builds.state import BuildState
 from artificer.runtime.builds.changes import base_reader, changes_of
 from artificer.runtime.builds.evidence.weigh import Validation, Weighed, only_old_failures, weigh
-from artificer.runtime.builds.merging import Conflict, fold
-from artificer.runtime.builds.repository import BuildRepository, Committed, Worktree
+from artificer.runtime.builds.merging import MergeConflict, fold
+from artificer.runtime.builds.repository import BuildRepository, CommitResult, Worktree
 from artificer.runtime.builds.validate import Validator
 from artificer.values.base import Digest
 from artificer.values.canon import digest_of
 from artificer.values.text import clip, well_formed
 
-MAX_TOLD = 20
+MAX_LISTED = 20
 """Files that a report names one by one."""
 
 
@@ -51,22 +51,22 @@ class TreePerformer:
         name = worktree_name(run.step, run.attempt, run.key)
         return await self.repository.worktree(name, run.commit)
 
-    async def perform(self, wish: PrepareBase | MergeSpec | RebuildIntegration) -> f.Fact:
-        """Perform a wish that needs nothing but the tree."""
-        match wish:
+    async def perform(self, job: PrepareBase | MergeSpec | RebuildIntegration) -> facts.Fact:
+        """Perform a job that needs nothing but the tree."""
+        match job:
             case PrepareBase():
-                return await self.prepare(wish)
+                return await self.prepare(job)
             case MergeSpec():
-                return await self.merge(wish)
+                return await self.merge(job)
             case RebuildIntegration():
-                return await self.rebuild(wish)
+                return await self.rebuild(job)
 
-    async def prepare(self, wish: PrepareBase) -> f.BasePrepared | f.BaseRefused:
+    async def prepare(self, job: PrepareBase) -> facts.BasePrepared | facts.BaseRefused:
         """Make the tree that a spec begins from."""
-        made = await fold(self.repository.git, wish.base, wish.tips)
-        if isinstance(made, Conflict):
-            return f.BaseRefused(key=wish.key, report=_conflict(made))
-        return f.BasePrepared(key=wish.key, commit=made)
+        made = await fold(self.repository.git, job.base, job.tips)
+        if isinstance(made, MergeConflict):
+            return facts.BaseRefused(key=job.key, report=_conflict(made))
+        return facts.BasePrepared(key=job.key, commit=made)
 
     async def before(self, commit: str, line: str) -> Validation:
         """Return a check's result on the tree that a change begins from. It runs there once."""
@@ -76,46 +76,48 @@ class TreePerformer:
                 self.baselines[commit, line] = await self._validated(name, commit, line)
         return self.baselines[commit, line]
 
-    async def check(self, state: BuildState, wish: Check, at: int, summary: str = "") -> f.Checked:
+    async def check(
+        self, state: BuildState, job: Check, at: int, summary: str = ""
+    ) -> facts.Checked:
         """Commit what a code run changed in its scope, and validate that commit in a clean tree.
 
         ``at`` is the time, in seconds; ``summary`` what the run said that it did. The run's own
         worktree is not validated: what was left out of the commit must not be what makes it pass.
         """
-        name = worktree_name(wish.step, wish.attempt, wish.run)
-        worktree = await self.repository.worktree(name, wish.commit)
-        scope = scope_of(state, wish.step)
-        message = message_for(state, wish.step, summary)
+        name = worktree_name(job.step, job.attempt, job.run)
+        worktree = await self.repository.worktree(name, job.commit)
+        scope = scope_of(state, job.step)
+        message = message_for(state, job.step, summary)
         committed = await self.repository.commit(worktree, scope, message, at)
-        told = f.Checked(
-            key=wish.key,
+        checked = facts.Checked(
+            key=job.key,
             passed=False,
             commit=committed.commit,
-            outside=tuple(map(well_formed, committed.files.outside))[:MAX_TOLD],
+            outside=tuple(map(well_formed, committed.files.outside))[:MAX_LISTED],
             unchanged=committed.unchanged,
-            refused=tuple(_refused(committed))[:MAX_TOLD],
+            refused=tuple(_refused(committed))[:MAX_LISTED],
         )
-        if committed.unchanged and not wish.nothing:
-            return told.replace(report=f"{UNSAID}{_left_out(committed)}")
-        return await self._weighed(state, wish, committed, told)
+        if committed.unchanged and not job.nothing:
+            return checked.replace(report=f"{UNSAID}{_left_out(committed)}")
+        return await self._weighed(state, job, committed, checked)
 
     async def _weighed(
-        self, state: BuildState, wish: Check, committed: Committed, told: f.Checked
-    ) -> f.Checked:
+        self, state: BuildState, job: Check, committed: CommitResult, checked: facts.Checked
+    ) -> facts.Checked:
         """Validate the commit, and weigh that against the same check before it."""
-        (line,) = _commands(state, wish.step) or ("",)
+        (line,) = _commands(state, job.step) or ("",)
         if committed.unchanged:  # what it was before is what it is
-            before = after = await self.before(wish.commit, line)
+            before = after = await self.before(job.commit, line)
             weighed = Weighed(after.passed, "" if after.passed else after.report)
         else:
-            before = await self.before(wish.commit, line)
-            name = f"check-{worktree_name(wish.step, wish.attempt, wish.run)}"
+            before = await self.before(job.commit, line)
+            name = f"check-{worktree_name(job.step, job.attempt, job.run)}"
             after = await self._validated(name, committed.commit, line)
-            changes = await changes_of(self.repository, wish.commit, committed.commit, line)
-            reader = await base_reader(self.repository, wish.commit)
+            changes = await changes_of(self.repository, job.commit, committed.commit, line)
+            reader = await base_reader(self.repository, job.commit)
             weighed = weigh(line, before, after, changes, reader)
         counts = (after.counted, before.counted)
-        return told.replace(
+        return checked.replace(
             passed=weighed.passed,
             report="" if weighed.passed else f"{weighed.report}{_left_out(committed)}",
             concerns=weighed.concerns,
@@ -126,32 +128,34 @@ class TreePerformer:
             sandbox=after.sandbox,
         )
 
-    async def merge(self, wish: MergeSpec) -> f.SpecMerged | f.MergeRefused:
+    async def merge(self, job: MergeSpec) -> facts.SpecMerged | facts.MergeRefused:
         """Merge a spec into the integration branch, if the merged tree passes.
 
         Where the branch stands proves nothing: a program of the build may have moved it. So a
         merge that is performed again is validated again.
         """
         async with self.repository.lock:
-            merged = await fold(self.repository.git, wish.onto, [wish.tip])
-            if isinstance(merged, Conflict):
-                return f.MergeRefused(key=wish.key, cause="conflict", report=_conflict(merged))
-            name = f"merge-{wish.tip.spec}-{wish.key[-8:]}"
-            report = await self.faults(name, merged, wish.commands, wish.onto)
+            merged = await fold(self.repository.git, job.onto, [job.tip])
+            if isinstance(merged, MergeConflict):
+                return facts.MergeRefused(key=job.key, cause="conflict", report=_conflict(merged))
+            name = f"merge-{job.tip.spec}-{job.key[-8:]}"
+            report = await self.faults(name, merged, job.commands, job.onto)
             if report:
-                return f.MergeRefused(key=wish.key, cause="validation", report=report)
+                return facts.MergeRefused(key=job.key, cause="validation", report=report)
             await self.repository.move_integration(merged)  # the record says where it stood
-        return f.SpecMerged(key=wish.key, integration=merged)
+        return facts.SpecMerged(key=job.key, integration=merged)
 
-    async def rebuild(self, wish: RebuildIntegration) -> f.IntegrationRebuilt | f.RebuildRefused:
+    async def rebuild(
+        self, job: RebuildIntegration
+    ) -> facts.IntegrationRebuilt | facts.RebuildRefused:
         """Let the integration branch hold exactly these specs."""
         async with self.repository.lock:
-            made = await fold(self.repository.git, wish.base, wish.tips)
-            if isinstance(made, Conflict):
+            made = await fold(self.repository.git, job.base, job.tips)
+            if isinstance(made, MergeConflict):
                 spec = made.tip.spec if made.tip else ""
-                return f.RebuildRefused(key=wish.key, spec=spec, report=_conflict(made))
+                return facts.RebuildRefused(key=job.key, spec=spec, report=_conflict(made))
             await self.repository.move_integration(made)
-        return f.IntegrationRebuilt(key=wish.key, integration=made)
+        return facts.IntegrationRebuilt(key=job.key, integration=made)
 
     async def faults(self, name: str, commit: str, commands: Sequence[str], onto: str) -> str:
         """Return what fails in a merged tree, without the tests that also fail without the merge.
@@ -186,13 +190,13 @@ def worktree_name(step: StepId, attempt: int, run: Digest) -> str:
 
 
 def keep_for(state: BuildState) -> set[str]:
-    """The worktrees that open wishes still need; all others can be cleaned up."""
+    """The worktrees that open jobs still need; all others can be cleaned up."""
     names: set[str] = set()
-    for wish in state.open:
-        if isinstance(wish, StartRun):
-            names.add(worktree_name(wish.step, wish.attempt, wish.key))
-        elif isinstance(wish, Check):
-            names.add(worktree_name(wish.step, wish.attempt, wish.run))
+    for job in state.open:
+        if isinstance(job, StartRun):
+            names.add(worktree_name(job.step, job.attempt, job.key))
+        elif isinstance(job, Check):
+            names.add(worktree_name(job.step, job.attempt, job.run))
     return names
 
 
@@ -209,23 +213,23 @@ def _commands(state: BuildState, step: StepId) -> tuple[str, ...]:
     return (phase.phase.validation_command,) if phase and phase.phase else ()
 
 
-def _conflict(conflict: Conflict) -> str:
-    paths = ", ".join(conflict.paths[:MAX_TOLD])
+def _conflict(conflict: MergeConflict) -> str:
+    paths = ", ".join(conflict.paths[:MAX_LISTED])
     which = f" with {conflict.tip.spec}" if conflict.tip else ""
     return f"Merging{which} conflicts in {paths}.\n{conflict.report}".strip()
 
 
-def _refused(committed: Committed) -> Iterator[str]:
+def _refused(committed: CommitResult) -> Iterator[str]:
     for path, reason in committed.files.refused:
         yield f"{well_formed(path)} {reason}"
 
 
-def _left_out(committed: Committed) -> str:
+def _left_out(committed: CommitResult) -> str:
     """Return a note on changes that are not in the commit: the next attempt must know."""
     lines = []
     if committed.files.outside:
-        some = ", ".join(map(well_formed, committed.files.outside[:MAX_TOLD]))
+        some = ", ".join(map(well_formed, committed.files.outside[:MAX_LISTED]))
         count = len(committed.files.outside)
         lines.append(f"Left out, for the phase's scope does not name them ({count}): {some}.")
-    lines += [f"Not committed: {text}." for text in list(_refused(committed))[:MAX_TOLD]]
+    lines += [f"Not committed: {text}." for text in list(_refused(committed))[:MAX_LISTED]]
     return "".join(f"\n\n{line}" for line in lines)

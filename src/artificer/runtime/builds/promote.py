@@ -13,7 +13,7 @@ from typing import Literal
 
 from artificer.errors import ConfigError, GitError
 from artificer.runtime.builds.git import Git
-from artificer.runtime.builds.merging import Conflict, merge
+from artificer.runtime.builds.merging import MergeConflict, merge
 from artificer.runtime.builds.perform import TreePerformer
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
@@ -88,7 +88,7 @@ async def _promote(
         return Promotion("already", branch, before)
     await repository.git.run(*_FETCH, str(project), f"+refs/heads/{into}:{_TARGET}")
     merged = await merge(repository.git, before, built, f"Merge {branch}")
-    if isinstance(merged, Conflict):
+    if isinstance(merged, MergeConflict):
         said = f"Conflicts in {', '.join(merged.paths)}.\n{merged.report}"
         return Promotion("conflict", branch, built, said)
     if merged != built and validator is not None:

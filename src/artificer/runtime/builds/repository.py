@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.errors import ConfigError, GitError, NotFoundError
-from artificer.runtime.builds.git import Git, must_be_new_enough
+from artificer.runtime.builds.git import Git, require_git
 from artificer.runtime.builds.guard import BASE, config_text, keep_ours
 from artificer.runtime.builds.litter import without_litter
 from artificer.runtime.builds.merging import message_of
@@ -46,8 +46,8 @@ class Worktree:
 
 
 @dataclass(frozen=True)
-class Committed:
-    """What came of committing a worktree's changes. ``unchanged`` if there was nothing to."""
+class CommitResult:
+    """The result of committing a worktree's changes. ``unchanged`` means there were none."""
 
     commit: str
     files: Sorted
@@ -71,7 +71,7 @@ class BuildRepository:
             ConfigError: git is missing or too old, or the project is only a part of a repository.
             GitError: git failed.
         """
-        await must_be_new_enough()
+        await require_git()
         repository = cls(folder, "")
         if not (folder / "repo.git").is_dir():
             await repository._clone(project)
@@ -253,7 +253,7 @@ class BuildRepository:
 
     async def commit(
         self, worktree: Worktree, scope: Sequence[str], message: str, at: int
-    ) -> Committed:
+    ) -> CommitResult:
         """Commit the changes in scope on top of the worktree's commit, and leave it as it is.
 
         ``at`` is in seconds. The same changes at the same time make the same commit.
@@ -269,27 +269,27 @@ class BuildRepository:
         tree = await git.run("write-tree")
         adding.unlink()
         if tree == await self.git.run("rev-parse", f"{worktree.commit}^{{tree}}"):
-            return Committed(worktree.commit, files, unchanged=True)
+            return CommitResult(worktree.commit, files, unchanged=True)
         commit = await self.git.run(
             "commit-tree", tree, "-p", worktree.commit, "-m", message_of(message), at=at
         )
         await self.git.run("update-ref", f"{ATTEMPTS}/{worktree.name}", commit)
-        return Committed(commit, files, unchanged=False)
+        return CommitResult(commit, files, unchanged=False)
 
     # --- reading commits --------------------------------------------------------------------------
 
     async def changed(self, base: str, commit: str) -> list[tuple[str, str, str]]:
-        """Return the differences of two commits: a letter, the old path, the new path.
+        """Return the differences of two commits: a signal, the old path, the new path.
 
         ``A`` was added, ``D`` deleted, ``R`` renamed, and everything else is ``M``.
         """
         said = await self.git.paths("diff-tree", "-r", "-z", "-M", "--name-status", base, commit)
         found: list[tuple[str, str, str]] = []
         fields = iter(said)
-        for letter in fields:
+        for status in fields:
             old = next(fields)
-            new = next(fields) if letter[0] in "RC" else old
-            found.append((letter[0] if letter[0] in "ADR" else "M", old, new))
+            new = next(fields) if status[0] in "RC" else old
+            found.append((status[0] if status[0] in "ADR" else "M", old, new))
         return found
 
     async def text(self, commit: str, path: str) -> str | None:

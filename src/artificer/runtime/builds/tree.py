@@ -19,7 +19,7 @@ from artificer.values.model import Usage
 
 
 @dataclass(frozen=True)
-class Node:
+class BuildNode:
     """One run of a build. ``step`` is what it worked at, such as ``code/store/load``.
 
     ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` what
@@ -48,38 +48,40 @@ class Node:
 
 def nodes(
     build: str, lines: Iterable[EventLine | IntentLine], states: Mapping[str, RunState]
-) -> list[Node]:
+) -> list[BuildNode]:
     """The runs of a build by its records: the plan's first, then spec by spec, as they began.
 
     ``states`` are those of its runs, by id; one that is missing never began.
     """
-    found: dict[Digest, Node] = {}
+    found: dict[Digest, BuildNode] = {}
     of_run: dict[Digest, Check] = {}
     for line in lines:
         if isinstance(line, IntentLine):
             if isinstance(line.intent, AdvanceBuild):
                 _begun(build, line.intent, found, of_run)
         elif isinstance(line.event, BuildAdvanced):
-            _told(line.event, found, of_run)
+            _add_fact(line.event, found, of_run)
     known = [_with_state(node, states[node.run]) for node in found.values() if node.run in states]
     return list(_in_order(known))
 
 
 def _begun(
-    build: str, intent: AdvanceBuild, found: dict[Digest, Node], of_run: dict[Digest, Check]
+    build: str, intent: AdvanceBuild, found: dict[Digest, BuildNode], of_run: dict[Digest, Check]
 ) -> None:
     match intent.wish:
         case StartRun() as run:
-            node = Node(child_id(build, run), run.step.path, run.review, run.attempt)
+            node = BuildNode(child_id(build, run), run.step.path, run.review, run.attempt)
             found[run.key] = node
         case Check() as check:
             of_run[check.key] = check
             if check.for_judge:
-                node = Node(child_id(build, check), check.step.path, "judge", check.attempt)
+                node = BuildNode(child_id(build, check), check.step.path, "judge", check.attempt)
                 found[check.key] = node
 
 
-def _told(event: BuildAdvanced, found: dict[Digest, Node], of_run: dict[Digest, Check]) -> None:
+def _add_fact(
+    event: BuildAdvanced, found: dict[Digest, BuildNode], of_run: dict[Digest, Check]
+) -> None:
     match event.fact:
         case RunReturned(key=key, outcome=outcome, detail=detail) if key in found:
             found[key] = replace(found[key], came_to=outcome, detail=detail)
@@ -99,7 +101,7 @@ def _told(event: BuildAdvanced, found: dict[Digest, Node], of_run: dict[Digest, 
             pass
 
 
-def _with_state(node: Node, state: RunState) -> Node:
+def _with_state(node: BuildNode, state: RunState) -> BuildNode:
     return replace(
         node,
         status=state.standing,
@@ -109,7 +111,7 @@ def _with_state(node: Node, state: RunState) -> Node:
     )
 
 
-def _in_order(found: Sequence[Node]) -> Iterator[Node]:
+def _in_order(found: Sequence[BuildNode]) -> Iterator[BuildNode]:
     """The plan, then each spec with everything below it; within it, as it began."""
     specs = dict.fromkeys(node.step.split("/")[1] for node in found if "/" in node.step)
     yield from (node for node in found if node.step == "plan")

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 
 from artificer.artifacts.command_line import split_command
-from artificer.runtime.builds.evidence.tests import Change, is_test
+from artificer.runtime.builds.evidence.tests import FileChange, is_test
 
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _TOOLS = {
@@ -42,7 +42,9 @@ _SCRIPTS = ("scripts", "jest", "mocha", "ava", "vitest", "nyc", "c8", "config")
 _INTERPRETERS = {"sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "deno"}
 
 
-def rewritten(line: str, changes: Sequence[Change], base: Callable[[str], str | None]) -> list[str]:
+def rewritten(
+    line: str, changes: Sequence[FileChange], base: Callable[[str], str | None]
+) -> list[str]:
     """How changes touch what a check is made of, in clauses. ``base`` reads a file as it was."""
     argv = split_command(line)
     if isinstance(argv, str):
@@ -61,7 +63,7 @@ def rewritten(line: str, changes: Sequence[Change], base: Callable[[str], str | 
     return found
 
 
-def defines(line: str, change: Change) -> bool:
+def defines(line: str, change: FileChange) -> bool:
     """Whether a file that was not there before says what a check does."""
     argv = split_command(line)
     if isinstance(argv, str) or change.before is not None:
@@ -97,7 +99,7 @@ def _ends(name: str, pattern: str) -> bool:
     return pattern.startswith("*") and name.endswith(pattern[1:])
 
 
-def _differs(change: Change) -> bool:
+def _differs(change: FileChange) -> bool:
     """Whether the parts of a file that tests depend on are others than before."""
     read = {"package.json": _scripts, "pyproject.toml": _tables, "Cargo.toml": _targets}.get(
         change.path.rpartition("/")[2]

@@ -44,7 +44,7 @@ def is_test(path: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """A file in two versions; None where there is none. ``path`` is the newer name."""
 
     path: str
@@ -65,7 +65,7 @@ def readable(text: str) -> str:
     return "\n".join(line[:MAX_LINE] for line in cut.split("\n"))
 
 
-def weakened(change: Change) -> Iterator[str]:
+def weakened(change: FileChange) -> Iterator[str]:
     """How a change makes a file of tests prove less, in clauses."""
     if change.after is not None and is_test(change.path) and len(change.after) > MAX_TEXT // 2:
         yield f"{change.path} is too long to be looked at"
@@ -95,7 +95,7 @@ def _less(path: str, before: str, after: str) -> Iterator[str]:
         yield f"{path} has {has} lines, and had {had}"
 
 
-def _skipped(change: Change) -> Iterator[str]:
+def _skipped(change: FileChange) -> Iterator[str]:
     had, has = _count(_SKIPS, change.before or ""), _count(_SKIPS, change.after or "")
     if has > had:
         yield f"{change.path} skips or narrows tests in {has} places, before in {had}"

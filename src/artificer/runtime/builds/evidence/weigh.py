@@ -9,7 +9,7 @@ from artificer.builds.facts import Concern, ConcernKind
 from artificer.runtime.builds.evidence.checks import defines, rewritten
 from artificer.runtime.builds.evidence.control import is_control
 from artificer.runtime.builds.evidence.counts import Counted
-from artificer.runtime.builds.evidence.tests import Change, weakened
+from artificer.runtime.builds.evidence.tests import FileChange, weakened
 from artificer.values.text import clip, well_formed
 
 MAX_CONCERNS = 40
@@ -51,7 +51,7 @@ def weigh(
     line: str,
     before: Validation,
     after: Validation,
-    changes: Sequence[Change],
+    changes: Sequence[FileChange],
     base: Callable[[str], str | None],
 ) -> Weighed:
     """Weigh a check of a change. ``before`` is the same check on the tree that it began from."""
@@ -87,7 +87,7 @@ def _concerns(
     line: str,
     before: Validation,
     after: Validation,
-    changes: Sequence[Change],
+    changes: Sequence[FileChange],
     base: Callable[[str], str | None],
 ) -> Iterator[Concern]:
     for change in changes:
