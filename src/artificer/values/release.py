@@ -1,3 +1,3 @@
 """The release of this program: journals name it."""
 
-RELEASE = "0.1.0"
+RELEASE = "0.2.0"
