@@ -189,7 +189,7 @@ def replayed(log: list[facts.Fact]) -> BuildState:
 
 
 def work_of(world: BuildWorld, names: Iterable[str]) -> set[str]:
-    """What a tree should hold of these specs, as they are now."""
+    """Return the files that a tree should hold for these specs, as they are now."""
     found = [spec for name in names if (spec := world.state.spec(name))]
     return {f"{s.name}.{s.generation}.{p.name}" for s in found for p in s.phases}
 

@@ -1,4 +1,4 @@
-"""What was recorded stays, whatever becomes of the files: no command destroys it or denies it."""
+"""Records stay, whatever happens to the files: no command destroys or denies them."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class TestExport:
                 await world.archive.export_run(run)
 
     async def test_evidence_keeps_its_blobs(self) -> None:
-        """What an envelope is too short for goes along, and verify misses it when it is gone."""
+        """Content too long for an envelope is exported, and verify reports it when it is gone."""
         from artificer.ports import Call, Receipt
         from artificer.recordings.recording import export
         from artificer.runtime.verify import verify

@@ -1,4 +1,4 @@
-"""What lies in a home can be read by its owner alone."""
+"""Only its owner can read the files of a home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a world gives to the tools of a folder: its blobs, its folder, its leniency, its keys."""
+"""A world's part in the tools of a folder: its blobs, its folder, its leniency, its keys."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def config(**server: Any) -> Config:
 
 
 def results(history: History) -> list[ToolReturned]:
-    """What the calls of a run brought back."""
+    """Return the results of a run's calls."""
     events = [getattr(line, "event", None) for line in history.lines]
     return [event for event in events if isinstance(event, ToolReturned)]
 

@@ -1,4 +1,4 @@
-"""What a project may spend, for programs: several worlds, one budget."""
+"""A project's spending limits, for programs: several worlds, one budget."""
 
 from __future__ import annotations
 

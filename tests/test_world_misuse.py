@@ -1,4 +1,4 @@
-"""What a program does wrong with the library is said in a sentence, with what to do instead."""
+"""A program's mistakes with the library: one sentence says what happened and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model writes and a provider repeats is recorded, shown and run without secrets."""
+"""Output of models and providers is recorded, shown and run without secrets."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def said(history: History) -> list[dict[str, Any]]:
-    """What the calls of a run brought back."""
+    """Return the results of a run's calls."""
     events = [getattr(line, "event", None) for line in history.lines]
     return [json.loads(event.content) for event in events if isinstance(event, ToolReturned)]
 

@@ -1,4 +1,4 @@
-"""What a run is told, and that nothing of it is cut in silence."""
+"""The prompts of a build's runs: nothing is cut from them silently."""
 
 from __future__ import annotations
 

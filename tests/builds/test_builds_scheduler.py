@@ -1,4 +1,4 @@
-"""What a build wishes for, fact by fact."""
+"""The jobs that a build's scheduler hands out, fact by fact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a schema says of a place, for a model that got it wrong."""
+"""Descriptions of a place in a schema, for a model that got it wrong."""
 
 from __future__ import annotations
 

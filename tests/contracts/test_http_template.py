@@ -1,4 +1,4 @@
-"""What a manifest's ``[http]`` may say, and which addresses are public."""
+"""The ``[http]`` section of a manifest, and the addresses that are public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a schema says of a value that breaks a bound."""
+"""Schema errors for a value that breaks a bound."""
 
 from __future__ import annotations
 

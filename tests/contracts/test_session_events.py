@@ -1,4 +1,4 @@
-"""What a program says unasked, as a queue."""
+"""The queue of events that a session's program sends on its own."""
 
 from __future__ import annotations
 

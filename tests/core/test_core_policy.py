@@ -24,7 +24,7 @@ def tool(name: str = "do", **facts: Any) -> ToolDefinition:
 
 
 def verdict(policy: Policy, value: JsonValue, **facts: Any) -> str:
-    """What a policy says of the argument ``x``."""
+    """Return a policy's decision on the argument ``x``."""
     return decide(policy, tool(**facts), {"x": value}).decision
 
 

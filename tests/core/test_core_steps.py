@@ -117,7 +117,7 @@ def test_while_a_reply_is_continued_the_report_stays_as_it_was(kept: str, cut: b
 def test_a_short_reply_to_a_request_for_a_repair_has_not_made_it(
     fault: str, reproached: bool
 ) -> None:
-    """What is missing may have been made meanwhile; what is written badly stays so."""
+    """A missing artifact may have been made meanwhile; bad writing stays bad."""
     chart = ArtifactRef(kind="chart", id="a", tool="create_pie_chart", payload=DIGEST)
     kept = f"# Report\n\n{{{{artifact:chart:a}}}}\n\n{fault}\n"
     state = begun(narrative=kept, artifacts=(chart,), mending=True, stop="end_turn")
@@ -217,7 +217,7 @@ READ = ToolDefinition(
 
 
 def verdicts(*numbers: int, most: int = 9, policy: Policy = POLICY) -> list[str]:
-    """What the gate says of calls of one reply, each with its number as argument."""
+    """Return the gate's answers to calls of one reply, each with its number as argument."""
     calls = tuple(
         ToolUseBlock(id=f"c{at}", name="read", arguments=f'{{"n":{number}}}')
         for at, number in enumerate(numbers)

@@ -1,4 +1,4 @@
-"""What authors and models write: manifests, arguments, templates, targets, patches, outputs."""
+"""Input from authors and models: manifests, arguments, templates, targets, patches, outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in a project's files, what git says, and what is typed on the command line."""
+"""Input from a project's files, from git and from the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fuzzing has found, and must not find again."""
+"""Faults that fuzzing has found, and must not find again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown: drawings, pages, charts, narratives. What passed once passes again, unchanged."""
+"""Output: drawings, pages, charts, narratives. A result that passed passes again, unchanged."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What lies in stores and files: records, snapshots, signals, recordings, workspaces, databases.
+"""Stores and files: records, snapshots, signals, recordings, workspaces, databases.
 
-Whoever can write there could have written anything: what is not as it was written is refused.
+Anyone who can write there could have written anything: changed content is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What servers and peers send: streams of providers, HTTP, MCP messages, requests to our double."""
+"""Input from servers and peers: provider streams, HTTP, MCP messages, requests to our double."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ ANSWERS = (
 @given(st.lists(corpus(*ANSWERS), min_size=1, max_size=8))
 @fuzz(15)
 def test_http_of_the_local_server_is_read_or_refused(answers: list[bytes]) -> None:
-    """What it may raise is what its caller takes for a broken connection."""
+    """It raises only errors that its caller treats as a broken connection."""
 
     async def serve() -> None:
         waiting = iter(answers)

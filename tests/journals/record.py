@@ -227,7 +227,7 @@ async def cancelled(run: Rig) -> None:
 
 
 async def forked(run: Rig) -> None:
-    """What another run had come to, with a result edited and more to be said."""
+    """A fork of another run, with an edited result and a further message."""
     await run.run(
         [reply(call("echo", x=1), call("broken")), say("Done.")], run="origin", system="Be brief."
     )

@@ -1,4 +1,4 @@
-"""What a call started dies with the runtime, or keeps the call in doubt as long as it lives."""
+"""Processes of a call die with the runtime, or keep the call in doubt as long as they live."""
 
 from __future__ import annotations
 

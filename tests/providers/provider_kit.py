@@ -1,4 +1,4 @@
-"""What the provider tests share: one conversation, and the three adapters."""
+"""Shared parts of the provider tests: one conversation, and the three adapters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the embedded model is offered: narrow, bounded, and inside what the tool accepts."""
+"""Schemas for the embedded model: narrow, bounded, and inside what the tool accepts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def a_tool(schema: dict[str, Any]) -> ToolDefinition:
 
 
 def unbounded(schema: dict[str, Any]) -> list[str]:
-    """What in an offered schema has no bound or is no keyword that llama.cpp's converter takes."""
+    """Return the places of a schema without a bound, or with a keyword unknown to llama.cpp."""
     faults = sorted(set(schema) - KNOWN)
     if "const" in schema or "enum" in schema:
         return faults

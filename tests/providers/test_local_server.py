@@ -84,7 +84,7 @@ def alive(pid: int) -> bool:
 
 
 def shown_to_others(pid: int) -> bytes:
-    """What ps shows of a process, to everybody or to the same user."""
+    """Return the output of ps for a process, as everybody or the same user sees it."""
     process = Path(f"/proc/{pid}")
     return (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
 

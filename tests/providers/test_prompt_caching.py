@@ -1,4 +1,4 @@
-"""What is read at every turn is kept by providers that can keep it, when a run asks for that."""
+"""Providers that can cache the beginning of a prompt do so when a run asks for it."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_what_is_asked_for_a_summary_is_accepted(
 def test_a_conversation_that_grows_begins_with_the_bytes_that_were_sent_before(
     history: list[Message], moved: bool
 ) -> None:
-    """What a provider keeps of one turn it finds again in the next, until the window moves."""
+    """A provider finds its cached prefix again in the next turn, until the window moves."""
     window = Window(start=0, opening="[Left out.]") if moved else Window()
     memos: dict[Protocol, Memo] = {"chat": Memo(), "messages": Memo(), "responses": Memo()}
     before: dict[Protocol, tuple[bytes, list[bytes]]] = {}

@@ -1,4 +1,4 @@
-"""What a server wants back in the next request of a tool loop, and what it refuses of a model.
+"""Rules of servers for the next request of a tool loop, and for a model's output.
 
 The doubles refuse as the services do, by their documents and public threads: DeepSeek demands its
 ``reasoning_content``, Gemini the thought signature of each call, Groq reads calls by itself.

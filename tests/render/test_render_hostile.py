@@ -1,4 +1,4 @@
-"""What a model writes may be hostile: on the page it is words and numbers, and nothing else."""
+"""Hostile output of a model: on the page it is words and numbers, and nothing else."""
 
 from __future__ import annotations
 

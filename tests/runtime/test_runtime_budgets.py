@@ -1,4 +1,4 @@
-"""What tools may take, what time a run has, and what a world may spend in a day."""
+"""Limits of tools, of a run's time, and of a world's spending in a day."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def replies(loaded: Loaded | None) -> int:
 
 
 async def outcome(folder: Path) -> Outcome:
-    """What came of a finished run; holds what holds however it went."""
+    """Return a finished run's outcome, after checking what holds for every run."""
     loaded = await read(folder)
     assert loaded is not None and lines(folder, "errors.txt") == []
     state = loaded.state

@@ -56,7 +56,7 @@ def codes(state: RunState) -> list[str]:
 
 
 async def told(rig: Rig) -> list[str]:
-    """What the model was told to repair, round by round."""
+    """Return the requests for repairs, round by round."""
     checks = [e for e in await rig.events() if isinstance(e, ev.ReplyChecked)]
     return [check.request for check in checks if check.request is not None]
 

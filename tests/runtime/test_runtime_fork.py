@@ -51,7 +51,7 @@ async def events_of(world: World, run: str) -> list[tuple[int, ev.Event]]:
 
 
 def texts(provider: ScriptedProvider) -> list[str]:
-    """What the first request held, message by message."""
+    """Return the texts of the first request, message by message."""
     messages = messages_of(provider.requests[0])
     return [m.text or " ".join(getattr(b, "content", "") for b in m.blocks) for m in messages]
 

@@ -83,7 +83,7 @@ def digest_of_question(state: RunState) -> str:
 
 
 async def held(rig: Rig) -> None:
-    """What holds for every run."""
+    """Check what holds for every run."""
     assert (await rig.replay()).identical
     assert (await verify(rig.journal, rig.blobs)).problems == []
 

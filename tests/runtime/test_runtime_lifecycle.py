@@ -211,7 +211,7 @@ def test_whatever_people_and_processes_do(
 
 
 async def held(life: Life, state: RunState) -> None:
-    """What holds of a life."""
+    """Check what holds for every life of a run."""
     assert unpaired(state.history) == []
     assert all(unpaired(messages_of(body)) == [] for body in life.requests)
 

@@ -76,7 +76,7 @@ def outcome(rig: Rig, state: RunState) -> tuple[str, str, str]:
 
 
 async def requests(rig: Rig) -> list[str]:
-    """What the model was asked to put right, round by round."""
+    """Return the requests for corrections, round by round."""
     checks = [event for event in await rig.events() if isinstance(event, ev.ReplyChecked)]
     return [check.request for check in checks if check.request is not None]
 

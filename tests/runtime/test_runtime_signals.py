@@ -1,4 +1,4 @@
-"""What a run took as a signal is what was posted to it: refused when it was changed, and proven."""
+"""A run takes a signal only as it was posted: a changed one is refused, and each is proven."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class TestElsewhere:
             assert (await world.archive.verify()).problems == []
 
     async def test_a_world_from_before_signals_were_chained(self, tmp_path: Path) -> None:
-        """What it took by then is taken as it is; what waited then, and what comes, is proven."""
+        """Signals taken by then are accepted as they are; waiting and later ones are proven."""
         with tarfile.open(OLDER) as tar:
             tar.extractall(tmp_path, filter="data")
         config = on_disk(tmp_path)

@@ -168,7 +168,7 @@ class TestTaking:
 
 @pytest.mark.req("snapshot-proven")
 class TestProof:
-    """What the journal does not prove is left aside, with a line in the log."""
+    """A snapshot that the journal does not prove is ignored, with a line in the log."""
 
     async def kept(self) -> tuple[Rig, Loaded, MemorySnapshots]:
         rig, snapshots = Rig(), MemorySnapshots()

@@ -189,7 +189,7 @@ def test_whatever_is_said(
 
 
 async def held(talk: Talk, state: RunState, prompt: str) -> None:
-    """What holds of a conversation."""
+    """Check what holds for every conversation."""
     assert state.phase is Phase.FINISHED
     loaded = await load(talk.rig.journal, talk.rig.blobs, "run")
     events = await talk.rig.events()
@@ -236,7 +236,7 @@ async def held(talk: Talk, state: RunState, prompt: str) -> None:
 
 
 def said_last(state: RunState, intents: list[Intent]) -> list[str]:
-    """What the user had said last by each request."""
+    """Return the user's last message by each request."""
     asked = [state.history[: i.messages] for i in intents if isinstance(i, Generate)]
     words = ("Do it: ", "Steered. ", "And then? ")
     return [[m.text for m in known if m.text.startswith(words)][-1] for known in asked]

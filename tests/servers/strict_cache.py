@@ -22,7 +22,7 @@ Kept = Literal["read", "written"] | None
 
 
 def cache_fault(body: dict[str, Any]) -> str | None:
-    """What a provider would refuse about caching, or None."""
+    """Return the fault about caching that a provider would refuse, or None."""
     key = body.get("prompt_cache_key", "-")
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
         return "prompt_cache_key: invalid"

@@ -1,4 +1,4 @@
-"""What a real provider refuses, as functions of a request's body.
+"""Refusals of real providers, as functions of a request's body.
 
 Every rule is a documented 400 of OpenAI or Anthropic. Other doubles, and llama.cpp, let most of
 these pass; a history that was repaired wrongly would then be noticed by users only.

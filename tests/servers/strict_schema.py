@@ -1,4 +1,4 @@
-"""What the strict modes refuse of a schema, of a tool's arguments or of the reply."""
+"""Refusals of the strict modes: schemas of a tool's arguments or of the reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the blob store on disk promises beyond the port: files, crashes, damage."""
+"""Promises of the blob store on disk beyond the port: files, crashes, damage."""
 
 import os
 import stat

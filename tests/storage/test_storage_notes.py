@@ -98,7 +98,7 @@ def path(tmp_path: Path, ours: bytes) -> Path:
 
 
 def other_than(value: object) -> Iterator[object]:
-    """What a cell could be changed to."""
+    """Return a value that a cell could be changed to."""
     match value:
         case None:
             yield from (0, 2**40)

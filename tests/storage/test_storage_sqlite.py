@@ -1,4 +1,4 @@
-"""What the SQLite journal promises beyond the port: files, processes, errors."""
+"""Promises of the SQLite journal beyond the port: files, processes, errors."""
 
 import asyncio
 import sqlite3

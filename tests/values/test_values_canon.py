@@ -174,7 +174,7 @@ class TestListDigest:
 class TestStoredValues:
     @pytest.mark.parametrize("stored", [Event, Intent, Line, RunState, Deliverable])
     def test_no_stored_value_holds_a_float(self, stored: Any) -> None:
-        """What is stored is hashed by the fast path, which knows no floats."""
+        """Stored values are hashed by the fast path, which does not support floats."""
         schema = msgspec.json.schema(stored, schema_hook=_custom)
         assert list(_numbers(schema, "")) == []
         assert '"integer"' in json.dumps(schema)

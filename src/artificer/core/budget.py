@@ -17,7 +17,7 @@ SHORTEST_REPLY = 256
 
 
 def most_for(price: Price, tokens: int, reply: int = 0) -> int:
-    """What a request of so many tokens costs at most, with a reply of so many."""
+    """Return the highest price of a request of so many tokens, with a reply of so many."""
     usage = Usage(input_tokens=tokens, output_tokens=reply)
     kept = usage.replace(written_tokens=tokens)
     return max(price.micros(usage), price.micros(kept))

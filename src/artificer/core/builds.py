@@ -40,7 +40,7 @@ def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
 
 
 def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptRequested) -> Step:
-    """What its runs have under way is ended; what is merged stays where it is."""
+    """End the jobs under way; what is merged stays where it is."""
     state = state.replace(letters=max(state.letters, event.letter))
     return advance(state, CancelRequested(reason=event.reason, by=event.by))
 
@@ -62,7 +62,7 @@ def build_paused(state: RunState, event: ev.PauseRequested) -> Step:
 
 
 def build_forked(state: RunState, event: ev.RunForked) -> Step:
-    """What is open is wished for again, by this run: its own runs will answer."""
+    """Start the open jobs again, as jobs of this run: its own runs will answer."""
     if state.build is None:
         raise InvariantError("This run builds nothing.")
     build = state.build.replace(resting=())
@@ -73,7 +73,7 @@ def build_forked(state: RunState, event: ev.RunForked) -> Step:
 
 
 def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
-    """What is open is taken up again: each wish has a key under which it is done once."""
+    """Take up the open jobs again: each job has a key under which it is done once."""
     build = state.build and state.build.replace(resting=())
     return state.replace(running_since=state.now, hold=None, build=build), ()
 

@@ -132,7 +132,7 @@ def _affordable(state: RunState, room: int, summary: int) -> int:
 
 
 def summary_request(state: RunState, intent: Compact) -> tuple[ModelRequest, tuple[Message, ...]]:
-    """What a model is asked that shall summarise: no tools, no one else's reasoning."""
+    """Return the request for a summary: without tools, and without reasoning of other models."""
     spec = state.given
     request = ModelRequest(
         model=spec.model,
@@ -191,9 +191,9 @@ def _line(message: Message, part: int) -> bytes:
 
 
 def opening(state: RunState, intent: Compact, summary: str) -> str:
-    """What the model reads in place of messages that are no longer sent.
+    """Return the text that replaces the messages that are no longer sent.
 
-    What the user said stays in the user's own words; ``summary`` is empty where there is none.
+    The user's messages stay in the user's own words; ``summary`` is empty where there is none.
     """
     count = f"{intent.upto} message" + ("" if intent.upto == 1 else "s")
     known = summary or state.window.summary

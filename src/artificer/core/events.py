@@ -145,10 +145,10 @@ class ToolReturned(_Event):
 
 
 class ReplyChecked(_Event):
-    """What a reply without calls is worth.
+    """The run's verdict on a reply without calls.
 
     ``narrative`` is the text now kept for delivery, ``revised`` whether it is this reply's.
-    ``request`` is what the model is told when it should try again; None accepts the reply.
+    ``request`` is the text that asks the model to try again; None accepts the reply.
 
     Since rules 2: ``revised`` is whether it is new, from whichever text of these turns; ``cut``
     whether the output limit ended it, ``unwrapped`` whether it was taken out of a Markdown fence.

@@ -21,7 +21,7 @@ class Step(Value):
 
 
 class Explanation(Value):
-    """What the policy says of a call, and the rules that were heard on the way there."""
+    """The policy's decision on a call, and the rules that were evaluated to reach it."""
 
     decision: Decision
     steps: tuple[Step, ...]

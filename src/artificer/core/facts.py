@@ -203,7 +203,7 @@ def _check_format(
 
 
 def conclude(state: RunState, reason: FinishReason) -> Deliverable:
-    """What the run delivers: whatever exists, and the truth about what is missing."""
+    """End the run with everything that exists, and a list of what is missing."""
     if state.build is not None:
         status: DeliverableStatus = "completed" if reason == "done" else "cancelled"
         return Deliverable(status=status, narrative=told(state.build), note=_NOTES[reason])

@@ -14,7 +14,7 @@ ASKED: tuple[RunKind, ...] = ("chat", "deliver")
 
 @dataclass(frozen=True)
 class Kind:
-    """What sets one kind of run apart from another; the loop is the same.
+    """The settings of one kind of run; the loop is the same for all kinds.
 
     ``owes`` is the artifact without which it cannot end well. ``max_tokens`` is how long a reply
     may have to be: the largest artifact, and reasoning. ``continuations`` is how often a text that

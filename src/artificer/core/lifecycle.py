@@ -66,7 +66,7 @@ def run_finished(state: RunState, event: ev.RunFinished) -> Step:
 
 
 def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
-    """What was said is removed; that it was said stays."""
+    """Remove the content of the run; the fact that it existed stays."""
     return state, ()
 
 
@@ -74,7 +74,7 @@ def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
 
 
 def steered(state: RunState, event: ev.Steered) -> Step:
-    """What was said is said to the model before its next reply."""
+    """Keep the text until the model's next request, and send it there."""
     state = _noted(state, event, event.text)
     return state.replace(steered=since(state.given, 2)), ()
 

@@ -121,7 +121,7 @@ class Policy(CheckedValue):
 
 
 class Decision(Value):
-    """What the policy said, and which rule made it say so (``rule 2``, or ``default``)."""
+    """The policy's answer, and the rule that gave it (``rule 2``, or ``default``)."""
 
     decision: DecisionWord
     rule: str
@@ -214,7 +214,7 @@ def _marked(asked: Asked) -> Decision | None:
 
 
 def by_rules(policy: Policy, asked: Asked) -> Decision:
-    """What the allow-lists, the rules and the default say."""
+    """Return the decision of the allow-lists, the rules and the default."""
     name = asked.tool.name
     if not all(any(fnmatchcase(name, glob) for glob in allow) for allow in policy.allow_lists):
         reason = "This run's allow-list does not name the tool."

@@ -1,4 +1,4 @@
-"""What tokens cost: data that the operator gives, never a guess of ours."""
+"""Prices of tokens: data from the operator, never a guess of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text may be taken for by a program that gets it.
+"""The readings of a text: how a program may understand it.
 
 A rule that names ``/etc/passwd`` is meant for every way to write it. A text of a model therefore
 has several readings: as it stands, without Unicode's disguises, with percent signs decoded, as the

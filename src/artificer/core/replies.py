@@ -1,4 +1,4 @@
-"""What becomes of a model's reply."""
+"""The handling of a model's reply."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
 
 
 def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
-    """What an operator can mend stalls the run; what is too long is cut; the rest ends it."""
+    """Stall the run if an operator can fix the error, cut a request too long, or end the run."""
     state = settle(state, event.intent).replace(failure=event.code)
     if event.code in RESUMABLE_FAILURES and state.hold != "interrupt":
         return state.replace(phase=Phase.STALLED), ()

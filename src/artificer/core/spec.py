@@ -1,4 +1,4 @@
-"""What a run is asked to do, and within which limits: everything that is fixed at its start."""
+"""A run's task and its limits: everything that is fixed at its start."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class RunSpec(CheckedValue):
 
     @property
     def fixed_tokens(self) -> int:
-        """What every request says besides the conversation, estimated."""
+        """Estimate the tokens that every request has besides the conversation."""
         parts = [self.system, self.toolset]
         if self.response_format is not None:
             parts.append(self.response_format.json_schema)
@@ -129,7 +129,7 @@ class RunSpec(CheckedValue):
 
     @property
     def cache_key(self) -> str:
-        """What requests of this run begin with, in a few characters; empty without caching."""
+        """Return a short name for the beginning of this run's requests; empty without caching."""
         return _cache_key(self.system, self.toolset) if self.caching else ""
 
     @property

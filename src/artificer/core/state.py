@@ -204,7 +204,7 @@ class RunState(Value):
 
     @property
     def given(self) -> RunSpec:
-        """What the run was asked to do. Raises InvariantError before it began."""
+        """Return the run's spec. Raises InvariantError before it began."""
         if self.spec is None:
             raise InvariantError("A run that has not begun has no spec.")
         return self.spec
@@ -230,7 +230,7 @@ class RunState(Value):
         return self.reply_tokens or self.given.limits.max_tokens
 
     def request(self) -> ModelRequest:
-        """What the pending Generate asks of the model, without the conversation."""
+        """Return the request of the pending Generate, without the conversation."""
         spec = self.given
         return ModelRequest(
             model=spec.model,

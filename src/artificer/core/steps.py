@@ -1,4 +1,4 @@
-"""What every transition does with a state: intents out, receipts in, calls answered."""
+"""Steps that every transition takes with a state: intents out, receipts in, calls answered."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ P = Phase
 
 
 class Row(NamedTuple):
-    """What an event does in a phase, and where that may lead."""
+    """The effect of an event in a phase, and the phases that it may lead to."""
 
     handler: Callable[[RunState, Any], Step]
     leads_to: frozenset[Phase]

@@ -67,9 +67,9 @@ def overflowed(state: RunState) -> Step:
 
 
 def _with_notes(state: RunState) -> RunState:
-    """What a person said meanwhile comes before the reply that is asked for now.
+    """Add the messages that people have sent meanwhile, before the next request.
 
-    That a model repeats itself is said too.
+    A note is added too if the model repeats itself.
     """
     if state.repeats.note:
         repeats = state.repeats.replace(note="")

@@ -43,7 +43,7 @@ class Call:
 
 
 class Receipt(Value):
-    """What performing a tool call brought back.
+    """The result of performing a tool call.
 
     ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
     as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
@@ -74,7 +74,7 @@ class Executor(Protocol):
 
 
 class Probed(Value):
-    """What the world says of a call: whether it had happened, and if so what it brought.
+    """The state of a call in the world: whether it had happened, and its result if so.
 
     ``content`` is then its result, ``reason`` what made it be known or not.
     """

@@ -76,7 +76,7 @@ class Payload:
 
 
 class Provider(Protocol):
-    """What talks to a model's API."""
+    """An adapter to a model's API."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What links the records of a journal: each run's own chain, and the one over the whole world.
+"""The hash chains of a journal: each run's own, and the one over the whole world.
 
 A record's body names the hash of the record before it in its run. Besides, each record has a
 *world* hash, over the world hash before it in commit order: a run that is removed whole, or records

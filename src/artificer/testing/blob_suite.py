@@ -1,4 +1,4 @@
-"""What every blob store must do, as tests: a store of your own passes them too.
+"""The contract of every blob store, as tests: a store of your own passes them too.
 
 Subclass `BlobSuite` in a test module and give it a pytest fixture ``store`` that yields a fresh,
 empty store.
@@ -43,7 +43,7 @@ class BlobSuite:
     """The behaviour of the `BlobStore` port. Subclass it and give it a fixture ``store``."""
 
     def test_round_trip(self, store: BlobStore) -> None:
-        """What was put comes back under its SHA-256."""
+        """Bytes that were put come back under their SHA-256."""
         for data in (b"bytes", b"\0\xff\r\n", "läuft 🏃".encode(), bytes(range(256)) * 20 * 1024):
             digest = store.put(data)
             assert digest == "sha256:" + hashlib.sha256(data).hexdigest()

@@ -1,4 +1,4 @@
-"""What every journal must do, as tests: a journal of your own passes them too.
+"""The contract of every journal, as tests: a journal of your own passes them too.
 
 Subclass `JournalSuite` in a test module and give it a pytest fixture ``journal`` that yields a
 fresh, open journal. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.

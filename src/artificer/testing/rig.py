@@ -175,7 +175,7 @@ class Rig:
         return [line.event for line in loaded.lines if isinstance(line, EventLine)]
 
     def deliverable(self, state: RunState) -> Deliverable:
-        """What a finished run delivered. Raises InvariantError when it is not finished."""
+        """Return a finished run's deliverable. Raises InvariantError when it is not finished."""
         if state.deliverable is None:
             raise InvariantError("The run has delivered nothing.")
         return Deliverable.read(self.blobs.get(state.deliverable))
@@ -193,7 +193,7 @@ def messages_of(body: JsonObject) -> tuple[Message, ...]:
 
 
 def unpaired(messages: Sequence[Message]) -> list[str]:
-    """What is wrong with a conversation by invariant 1; empty when nothing is.
+    """Return the breaches of invariant 1 in a conversation; empty when it holds.
 
     Every call is answered once, in the next message, in the order of the calls; no id is used
     twice; nothing else is answered.

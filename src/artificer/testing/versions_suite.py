@@ -1,4 +1,4 @@
-"""What every `Versions` must do, as tests: one of your own passes them too.
+"""The contract of every `Versions`, as tests: one of your own passes them too.
 
 Subclass `VersionsSuite` in a test module and give it a pytest fixture ``versions`` that yields a
 fresh, empty one.

@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back, in the words of no provider."""
+"""Requests to a model and its replies, in terms of no particular provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model reads of a call that did not run, or did not end well."""
+"""The text that a model reads about a call that did not run, or failed."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Points:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def audit(self, event: str, args: tuple[Any, ...]) -> None:
-        """What the interpreter is about to do (sys.addaudithook)."""
+        """Observe the interpreter's next action (sys.addaudithook)."""
         if event == "subprocess.Popen" and not str(args[0]).endswith("true"):
             words = [w for w in map(str, args[1]) if w.isalpha() or "-" in w[1:]]
             self.reached(f"start {' '.join(words[-6:])}")

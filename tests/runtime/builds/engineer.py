@@ -19,7 +19,7 @@ from artificer.values.base import JsonObject
 
 @dataclass(frozen=True)
 class Work:
-    """What one phase comes to: the files it writes, what it changes in others, its check."""
+    """The work of one phase: the files it writes, its changes to others, its check."""
 
     check: str
     writes: dict[str, str] = field(default_factory=dict)

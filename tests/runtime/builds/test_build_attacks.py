@@ -48,7 +48,7 @@ def turns(body: Any, *answers: ScriptedAnswer) -> ScriptedAnswer:
 
 
 def told(body: Any) -> str:
-    """What an attempt was told of earlier ones."""
+    """Return the part of an attempt's prompt about earlier attempts."""
     return prompt_of(body).partition("# What the validators said")[2]
 
 

@@ -33,7 +33,7 @@ ALL = bool(os.environ.get("ARTIFICER_CRASH_ALL"))
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a build came to."""
+    """The outcome of a build."""
 
     status: str
     runs: frozenset[str]

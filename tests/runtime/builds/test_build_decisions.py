@@ -1,4 +1,4 @@
-"""What people decide about a build's plan, early, late, twice and anew, and what that leaves."""
+"""Decisions of people on a build's plan: early, late, twice, again, and their effects."""
 
 from __future__ import annotations
 

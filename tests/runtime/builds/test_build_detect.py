@@ -1,4 +1,4 @@
-"""What is found of a project's commands, and what of it is offered and allowed."""
+"""Detection of a project's commands, and which of them are offered and allowed."""
 
 from __future__ import annotations
 

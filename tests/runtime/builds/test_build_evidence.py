@@ -1,4 +1,4 @@
-"""What outputs and changed files say about a validation."""
+"""Evidence of a validation: outputs and changed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build may cost, held against all its runs together, and how many runs it may start."""
+"""Limits of a build: the cost of all its runs together, and the number of runs it starts."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LARGEST = 32 * 1024
 
 
 class Small(Protocol):
-    """What a journal shows of the blobs that it keeps."""
+    """The part of a journal that reads the blobs it keeps."""
 
     def find(self, digest: str) -> bytes | None:
         """The bytes as they are stored, or None when they are not here."""
