@@ -27,7 +27,7 @@ SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1:*"]\n'
 
 
 class Web:
-    """What one run does in a browser."""
+    """A run's actions in a browser."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Web:
         return self.receipts[-1]
 
     async def do(self, action: str, **arguments: Any) -> dict[str, Any]:
-        """What a model reads of an action."""
+        """Return an action's result as a model reads it."""
         read: dict[str, Any] = json.loads((await self.call(action, **arguments)).content)
         return read
 

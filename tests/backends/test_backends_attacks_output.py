@@ -17,7 +17,7 @@ pytestmark = pytest.mark.req("manifest-attacks")
 
 
 async def outcome(tmp_path: Path, line: str, *, parser: bool) -> dict[str, Any]:
-    """What a model reads of a call whose program prints ``{}`` and then runs a line of shell."""
+    """Return what a model reads after a program printed ``{}`` and then ran a line of shell."""
     for name, text in (("run.sh", f"echo '{{}}'\n{line}"), ("parse.sh", 'cat "$1"')):
         script = tmp_path / name
         script.write_text(f"#!/bin/sh\n{text}\n")

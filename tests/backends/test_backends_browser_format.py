@@ -1,4 +1,4 @@
-"""What the format has of browsers beside the plain actions: narrowed arguments, state, logins."""
+"""The browser format beyond the plain actions: narrowed arguments, state, logins."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def somebodys_browser(folder: Path, page: str) -> Iterator[str]:
 
 
 async def pages_of(address: str) -> str:
-    """What the browser says of its pages, as soon as it is there."""
+    """Return the browser's list of its pages, as soon as it answers."""
 
     def ask() -> str:
         with urllib.request.urlopen(f"{address}/json/list", timeout=5) as response:

@@ -17,7 +17,7 @@ from artificer.backends.host import searching
 from artificer.backends.host.executor import HostExecutor
 from artificer.backends.host.folder import MAX_FILE_BYTES
 from artificer.backends.host.spec.tools import MAX_LINES, READ_BYTES
-from artificer.backends.process.lane import Lane
+from artificer.backends.process.lane import CallLane
 from artificer.contracts.capabilities import Host
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ConfigError
@@ -411,7 +411,7 @@ class TestPatch:
 
 @pytest.mark.req("host-again")
 class TestPerformedAgain:
-    """What a call does that is performed again because its receipt was lost in a crash."""
+    """A call that is performed again because its receipt was lost in a crash."""
 
     async def test_an_edit_that_was_done_is_not_done_again(self, bench: Bench) -> None:
         bench.put(f="aa")
@@ -545,7 +545,7 @@ class TestOrder:
         assert "\t1" in told[1] and told[3] == "f:1: 2" and bench.text("f") == "3"
 
     async def test_readers_go_together_and_writers_alone(self) -> None:
-        lane, inside, log = Lane(), 0, []
+        lane, inside, log = CallLane(), 0, []
 
         async def go(name: str, *, alone: bool) -> None:
             nonlocal inside
@@ -564,7 +564,7 @@ class TestOrder:
         assert dict(log)["b"] == 2 and dict(log)["g"] == 2
 
     async def test_whoever_gives_up_waiting_holds_up_nobody(self) -> None:
-        lane = Lane()
+        lane = CallLane()
         for alone in (True, False):
             async with lane.turn(alone=True):
                 waiting = asyncio.ensure_future(_hold(lane, alone=alone))
@@ -579,6 +579,6 @@ class TestOrder:
             await _hold(lane, alone=True)
 
 
-async def _hold(lane: Lane, *, alone: bool) -> None:
+async def _hold(lane: CallLane, *, alone: bool) -> None:
     async with lane.turn(alone=alone):
         await asyncio.sleep(0)

@@ -13,7 +13,7 @@ from http_support import Seen, answer, serving
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from artificer.backends.http.client import MAX_BODY, Resolve, resolve_by_system
+from artificer.backends.http.client import MAX_BODY, HostResolver, resolve_by_system
 from artificer.backends.http.executor import HttpExecutor
 from artificer.contracts.definition import EffectClass
 from artificer.contracts.schema import compile_schema
@@ -73,7 +73,7 @@ async def call(
     environment: dict[str, str] | None = None,
     /,
     *,
-    resolve: Resolve = resolve_by_system,
+    resolve: HostResolver = resolve_by_system,
     **arguments: Any,
 ) -> Receipt:
     """Perform a call."""
@@ -82,7 +82,7 @@ async def call(
 
 
 def read(receipt: Receipt) -> dict[str, Any]:
-    """What the model reads."""
+    """Return what the model reads."""
     read: dict[str, Any] = json.loads(receipt.content)
     return read
 

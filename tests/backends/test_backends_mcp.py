@@ -52,7 +52,7 @@ async def call(
 
 
 def read(receipt: Receipt) -> dict[str, Any]:
-    """What the model reads."""
+    """Return what the model reads."""
     said: dict[str, Any] = json.loads(receipt.content)
     return said
 

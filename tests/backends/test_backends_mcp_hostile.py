@@ -67,7 +67,7 @@ ANSWERS = {
 
 
 def held(receipt: Receipt) -> None:
-    """What every outcome keeps to, whatever a server says."""
+    """Check the rules that every outcome keeps to, whatever a server sends."""
     assert receipt.status in ("ok", "error", "timeout")
     assert len(receipt.content) <= 33_000
     receipt.content.encode()

@@ -153,7 +153,7 @@ ASK = "import ctypes\nprint(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), flush=True)\
 
 
 def printed(text: str, env: dict[str, str]) -> bytes:
-    """What a Python program prints."""
+    """Return the output of a Python program."""
     done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, check=True)
     return done.stdout.strip()
 

@@ -400,7 +400,7 @@ class TestCommit:
 
 @pytest.mark.req("workspace-again")
 class TestPerformedAgain:
-    """What a call does that is performed again because its receipt was lost in a crash."""
+    """A call that is performed again because its receipt was lost in a crash."""
 
     async def test_a_commit_finds_what_it_has_committed(self) -> None:
         bench = Bench()

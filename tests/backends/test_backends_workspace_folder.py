@@ -110,7 +110,7 @@ class TestThereAndBack:
         assert number(commit_folder(workspaces, "w", other, expected=1)) == 2
 
 
-def _diff(workspaces: Workspaces, one: int, other: int) -> list[tree.Change]:
+def _diff(workspaces: Workspaces, one: int, other: int) -> list[tree.TreeChange]:
     roots = [workspaces.must_resolve("w", version).root for version in (one, other)]
     return list(tree.diff(workspaces.blobs.get, *roots))
 
@@ -272,7 +272,7 @@ class TestAudit:
         workspaces = Workspaces(blobs, MemoryVersions(), lambda: 1)
         commit_folder(workspaces, "w", fill(tmp_path / "one"))
         entry = tree.find(blobs.get, workspaces.must_resolve("w").root, "text.txt")
-        assert isinstance(entry, tree.File)
+        assert isinstance(entry, tree.TreeFile)
         rest = MemoryStore()
         for digest in blobs.digests():
             if digest != entry.digest:

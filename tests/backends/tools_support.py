@@ -1,4 +1,4 @@
-"""What the tests of tools share: watching files that processes write to."""
+"""Helpers for the tests of tools: watching files that processes write to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def size(path: Path) -> int:
 
 
 def names_in(folder: Path) -> list[str]:
-    """What is in a folder."""
+    """Return the names in a folder."""
     return sorted(entry.name for entry in folder.iterdir())
 
 

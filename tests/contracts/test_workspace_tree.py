@@ -20,7 +20,7 @@ from artificer.backends.workspace.spec.edits import (
     apply,
     rebase,
 )
-from artificer.backends.workspace.spec.tree import Directory, File
+from artificer.backends.workspace.spec.tree import Directory, TreeFile
 from artificer.errors import NotFoundError, TamperedError
 from artificer.storage.blobs import MemoryStore
 from artificer.values.canon import digest_of
@@ -68,7 +68,7 @@ class Shelf:
     def leaves(self, root: str) -> Leaves:
         found: Leaves = {}
         for path, entry in tree.walk(self.blobs.get, root):
-            if isinstance(entry, File):
+            if isinstance(entry, TreeFile):
                 found[path] = self.blobs.get(entry.digest).decode()
             elif entry.digest == tree.EMPTY:
                 found[path] = None
@@ -261,7 +261,7 @@ class TestEdits:
         root = shelf.apply(tree.EMPTY, shelf.put("f", "1", mode="0755")).root
         root = shelf.apply(root, shelf.put("f", "2")).root
         entry = tree.find(shelf.blobs.get, root, "f")
-        assert isinstance(entry, File) and entry.mode == "0755"
+        assert isinstance(entry, TreeFile) and entry.mode == "0755"
 
     def test_a_directory_holds_so_much(self) -> None:
         shelf = Shelf()

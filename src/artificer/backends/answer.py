@@ -1,4 +1,4 @@
-"""What tools of our own answer: one JSON object, page by page where there is much of it."""
+"""Answers of our own tools: one JSON object, in pages where there is much to list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_PAGE_CHARACTERS = 24_000
 T = TypeVar("T")
 
 
-class Refusal(Exception):
+class ToolRefusal(Exception):
     """The call cannot be performed, or may not be; the model is told why."""
 
     def __init__(
@@ -33,14 +33,14 @@ def receipt_of(tool: str, work: Callable[[], JsonObject | str]) -> Receipt:
     """Do the work and tell what came of it: an object as JSON, text as it is."""
     try:
         answer = work()
-    except Refusal as refusal:
+    except ToolRefusal as refusal:
         return refused(tool, refusal)
     content = answer if isinstance(answer, str) else canonical(answer).decode()
     return Receipt(status="ok", content=content)
 
 
-def refused(tool: str, refusal: Refusal) -> Receipt:
-    """What the model is told of a refusal."""
+def refused(tool: str, refusal: ToolRefusal) -> Receipt:
+    """Return the receipt with which a model reads a refusal."""
     content = not_ok(refusal.status, f"{tool}: {refusal.detail}", refusal.problems)
     return Receipt(status=refusal.status, content=content)
 

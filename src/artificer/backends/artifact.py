@@ -43,7 +43,7 @@ class ArtifactExecutor:
 
 
 def _made(tool: str, arguments: JsonObject) -> tuple[bytes, str]:
-    """What is stored, and what the model is told of it.
+    """Return the bytes to store, and the text that the model reads about them.
 
     Of a deliverable's artifact the arguments are stored as they are; of a loop's, what children
     are made from: the stored form, with its format and every default.

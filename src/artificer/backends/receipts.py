@@ -1,4 +1,4 @@
-"""What the receipts of tools that keep evidence have in common."""
+"""The common parts of the receipts of tools that keep evidence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Began:
 
     @property
     def duration_ms(self) -> int:
-        """What has passed since."""
+        """The milliseconds that have passed since."""
         return round((time.monotonic() - self._ticks) * 1000)
 
 

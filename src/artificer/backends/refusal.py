@@ -1,4 +1,4 @@
-"""What a model reads when an executor refuses arguments that had passed their schema."""
+"""Messages for a model whose arguments passed the schema and were refused by the executor."""
 
 from __future__ import annotations
 

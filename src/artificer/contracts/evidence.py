@@ -1,4 +1,4 @@
-"""What all envelopes share: how much of an output is kept, and what of it a model is given."""
+"""Parts that all envelopes share: limits of a kept output, and the share that a model reads."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MAX_EVIDENCE = 16_000
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a text says, or why it cannot be read (``fault``)."""
+    """The results in a text, or the reason why it cannot be read (``fault``)."""
 
     results: JsonValue = None
     fault: str | None = None
 
 
 class Stream(Value):
-    """What came out of one stream: ``text`` is its head and tail, ``size`` all of its bytes."""
+    """The output of one stream: ``text`` is its head and tail, ``size`` all of its bytes."""
 
     text: str = ""
     size: int = 0
@@ -50,7 +50,7 @@ def evidence_text(envelope: Value, **shortened: JsonValue) -> str:
 
 
 def fitted(facts: Mapping[str, Any], key: str, text: str) -> str:
-    """What a model reads: the facts, and the head and tail of a text, in MAX_CONTENT characters."""
+    """Return the facts with the head and tail of a text, in MAX_CONTENT characters."""
     kept = MAX_CONTENT
     while True:
         content = compact({**facts, key: head_and_tail(text, kept)})
@@ -60,7 +60,7 @@ def fitted(facts: Mapping[str, Any], key: str, text: str) -> str:
 
 
 def with_results(facts: Mapping[str, Any], parsed: Parsed | None, key: str, text: str) -> str:
-    """What a model reads: results, where there are some that fit, else the text they are from."""
+    """Return the facts with the results, if there are some that fit, else with their text."""
     if parsed is not None and parsed.fault is None:
         content = compact({**facts, "results": parsed.results})
         if len(content) <= MAX_CONTENT:
@@ -69,7 +69,7 @@ def with_results(facts: Mapping[str, Any], parsed: Parsed | None, key: str, text
 
 
 def bare(parsed: Parsed | None, text: str) -> str:
-    """What a model reads of a success where the manifest wants no envelope."""
+    """Return a success as a model reads it where the manifest wants no envelope."""
     whole = text if parsed is None else compact(parsed.results)
     return head_and_tail(whole, MAX_CONTENT - 100)
 

@@ -42,15 +42,15 @@ def _check(entry: str) -> str:
     return entry
 
 
-Entry = Annotated[str, AfterValidator(_check)]
+ScopeEntry = Annotated[str, AfterValidator(_check)]
 """An address, a network, a host name, ``*.domain``, ``*`` for every name, or a URL prefix."""
 
 
 class Scope(KeyTable):
-    """What may be named: ``allow``, less ``block``."""
+    """The names that are allowed: ``allow``, less ``block``."""
 
-    allow: tuple[Entry, ...] = ()
-    block: tuple[Entry, ...] = ()
+    allow: tuple[ScopeEntry, ...] = ()
+    block: tuple[ScopeEntry, ...] = ()
 
     def refusal(self, target: str) -> str | None:
         """Why an address, a network, a host name or a URL is out of scope, or None.

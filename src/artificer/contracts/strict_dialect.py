@@ -1,4 +1,4 @@
-"""What the strict modes of providers can express of JSON Schema.
+"""The parts of JSON Schema that the strict modes of providers can express.
 
 Sources: OpenAI, "Structured Outputs: supported schemas"; Anthropic, "Structured outputs: JSON
 Schema limitations".
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StrictDialect:
-    """What one provider's strict mode can express.
+    """The parts of JSON Schema that one provider's strict mode can express.
 
-    ``keywords`` are the assertions that stay in the schema, beside the structural ones.
+    ``keywords`` are the assertions that stay in the schema, besides the structural ones.
     ``all_required`` demands that every property is required: optional ones become nullable.
     ``max_optional`` bounds optional properties, ``max_tools`` strict tools, of one request.
     """

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from artificer.contracts.schema_refs import ANNOTATIONS, NotInlined, inline_references
 from artificer.contracts.strict_dialect import StrictDialect
 from artificer.contracts.strict_nulls import without_nulls
-from artificer.contracts.strict_shape import Unfit, accepts_null, is_nested, required_of, types_of
+from artificer.contracts.strict_shape import (
+    UnsupportedSchema,
+    accepts_null,
+    is_nested,
+    required_of,
+    types_of,
+)
 from artificer.values.base import JsonObject, JsonValue
 
 MAX_NODES = 1000
@@ -86,8 +92,8 @@ def strict(schema: JsonObject, dialect: StrictDialect) -> StrictSchema:
         builder = _Builder(dialect)
         derived = builder.derive(inlined, 1)
         if inlined.get("type") != "object" or builder.optional > dialect.max_optional:
-            raise Unfit
-    except (Unfit, NotInlined):
+            raise UnsupportedSchema
+    except (UnsupportedSchema, NotInlined):
         return StrictSchema(schema, False, 0, {}, False)
     return StrictSchema(derived, True, builder.optional, inlined, dialect.all_required)
 
@@ -107,9 +113,9 @@ class _Builder:
         """Return the strict form of one subschema. Raises Unfit."""
         self._count(1)
         if depth > self._dialect.max_depth:
-            raise Unfit
+            raise UnsupportedSchema
         if node.keys() - _STRUCTURE - ANNOTATIONS - set(_ASSERTIONS):
-            raise Unfit
+            raise UnsupportedSchema
         derived, moved = self._assertions(node)
         if "anyOf" in node:
             derived["anyOf"] = self._branches(node, depth)
@@ -121,7 +127,7 @@ class _Builder:
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > MAX_NODES:
-            raise Unfit
+            raise UnsupportedSchema
 
     def _assertions(self, node: JsonObject) -> tuple[JsonObject, list[str]]:
         """Return the assertions that may stay, and the others as words."""
@@ -149,37 +155,37 @@ class _Builder:
 
     def _enum(self, node: JsonObject, options: JsonValue) -> JsonObject:
         if not isinstance(options, list) or not options:
-            raise Unfit
+            raise UnsupportedSchema
         if any(isinstance(option, dict | list) for option in options):
-            raise Unfit
+            raise UnsupportedSchema
         self._count(len(options))
         kinds = sorted({_kind(option) for option in options})
         declared = types_of(node)
         if declared and any(not _allows(declared, kind) for kind in kinds):
-            raise Unfit
+            raise UnsupportedSchema
         return {"type": kinds[0] if len(kinds) == 1 else [*kinds], "enum": options}
 
     def _branches(self, node: JsonObject, depth: int) -> list[JsonValue]:
         """At most one branch may hold more than scalars: added nulls must be found again."""
         branches = node["anyOf"]
         if not isinstance(branches, list) or not branches or "type" in node or "enum" in node:
-            raise Unfit
+            raise UnsupportedSchema
         inner = [branch for branch in branches if isinstance(branch, dict)]
         if sum(is_nested(branch) for branch in inner) > 1:
-            raise Unfit
+            raise UnsupportedSchema
         return [self.derive(branch, depth) for branch in inner]
 
     def _typed(self, node: JsonObject, depth: int) -> JsonObject:
         types = types_of(node)
         if not types:
-            raise Unfit
+            raise UnsupportedSchema
         derived: JsonObject = {"type": types[0] if len(types) == 1 else [*types]}
         if "object" in types:
             derived |= self._object(node, depth)
         if "array" in types:
             items = node.get("items")
             if not isinstance(items, dict):
-                raise Unfit
+                raise UnsupportedSchema
             derived["items"] = self.derive(items, depth + 1)
         return derived
 
@@ -187,14 +193,14 @@ class _Builder:
         properties = node.get("properties", {})
         free_form = node.get("additionalProperties", not properties) is not False
         if free_form or not isinstance(properties, dict):
-            raise Unfit
+            raise UnsupportedSchema
         required = required_of(node)
         if set(required) - properties.keys():
-            raise Unfit
+            raise UnsupportedSchema
         derived: JsonObject = {}
         for name, schema in properties.items():
             if not isinstance(schema, dict):
-                raise Unfit
+                raise UnsupportedSchema
             derived[name] = self._property(schema, name in required, depth)
         return {
             "properties": derived,

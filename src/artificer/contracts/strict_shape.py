@@ -1,4 +1,4 @@
-"""What a subschema says of itself, references written out."""
+"""A subschema's own keywords, references written out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from artificer.values.base import JsonObject, JsonValue
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "null"})
 
 
-class Unfit(Exception):
+class UnsupportedSchema(Exception):
     """The schema says something that the strict subset cannot."""
 
 
@@ -31,7 +31,7 @@ def types_of(node: JsonObject) -> tuple[str, ...]:
     names: Sequence[JsonValue] = declared if isinstance(declared, list) else [declared]
     known = tuple(name for name in names if isinstance(name, str))
     if "object" in known and "array" in known:
-        raise Unfit
+        raise UnsupportedSchema
     return known
 
 

@@ -22,7 +22,7 @@ _LONGEST_FILE_NAME = 255
 
 
 def name_fault(name: str) -> str | None:
-    """What keeps a text from being a workspace's name, or None."""
+    """Return the reason why a text cannot be a workspace's name, or None."""
     if len(name) > MAX_NAME:
         return f"has more than {MAX_NAME} characters"
     if not _is_segment(name):
@@ -31,7 +31,7 @@ def name_fault(name: str) -> str | None:
 
 
 def path_fault(path: str) -> str | None:
-    """What keeps a text from being the path of a file or directory, or None."""
+    """Return the reason why a text cannot be the path of a file or directory, or None."""
     if len(path) > MAX_PATH:
         return f"has more than {MAX_PATH} characters"
     parts = path.split("/")

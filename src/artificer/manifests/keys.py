@@ -24,8 +24,8 @@ KEY_PLACE = "_idempotency_key"
 """The placeholder of a call's idempotency key."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
-Text = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(gt=0, le=MAX_SAFE_INTEGER)]
+FilledText = Annotated[str, Field(min_length=1)]
+PositiveCount = Annotated[int, Field(gt=0, le=MAX_SAFE_INTEGER)]
 InnerPath = Annotated[str, Field(pattern=r"^(\.|[^/~.\x00][^/\x00]*(/[^/.\x00][^/\x00]*)*)$")]
 """A path below a folder, or the folder: no part of it begins with a dot, but for ``.`` alone."""
 
@@ -54,10 +54,10 @@ class LimitKeys(KeyTable):
     ``file_mb`` the size in MiB of one written file.
     """
 
-    memory_mb: Count | None = None
-    cpu_seconds: Count | None = None
-    files: Count | None = None
-    file_mb: Count | None = None
+    memory_mb: PositiveCount | None = None
+    cpu_seconds: PositiveCount | None = None
+    files: PositiveCount | None = None
+    file_mb: PositiveCount | None = None
 
 
 class SandboxKeys(KeyTable):
@@ -82,7 +82,7 @@ class ProbeKeys(KeyTable):
 
     exec: tuple[str | tuple[str, ...], ...] | None = None
     template: str | None = None
-    url: Text | None = None
+    url: FilledText | None = None
     method: Literal["GET", "HEAD"] = "GET"
     headers: dict[str, str] = Field(default_factory=dict)
     happened_exit: tuple[int, ...] = (0,)
@@ -100,8 +100,8 @@ class ToolKeys(KeyTable):
     """
 
     name: Name
-    version: Text
-    description: Text
+    version: FilledText
+    description: FilledText
     binary: str = ""
     timeout_seconds: Seconds = 60
     risk_tier: Risk = "low"
@@ -109,7 +109,7 @@ class ToolKeys(KeyTable):
     trust: Trust | None = None
     sensitive: bool = False
     effect: EffectClass = "once"
-    resources: tuple[Text, ...] = ()
+    resources: tuple[FilledText, ...] = ()
     dispatch: Literal["exec", "callback"] = "exec"
     mode: Literal["oneshot", "session", "browser"] | None = None
     cedar: CedarKeys = CedarKeys()
@@ -127,7 +127,7 @@ class OutputKeys(KeyTable):
     """
 
     format: Literal["text", "json", "jsonl", "csv", "xml"] = "text"
-    parser: Text | None = None
+    parser: FilledText | None = None
     envelope: bool = True
     result: dict[str, JsonValue] | None = Field(default=None, alias="schema")
 

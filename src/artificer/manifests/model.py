@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from artificer.contracts.arguments.bind import Bound, bind
+from artificer.contracts.arguments.bind import BoundArguments, bind
 from artificer.contracts.arguments.check import Fault
 from artificer.contracts.arguments.types import Argument, schema_of
 from artificer.contracts.definition import ToolDefinition, Trust
@@ -115,7 +115,7 @@ class Manifest(Generic[Part]):
 
     def bind(
         self, values: Mapping[str, JsonValue], constants: Mapping[str, JsonValue] | None = None
-    ) -> Bound:
+    ) -> BoundArguments:
         """Return the values of a call whose arguments have passed the input schema."""
         return bind(self.arguments, constants or {}, values, self.scope)
 

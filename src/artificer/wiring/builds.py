@@ -76,7 +76,7 @@ class BuildPlace:
         return cls(folder, repository, found)
 
     def validator(self, config: Config) -> Validator:
-        """What runs validation commands."""
+        """Return what runs validation commands."""
         return Validator(
             self.project, grants=grants_of_build(config), clean=redactor_of(config).clean
         )
@@ -172,7 +172,7 @@ def bounded(options: BuildOptions, limits: Limits) -> tuple[BuildOptions, Limits
 def requested(
     run: str, request: str, place: BuildPlace, options: BuildOptions, check: str | None
 ) -> BuildRequested:
-    """What a build begins with. ``check`` is the command that validates a brief one.
+    """Return the event that begins a build. ``check`` is the command that validates a brief one.
 
     Raises:
         ConfigError: a brief build has no such command.

@@ -31,10 +31,10 @@ def clean_blobs(storage: OpenStorage, config: Config) -> BlobStore:
 
 
 def redactor_of(config: Config) -> Redactor:
-    """What takes the secrets of our environment out of what tools bring.
+    """Return what removes the secrets of our environment from the results of tools.
 
-    That is the model's to work with: a short one would be found where it is no secret, and so would
-    the name with which a browser logs in, for pages greet with it.
+    The model works with those results: a short secret would be found where it is not one, and so
+    would the name with which a browser logs in, because pages greet with it.
     """
     hidden = {
         name: value

@@ -11,7 +11,7 @@ from artificer.backends.browser.spec.keys import BrowserKeys
 from artificer.backends.browser.spec.scope import host_refusal, place_in
 from artificer.backends.browser.visit import Site, Visit
 from artificer.backends.refusal import refuse
-from artificer.backends.session.usage_limits import Tenure
+from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.arguments.bind import bind
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
@@ -75,7 +75,7 @@ class BrowserExecutor:
     def _visit(self, run: str, site: Site) -> Visit:
         key = (run, site.tool.name)
         if key not in self._visits:
-            tenure = Tenure("browser", "without a page", site.keys)
+            tenure = UsageLimiter("browser", "without a page", site.keys)
             self._visits[key] = Visit(site, self._blobs, tenure)
         return self._visits[key]
 

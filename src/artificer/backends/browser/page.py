@@ -106,8 +106,8 @@ class BrowserPage:
         return await self.on_page(_where) if self._page else ("", "")
 
     async def state(self, authenticated: frozenset[str]) -> JsonObject:
-        """What the manifest wants to be told of the page. ``authenticated`` are the hosts where a
-        login of ours has succeeded.
+        """Return the parts of the page's state that the manifest lists. ``authenticated`` are the
+        hosts where a login of ours has succeeded.
         """
         wanted = self._keys.state.fields if self._keys.state else ()
         if not wanted:

@@ -1,4 +1,4 @@
-"""What one run does in one browser, action by action, and what is told of it."""
+"""A run's actions in one browser, and their receipts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from artificer.backends.browser.spec.keys import BrowserKeys
 from artificer.backends.process.environment import child_environment
 from artificer.backends.receipts import Began, status_of
 from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
-from artificer.backends.session.usage_limits import Tenure
+from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.contracts.scope import Scope
 from artificer.errors import OperatorError
@@ -39,11 +39,11 @@ class Site:
 
 @dataclass
 class Visit:
-    """What one run does in one browser, action by action; the limits hold for all of it."""
+    """A run's actions in one browser; the limits hold for all of them."""
 
     site: Site
     blobs: BlobStore
-    tenure: Tenure
+    tenure: UsageLimiter
     _page: BrowserPage | None = None
     _watch: asyncio.Task[None] | None = None
     _hosts: frozenset[str] = frozenset()
@@ -149,7 +149,7 @@ class Visit:
         return f"Logged in to {service}."
 
     async def _seen(self, page: BrowserPage) -> dict[str, object]:
-        """What is told of the page after every action."""
+        """Return the page's state for the envelope of an action."""
         url, title = await page.where()
         found: dict[str, object] = {"url": self._clean(url), "title": self._clean(title)}
         found["state"] = {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from artificer.backends.backend import ExecutorContext
 from artificer.backends.command.evidence import call_folder, scan_id_of
-from artificer.backends.command.output import Outcome, Start, judge_output, keep_output
+from artificer.backends.command.output import CommandOutcome, Start, judge_output, keep_output
 from artificer.backends.command.spec.envelope import Envelope, bare_content_of, content_of
 from artificer.backends.command.spec.section import (
     CommandPart,
@@ -54,10 +54,10 @@ CommandFile = ManifestFile[CommandPart]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What will be run for a call, or the problems for which nothing is.
+class CommandPlan:
+    """A call's command, or the problems because of which nothing runs.
 
-    ``folder`` is the call's own, when its program is told of it.
+    ``folder`` is the call's own, when its program receives one.
     """
 
     argv: tuple[str, ...] = ()
@@ -114,11 +114,11 @@ class CommandExecutor:
         """The definitions, in the given order."""
         return self._definitions
 
-    def plan(self, call: Call) -> Plan:
-        """What a call would run. Makes the call's folder, if its program is told of it."""
+    def plan(self, call: Call) -> CommandPlan:
+        """Return what a call would run. Makes the call's folder, if its program receives one."""
         return self._plan(self._tool(call), call)
 
-    def _plan(self, tool: CommandFile, call: Call) -> Plan:
+    def _plan(self, tool: CommandFile, call: Call) -> CommandPlan:
         manifest = tool.manifest
         bound = bind_command(manifest, call.arguments)
         problems = bound.problems or tuple(
@@ -127,7 +127,7 @@ class CommandExecutor:
         if manifest.part.executor is not None:
             problems += tuple(option_problems(manifest.arguments, bound.values))
         if problems:
-            return Plan(problems=problems)
+            return CommandPlan(problems=problems)
         scan_id = scan_id_of(call.run, call.id)
         folder, output_file, places = None, None, {KEY_PLACE: call.key}
         if wants_folder(manifest):
@@ -142,9 +142,9 @@ class CommandExecutor:
         else:
             built = command_line(manifest, bound, places)
             if built.problems:
-                return Plan(problems=built.problems)
+                return CommandPlan(problems=built.problems)
             argv = built.argv
-        return Plan(argv, env, folder, output_file, scan_id, bound.notes)
+        return CommandPlan(argv, env, folder, output_file, scan_id, bound.notes)
 
     async def execute(self, call: Call) -> Receipt:
         """Run the program within the call's time; a failing program is an error receipt."""
@@ -165,7 +165,9 @@ class CommandExecutor:
         try:
             plan = self._plan(tool, call)
         except OSError as error:
-            return _not_started(call, Plan(), timestamp, f"its folder cannot be made: {error}")
+            return _not_started(
+                call, CommandPlan(), timestamp, f"its folder cannot be made: {error}"
+            )
         if plan.problems:
             return refuse(call.definition.name, plan.problems)
         seconds = call.definition.timeout_ms / 1000
@@ -178,7 +180,7 @@ class CommandExecutor:
                 fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
                 return _not_started(call, plan, timestamp, fault)
             if finished.exit_code is None:
-                outcome = Outcome("timeout", f"the program did not end within {seconds:g} s")
+                outcome = CommandOutcome("timeout", f"the program did not end within {seconds:g} s")
             else:
                 left = max(1.0, ends - time.monotonic())
                 script = tool.manifest.output.script
@@ -197,9 +199,9 @@ class CommandExecutor:
         return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs, sandbox)
 
     def _starter(
-        self, tool: CommandFile, plan: Plan, locks: CallLocks | None
+        self, tool: CommandFile, plan: CommandPlan, locks: CallLocks | None
     ) -> tuple[Start, str | None]:
-        """What starts a call's programs, and the name of the sandbox that it starts them in."""
+        """Return the function that starts a call's programs, and the name of their sandbox."""
         confinement = self._sandbox.confine(
             tool.manifest.tool,
             plan.argv[0],
@@ -254,7 +256,7 @@ def _is_kept(manifest: Manifest[CommandPart], finished: Finished) -> bool:
     return finished.stdout.is_shortened or manifest.tool.evidence.capture
 
 
-def _not_started(call: Call, plan: Plan, timestamp: str, fault: str) -> Receipt:
+def _not_started(call: Call, plan: CommandPlan, timestamp: str, fault: str) -> Receipt:
     envelope = Envelope(
         status="error",
         tool=call.definition.name,
@@ -270,10 +272,10 @@ def _not_started(call: Call, plan: Plan, timestamp: str, fault: str) -> Receipt:
 def _receipt(
     call: Call,
     manifest: Manifest[CommandPart],
-    plan: Plan,
+    plan: CommandPlan,
     timestamp: str,
     finished: Finished,
-    outcome: Outcome,
+    outcome: CommandOutcome,
     blobs: tuple[str, ...],
     sandbox: str | None,
 ) -> Receipt:

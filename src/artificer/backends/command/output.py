@@ -1,4 +1,4 @@
-"""What became of a program's run: its status, and what its output says."""
+"""A program's outcome: its status, and the results in its output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Start = Callable[..., Awaitable[Finished]]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandOutcome:
     """Status and results of a run; ``output_file`` is the file that was read, if one was."""
 
     status: EnvelopeStatus
@@ -47,14 +47,14 @@ async def judge_output(
     finished: Finished,
     stdout: Capture,
     seconds: float,
-) -> Outcome:
+) -> CommandOutcome:
     """Say what became of a run that ended by itself.
 
     ``parser`` is the manifest's own, if it has one; ``start`` starts it, for ``seconds``. What the
     program wrote into ``output_file`` is read in the place of its standard output.
     """
     if finished.exit_code not in manifest.part.success_exit:
-        return Outcome("error")
+        return CommandOutcome("error")
     rule = manifest.output
     text, complete, written = finished.stdout.text, not finished.stdout.truncated, None
     if output_file is not None and (found := await asyncio.to_thread(_read, output_file)):
@@ -65,7 +65,7 @@ async def judge_output(
                 await asyncio.to_thread(_write, output_file, stdout)
             except OSError as error:
                 fault = f"the output cannot be given to the parser: {error.strerror}"
-                return Outcome("error", fault)
+                return CommandOutcome("error", fault)
         argv = (parser, str(output_file))
         parsed: Parsed | None = await _run_parser(argv, manifest, start, seconds)
         written = str(output_file)
@@ -74,8 +74,8 @@ async def judge_output(
         if parsed is None and written is not None:
             parsed = Parsed(text)
     if parsed is not None and parsed.fault:
-        return Outcome("error", parsed.fault, parsed, written)
-    return Outcome("success", None, parsed, written)
+        return CommandOutcome("error", parsed.fault, parsed, written)
+    return CommandOutcome("success", None, parsed, written)
 
 
 async def _run_parser(

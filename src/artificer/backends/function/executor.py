@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import Unpack
 
-from artificer.backends.function.forked import Report, run_forked
+from artificer.backends.function.forked import ForkReport, run_forked
 from artificer.backends.function.signature import Signature, description_of, signature_of, unusable
 from artificer.backends.refusal import refuse
 from artificer.contracts.definition import (
@@ -77,9 +77,9 @@ class FunctionTool(Generic[P, R]):
 
 
 class Options(TypedDict, total=False):
-    """What ``@tool`` takes: fields of the tool's definition, ``timeout`` and ``probe``.
+    """The options of ``@tool``: fields of the tool's definition, ``timeout`` and ``probe``.
 
-    ``name`` and ``description`` are the function's own where they are not given. ``trust`` is
+    ``name`` and ``description`` are the function's own by default. ``trust`` is
     "untrusted" for what returns other people's words, ``sensitive`` is for what such words must
     not reach unasked. ``resources`` such as ``["file:{path}"]`` keep those calls of one turn apart
     that share one. ``timeout`` is in seconds.
@@ -225,7 +225,7 @@ async def _perform(
     function: Callable[..., Any],
     arguments: dict[str, Any],
     call: Call,
-) -> Report | None:
+) -> ForkReport | None:
     """Run a function of a tool: in the event loop, or in a process of its own."""
     if tool.signature.call:
         arguments[tool.signature.call] = call
@@ -236,12 +236,16 @@ async def _perform(
     return await run_forked(functools.partial(_run, function, arguments), seconds, lock)
 
 
-async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> Report | None:
+async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> ForkReport | None:
     task = asyncio.create_task(_guarded(work))
     try:
         done, _ = await asyncio.wait((task,), timeout=seconds)
         if done:
-            return Report("error", "The tool was cancelled.") if task.cancelled() else task.result()
+            return (
+                ForkReport("error", "The tool was cancelled.")
+                if task.cancelled()
+                else task.result()
+            )
         return None
     finally:
         if not task.done():
@@ -251,29 +255,29 @@ async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> Report |
                 log.error("A tool swallows its cancellation and goes on: %r.", work)
 
 
-async def _guarded(work: Coroutine[Any, Any, Any]) -> Report:
+async def _guarded(work: Coroutine[Any, Any, Any]) -> ForkReport:
     try:
-        return Report("ok", _content(await work))
+        return ForkReport("ok", _content(await work))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
         return _failure(error)
 
 
-def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Report:
+def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> ForkReport:
     try:
-        return Report("ok", _content(function(**arguments)))
+        return ForkReport("ok", _content(function(**arguments)))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
         return _failure(error)
 
 
-def _failure(error: BaseException) -> Report:
+def _failure(error: BaseException) -> ForkReport:
     message = clip(f"{type(error).__name__}: {error}", MAX_ERROR)
-    return Report("error", message, places(error))
+    return ForkReport("error", message, places(error))
 
 
 def _content(result: Any) -> str:
-    """What a model reads of a result: a string as it is, anything else as JSON.
+    """Return a result as a model reads it: a string unchanged, anything else as JSON.
 
-    Raises ValueError for what has no JSON form.
+    Raises ValueError for a result without a JSON form.
     """
     if not isinstance(result, str):
         value = to_jsonable_python(result)
@@ -286,14 +290,14 @@ def _content(result: Any) -> str:
 
 
 def _problems(error: ValidationError) -> list[Problem]:
-    """What the function's types refuse although it passed the schema, such as a validator's no."""
+    """Return the problems that the types find after the schema, such as a validator's."""
     return [
         Problem(pointer=pointer(list(detail["loc"])), message=clip(detail["msg"], MAX_ERROR))
         for detail in error.errors()[:MAX_PROBLEMS]
     ]
 
 
-def _receipt(call: Call, report: Report | None) -> Receipt:
+def _receipt(call: Call, report: ForkReport | None) -> Receipt:
     if report is None:
         seconds = call.definition.timeout_ms / 1000
         return Receipt(status="timeout", content=f"The tool did not end within {seconds:g} s.")

@@ -38,7 +38,7 @@ _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
 
 
 @dataclass(frozen=True)
-class Report:
+class ForkReport:
     """How a function ended: what the model reads, and for an error what the log gets."""
 
     status: Literal["ok", "error"]
@@ -47,8 +47,8 @@ class Report:
 
 
 async def run_forked(
-    work: Callable[[], Report], seconds: float, lock: Path | None = None
-) -> Report | None:
+    work: Callable[[], ForkReport], seconds: float, lock: Path | None = None
+) -> ForkReport | None:
     """Run ``work`` in a child process and return its report, or None when the time was up.
 
     However this ends, by result, timeout or cancellation, the child and all it started have
@@ -71,10 +71,10 @@ async def run_forked(
         await process.end()
     if not in_time:
         return None
-    return report or Report("error", f"The tool's process {_ended(process.returncode)}.")
+    return report or ForkReport("error", f"The tool's process {_ended(process.returncode)}.")
 
 
-def _fork(work: Callable[[], Report], lock: Path | None) -> tuple[Process, int]:
+def _fork(work: Callable[[], ForkReport], lock: Path | None) -> tuple[Process, int]:
     """Fork the process that does the work, under a keeper where the system has what that needs."""
     _flush()
     readable, writable = pipe = os.pipe()
@@ -133,7 +133,7 @@ def _be_the_child(
         os._exit(1)
 
 
-def _perform(work: Callable[[], Report], writable: int, mark: str) -> None:
+def _perform(work: Callable[[], ForkReport], writable: int, mark: str) -> None:
     """Do the work and report it."""
     os.environ[MARK] = mark
     # Should the function fork, the end of its process must still be the end of the pipe.
@@ -163,9 +163,9 @@ def _keep(received: bytearray, data: bytes) -> None:
         received += data
 
 
-def _report(received: bytes) -> Report | None:
+def _report(received: bytes) -> ForkReport | None:
     try:
-        return Report(**json.loads(received))
+        return ForkReport(**json.loads(received))
     except (ValueError, TypeError):
         return None
 

@@ -29,7 +29,7 @@ _SECTION = re.compile(
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function wants: ``arguments`` reads them from JSON, ``schema`` tells a model.
+    """A function's parameters: ``arguments`` reads them from JSON, ``schema`` is for a model.
 
     Each field of the model has the parameter's name as its alias; ``call`` names the parameter
     that receives the Call, if there is one.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from artificer.backends.answer import Refusal
+from artificer.backends.answer import ToolRefusal
 from artificer.backends.command.evidence import call_folder
 from artificer.backends.host.folder import Content, Folder
 from artificer.errors import InvalidValueError
@@ -26,7 +26,7 @@ _NAME = "changes.json"
 
 
 @dataclass(frozen=True)
-class Change:
+class HostChange:
     """One file: as it is, and as it is to be; None where there is none."""
 
     path: str
@@ -34,7 +34,7 @@ class Change:
     after: Content | None
 
 
-class Step(Value):
+class ChangeStep(Value):
     """The same, in digests."""
 
     path: str
@@ -43,11 +43,11 @@ class Step(Value):
     mode: int = 0o644
 
 
-class Plan(Value):
-    """What a call is about to do, and what it will answer when it is done."""
+class ChangePlan(Value):
+    """The changes that a call is about to make, and its answer when they are made."""
 
     key: str
-    steps: tuple[Step, ...]
+    steps: tuple[ChangeStep, ...]
     answer: str
 
 
@@ -59,42 +59,42 @@ class Changer:
         self._blobs = blobs
         self._evidence = evidence
 
-    def begun(self, call: Call) -> Plan | None:
-        """What this very call has begun to do before a crash, if it has."""
+    def begun(self, call: Call) -> ChangePlan | None:
+        """Return the plan that this call had begun before a crash, if there is one."""
         try:
-            plan = Plan.read((self._place(call) / _NAME).read_bytes())
+            plan = ChangePlan.read((self._place(call) / _NAME).read_bytes())
         except (FileNotFoundError, InvalidValueError):
             return None  # it was never written whole: nothing has been changed
         return plan if plan.key == call.key else None
 
-    def make(self, call: Call, changes: Sequence[Change], answer: str) -> Plan:
+    def make(self, call: Call, changes: Sequence[HostChange], answer: str) -> ChangePlan:
         """Write the plan down, and carry it out. What fails halfway is taken back.
 
         Raises Refusal: a file has changed meanwhile, or cannot be written.
         """
         steps = tuple(self._step(change) for change in changes)
-        plan = Plan(key=call.key, steps=steps, answer=answer)
+        plan = ChangePlan(key=call.key, steps=steps, answer=answer)
         place = self._place(call)
         _write_down(place, plan)
-        done: list[Change] = []
+        done: list[HostChange] = []
         try:
             for change in changes:
                 self._must_be(change.path, change.before)
                 done.append(change)
                 self._set(change.path, change.after)
-        except Refusal:
+        except ToolRefusal:
             for change in reversed(done):
                 self._set(change.path, change.before)
             (place / _NAME).unlink()
             raise
         return plan
 
-    def finish(self, plan: Plan) -> None:
+    def finish(self, plan: ChangePlan) -> None:
         """Carry out what is left of a plan. Raises Refusal where somebody else has been."""
         states = {step.path: self._digest(step.path) for step in plan.steps}
         strange = [s.path for s in plan.steps if states[s.path] not in (s.before, s.after)]
         if strange:
-            raise Refusal(
+            raise ToolRefusal(
                 "This call had begun when the runtime stopped, and since then somebody else has "
                 f"changed {', '.join(strange)}. Nothing more was done: look at the files.",
                 "ambiguous",
@@ -104,9 +104,9 @@ class Changer:
                 after = step.after
                 self._set(step.path, Content(self._blobs.get(after), step.mode) if after else None)
 
-    def _step(self, change: Change) -> Step:
+    def _step(self, change: HostChange) -> ChangeStep:
         after = change.after
-        return Step(
+        return ChangeStep(
             path=change.path,
             before=_digest_of(change.before),
             after=self._blobs.put(after.data) if after else None,
@@ -122,7 +122,7 @@ class Changer:
 
     def _must_be(self, path: str, before: Content | None) -> None:
         if self._digest(path) != _digest_of(before):
-            raise Refusal(f"{path!r} was changed by somebody else just now. Read it again.")
+            raise ToolRefusal(f"{path!r} was changed by somebody else just now. Read it again.")
 
     def _digest(self, path: str) -> str | None:
         return _digest_of(self._folder.find(self._folder.parts(path)))
@@ -137,7 +137,7 @@ def _digest_of(content: Content | None) -> str | None:
     return digest_of(content.data) if content else None
 
 
-def _write_down(place: Path, plan: Plan) -> None:
+def _write_down(place: Path, plan: ChangePlan) -> None:
     fresh = place / f"{_NAME}.new"
     with fresh.open("wb") as file:
         file.write(plan.canonical())

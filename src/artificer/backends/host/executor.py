@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from artificer.backends.answer import Refusal, receipt_of, refused
+from artificer.backends.answer import ToolRefusal, receipt_of, refused
 from artificer.backends.backend import ExecutorContext
 from artificer.backends.function.forked import run_forked
 from artificer.backends.host import reading, searching
-from artificer.backends.host.changes import Change, Changer
-from artificer.backends.host.folder import Content, Folder, Parts
+from artificer.backends.host.changes import Changer, HostChange
+from artificer.backends.host.folder import Content, Folder, PathParts
 from artificer.backends.host.spec.edit import Edited, edit
 from artificer.backends.host.spec.patch import FilePatch, PatchError, apply, parse
 from artificer.backends.host.spec.tools import GREP_SECONDS, MAX_LINES, READ_BYTES, definitions
-from artificer.backends.process.lane import Lane
+from artificer.backends.process.lane import CallLane
 from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ToolDefinition
 from artificer.errors import BugError
@@ -41,8 +41,8 @@ class HostExecutor:
         evidence: Path | None = None,
         grep_seconds: float = GREP_SECONDS,
     ) -> None:
-        """What calls are about to change is written down in ``evidence`` (default: a temporary
-        folder), and what they write in ``blobs``. Raises ConfigError: there is no such folder.
+        """Write the planned changes of calls to ``evidence`` (default: a temporary folder), and
+        new contents to ``blobs``. Raises ConfigError: there is no such folder.
         """
         self._host = host
         self._folder = Folder(Path(host.folder))
@@ -50,7 +50,7 @@ class HostExecutor:
         self._protected = frozenset(name.casefold() for name in host.protect)
         self._definitions = definitions(host)
         self._grep_seconds = grep_seconds
-        self._lane = Lane()
+        self._lane = CallLane()
         self._seen: dict[tuple[str, str], str] = {}
         self._resumed: set[str] = set()
         self._works: dict[str, Callable[[Call], JsonObject | str]] = {
@@ -129,7 +129,7 @@ class HostExecutor:
                 str(asked["pattern"]), ignore_case=asked.get("ignore_case") is True
             )
             parts = self._parts(call)
-        except Refusal as refusal:
+        except ToolRefusal as refusal:
             return refused(call.definition.name, refusal)
         work = partial(
             searching.find_lines,
@@ -143,9 +143,9 @@ class HostExecutor:
         report = await run_forked(work, self._grep_seconds)
         if report is None:
             detail = "The search did not end in its time: narrow it, or simplify the pattern."
-            return refused(call.definition.name, Refusal(detail, "timeout"))
+            return refused(call.definition.name, ToolRefusal(detail, "timeout"))
         if report.status == "error":
-            return refused(call.definition.name, Refusal(report.content))
+            return refused(call.definition.name, ToolRefusal(report.content))
         return Receipt(status="ok", content=report.content)
 
     # --- changing -----------------------------------------------------------------------------
@@ -188,16 +188,16 @@ class HostExecutor:
         self._must_expect(call, path, old, asked.get("expect"))
         what = "written anew" if old else "made"
         answer = f"{path} {what} · {len(data)} bytes · {digest_of(data)}"
-        return self._make(call, [Change(path, old, new)], answer)
+        return self._make(call, [HostChange(path, old, new)], answer)
 
     def _must_expect(self, call: Call, path: str, old: Content | None, expect: object) -> None:
         if expect == "absent":
             if old is not None:
-                raise Refusal(f"{path!r} exists already, and was to be new.")
+                raise ToolRefusal(f"{path!r} exists already, and was to be new.")
         elif expect is not None:
             if old is None or digest_of(old.data) != expect:
                 have = "is not there" if old is None else f"has the digest {digest_of(old.data)}"
-                raise Refusal(f"{path!r} {have}, and not the one that was expected.")
+                raise ToolRefusal(f"{path!r} {have}, and not the one that was expected.")
         elif old is not None:
             self._must_know(call, path, old, always=True)
 
@@ -210,7 +210,7 @@ class HostExecutor:
         everywhere = asked.get("all") is True
         done = edit(text, str(asked["old"]), str(asked["new"]), everywhere=everywhere)
         if not isinstance(done, Edited):
-            raise Refusal(f"{path}: {done}")
+            raise ToolRefusal(f"{path}: {done}")
         new = Content(done.text.encode(), old.mode)
         count = len(done.lines)
         times = "once" if count == 1 else f"{count} times"
@@ -218,16 +218,16 @@ class HostExecutor:
         line = done.lines[0]
         shown = reading.numbered(done.text, max(1, line - SHOWN), line + min(around, 40))
         answer = f"{path} edited {times} · {digest_of(new.data)}\n{shown}"
-        return self._make(call, [Change(path, old, new)], answer)
+        return self._make(call, [HostChange(path, old, new)], answer)
 
     def _patch(self, call: Call) -> str:
         try:
             files = parse(str(call.arguments["patch"]))
         except PatchError as error:
-            raise Refusal(f"The patch cannot be read: {error}.", "invalid") from error
+            raise ToolRefusal(f"The patch cannot be read: {error}.", "invalid") from error
         problems: list[Problem] = []
         moved: list[str] = []
-        changes: list[Change] = []
+        changes: list[HostChange] = []
         for file in files:
             change, found, placed = self._patched(call, file)
             problems += found
@@ -235,7 +235,9 @@ class HostExecutor:
             if change is not None:
                 changes.append(change)
         if problems:
-            raise Refusal("Nothing was changed: all of a patch fits, or none.", "error", problems)
+            raise ToolRefusal(
+                "Nothing was changed: all of a patch fits, or none.", "error", problems
+            )
         dry = call.arguments.get("dry_run") is True
         verb = "would be" if dry else "was"
         lines = [f"{change.path} {verb} {_word(change)}" for change in changes] + moved
@@ -244,23 +246,23 @@ class HostExecutor:
 
     def _patched(
         self, call: Call, file: FilePatch
-    ) -> tuple[Change | None, Sequence[Problem], Sequence[str]]:
+    ) -> tuple[HostChange | None, Sequence[Problem], Sequence[str]]:
         try:
             parts = self._writable(file.path)
             path, old = "/".join(parts), self._folder.find(parts)
             text = None if old is None else reading.text_of(path, old.data)
             if old is not None:
                 self._must_know(call, path, old)
-        except Refusal as refusal:
+        except ToolRefusal as refusal:
             return None, [Problem(pointer=file.path, message=refusal.detail)], ()
         done = apply(file, text)
         if done.problems:
             return None, done.problems, ()
         mode = old.mode if old else 0o644
         after = None if done.text is None else Content(done.text.encode(), mode)
-        return Change(path, old, after), (), done.moved
+        return HostChange(path, old, after), (), done.moved
 
-    def _make(self, call: Call, changes: Sequence[Change], answer: str) -> str:
+    def _make(self, call: Call, changes: Sequence[HostChange], answer: str) -> str:
         self._changer.make(call, changes, answer)
         return answer
 
@@ -272,21 +274,21 @@ class HostExecutor:
         if seen == digest_of(old.data):
             return
         if seen is not None:
-            raise Refusal(f"{path!r} has changed since you read it. Read it again.")
+            raise ToolRefusal(f"{path!r} has changed since you read it. Read it again.")
         other = ", or give its digest as `expect`" if always else ""
         why = " The run was interrupted since." if call.run in self._resumed else ""
-        raise Refusal(f"Read {path!r} first{other}.{why}")
+        raise ToolRefusal(f"Read {path!r} first{other}.{why}")
 
-    def _parts(self, call: Call) -> Parts:
+    def _parts(self, call: Call) -> PathParts:
         return self._folder.parts(str(call.arguments.get("path", "")))
 
-    def _writable(self, path: str) -> Parts:
+    def _writable(self, path: str) -> PathParts:
         parts = self._folder.parts(path)
         if not parts:
-            raise Refusal("The folder itself is no file.")
+            raise ToolRefusal("The folder itself is no file.")
         for part in parts:
             if part.casefold() in self._protected:
-                raise Refusal(f"{path!r} is protected: {part!r} is not written here.", "denied")
+                raise ToolRefusal(f"{path!r} is protected: {part!r} is not written here.", "denied")
         return parts
 
 
@@ -295,7 +297,7 @@ def _number(asked: JsonObject, name: str, default: int) -> int:
     return int(value) if isinstance(value, int | float) else default
 
 
-def _word(change: Change) -> str:
+def _word(change: HostChange) -> str:
     if change.before is None:
         return "made"
     return "removed" if change.after is None else "changed"

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.backends.answer import Refusal
+from artificer.backends.answer import ToolRefusal
 from artificer.errors import ConfigError
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -27,7 +27,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-Parts = tuple[str, ...]
+PathParts = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -50,22 +50,22 @@ class Folder:
         if not self.root.is_dir():
             raise ConfigError(f"There is no folder {str(root)!r} for the host tools.")
 
-    def parts(self, path: str) -> Parts:
+    def parts(self, path: str) -> PathParts:
         """Read a path as a model wrote it: relative to the folder, or absolute and inside it."""
         inside = path.removeprefix(f"{self.root}/") if path.startswith("/") else path
         parts = tuple(part for part in inside.split("/") if part not in ("", "."))
         if inside.startswith("/") and path != str(self.root):
-            raise Refusal(f"{path!r} is not in the folder: paths are relative to it.", "denied")
+            raise ToolRefusal(f"{path!r} is not in the folder: paths are relative to it.", "denied")
         if path == str(self.root):
             return ()
         if ".." in parts:
-            raise Refusal(f"{path!r} must not hold '..'.", "denied")
+            raise ToolRefusal(f"{path!r} must not hold '..'.", "denied")
         if "\0" in path or len(parts) > MAX_DEPTH:
-            raise Refusal(f"{path[:80]!r} is no usable path.", "invalid")
+            raise ToolRefusal(f"{path[:80]!r} is no usable path.", "invalid")
         return parts
 
     @contextmanager
-    def directory(self, parts: Parts, *, make: bool = False) -> Iterator[int]:
+    def directory(self, parts: PathParts, *, make: bool = False) -> Iterator[int]:
         """A descriptor of a directory, made if asked for."""
         handle = os.open(self.root, _DIRECTORY)
         try:
@@ -83,8 +83,8 @@ class Folder:
         finally:
             os.close(handle)
 
-    def kind(self, parts: Parts) -> os.stat_result | None:
-        """What stands at a path, links not followed; None for nothing."""
+    def kind(self, parts: PathParts) -> os.stat_result | None:
+        """Return the status of a path, links not followed; None where nothing is."""
         if not parts:
             return self.root.stat()
         try:
@@ -93,15 +93,15 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise Refusal(f"{'/'.join(parts)!r}: {error.strerror}.") from error
+            raise ToolRefusal(f"{'/'.join(parts)!r}: {error.strerror}.") from error
         except Missing:
             return None
 
     @contextmanager
-    def opened(self, parts: Parts) -> Iterator[int]:
+    def opened(self, parts: PathParts) -> Iterator[int]:
         """A descriptor of a regular file, to be read."""
         if not parts:
-            raise Refusal("The folder itself is no file.")
+            raise ToolRefusal("The folder itself is no file.")
         with self.directory(parts[:-1]) as handle:
             try:
                 file = os.open(parts[-1], _READ, dir_fd=handle)
@@ -111,31 +111,31 @@ class Folder:
                 mode = os.fstat(file).st_mode
                 if not stat.S_ISREG(mode):
                     what = "a directory" if stat.S_ISDIR(mode) else "no regular file"
-                    raise Refusal(f"{'/'.join(parts)!r} is {what}.")
+                    raise ToolRefusal(f"{'/'.join(parts)!r} is {what}.")
                 yield file
             finally:
                 os.close(file)
 
-    def read(self, parts: Parts) -> Content:
+    def read(self, parts: PathParts) -> Content:
         """A whole file."""
         with self.opened(parts) as file:
             status = os.fstat(file)
             if status.st_size > MAX_FILE_BYTES:
-                raise Refusal(
+                raise ToolRefusal(
                     f"{'/'.join(parts)!r} has {status.st_size} bytes, and at most {MAX_FILE_BYTES} "
                     "are read whole: read ranges of its bytes."
                 )
             with os.fdopen(os.dup(file), "rb") as stream:
                 return Content(stream.read(MAX_FILE_BYTES), status.st_mode & 0o777)
 
-    def find(self, parts: Parts) -> Content | None:
+    def find(self, parts: PathParts) -> Content | None:
         """A whole file, or None where there is nothing."""
         try:
             return self.read(parts)
         except Missing:
             return None
 
-    def replace(self, parts: Parts, data: bytes, mode: int) -> None:
+    def replace(self, parts: PathParts, data: bytes, mode: int) -> None:
         """Put a file in its place, whole, on the disk: others see the old one or the new one."""
         with self.directory(parts[:-1], make=True) as handle:
             fresh = f".{secrets.token_hex(8)}.artificer"
@@ -152,7 +152,7 @@ class Folder:
                 raise self._why(error, handle, parts) from error
             os.fsync(handle)
 
-    def remove(self, parts: Parts) -> None:
+    def remove(self, parts: PathParts) -> None:
         """Remove a file."""
         with self.directory(parts[:-1]) as handle:
             try:
@@ -161,8 +161,8 @@ class Folder:
                 raise self._why(error, handle, parts) from error
             os.fsync(handle)
 
-    def names(self, parts: Parts) -> list[tuple[str, os.stat_result]]:
-        """What a directory holds, in order, links not followed."""
+    def names(self, parts: PathParts) -> list[tuple[str, os.stat_result]]:
+        """Return a directory's entries in order, links not followed."""
         with self.directory(parts) as handle, os.scandir(handle) as entries:
             found = []
             for entry in entries:
@@ -170,7 +170,7 @@ class Folder:
                     found.append((entry.name, entry.stat(follow_symlinks=False)))
             return sorted(found, key=lambda item: item[0])
 
-    def _why(self, error: OSError, handle: int, parts: Parts) -> Refusal:
+    def _why(self, error: OSError, handle: int, parts: PathParts) -> ToolRefusal:
         """Why an entry of an open directory could not be used."""
         path = "/".join(parts)
         if isinstance(error, FileNotFoundError):
@@ -179,17 +179,17 @@ class Folder:
             mode = os.stat(parts[-1], dir_fd=handle, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 leads = os.readlink(parts[-1], dir_fd=handle)
-                return Refusal(
+                return ToolRefusal(
                     f"{path!r} is a symbolic link (to {leads!r}), and links are not followed: "
                     "name what it leads to, if that is in the folder.",
                     "denied",
                 )
             if not stat.S_ISDIR(mode) and isinstance(error, NotADirectoryError):
-                return Refusal(f"{path!r} is no directory.")
-        return Refusal(f"{path!r}: {error.strerror}.")
+                return ToolRefusal(f"{path!r} is no directory.")
+        return ToolRefusal(f"{path!r}: {error.strerror}.")
 
 
-class Missing(Refusal):
+class Missing(ToolRefusal):
     """There is nothing at a path."""
 
 

@@ -6,8 +6,8 @@ import base64
 import os
 from collections.abc import Iterator
 
-from artificer.backends.answer import Refusal, page
-from artificer.backends.host.folder import MAX_DEPTH, MAX_FILE_BYTES, Folder, Parts, kind_of
+from artificer.backends.answer import ToolRefusal, page
+from artificer.backends.host.folder import MAX_DEPTH, MAX_FILE_BYTES, Folder, PathParts, kind_of
 from artificer.backends.host.spec.tools import MAX_LINES, READ_BYTES
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
@@ -25,11 +25,11 @@ def text_of(path: str, data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise Refusal(
+        raise ToolRefusal(
             f"{path!r} is no UTF-8 text (byte {error.start}): read its bytes with `offset`."
         ) from error
     if "\0" in text:
-        raise Refusal(f"{path!r} is a binary file: read its bytes with `offset`.")
+        raise ToolRefusal(f"{path!r} is a binary file: read its bytes with `offset`.")
     return text
 
 
@@ -50,7 +50,7 @@ def read_lines(path: str, data: bytes, first: int, count: int) -> str:
         lines.pop()
     total = len(lines)
     if first > max(total, 1):
-        raise Refusal(f"{path!r} has only {total} lines.")
+        raise ToolRefusal(f"{path!r} has only {total} lines.")
     size, last = 0, first - 1
     for line in lines[first - 1 : first - 1 + min(count, MAX_LINES)]:
         size += min(len(line), MAX_LINE) + 8
@@ -66,12 +66,12 @@ def read_lines(path: str, data: bytes, first: int, count: int) -> str:
     return f"{' · '.join(facts)}\n{shown}{rest}"
 
 
-def read_range(folder: Folder, parts: Parts, offset: int, length: int) -> JsonObject:
+def read_range(folder: Folder, parts: PathParts, offset: int, length: int) -> JsonObject:
     """A range of a file's bytes; of a file of any size."""
     with folder.opened(parts) as file:
         size = os.fstat(file).st_size
         if offset > size:
-            raise Refusal(f"The offset {offset} is beyond the file's {size} bytes.")
+            raise ToolRefusal(f"The offset {offset} is beyond the file's {size} bytes.")
         data = os.pread(file, min(length, READ_BYTES), offset)
     end = offset + len(data)
     facts: JsonObject = {
@@ -87,8 +87,8 @@ def read_range(folder: Folder, parts: Parts, offset: int, length: int) -> JsonOb
     return {**facts, "text": text}
 
 
-def list_directory(folder: Folder, parts: Parts, cursor: str, limit: int) -> JsonObject:
-    """What a directory holds, page by page."""
+def list_directory(folder: Folder, parts: PathParts, cursor: str, limit: int) -> JsonObject:
+    """Return a page of a directory's entries."""
 
     def tell(name: str, status: os.stat_result) -> JsonObject:
         facts: JsonObject = {"name": well_formed(name), "kind": kind_of(status)}
@@ -100,8 +100,8 @@ def list_directory(folder: Folder, parts: Parts, cursor: str, limit: int) -> Jso
     return {"path": "/".join(parts), **page("entries", entries, tell, limit)}
 
 
-def stat_entry(folder: Folder, parts: Parts) -> JsonObject:
-    """What stands at a path."""
+def stat_entry(folder: Folder, parts: PathParts) -> JsonObject:
+    """Return the facts about the entry at a path."""
     status = folder.kind(parts)
     if status is None:
         return {"path": "/".join(parts), "exists": False}
@@ -117,11 +117,11 @@ def stat_entry(folder: Folder, parts: Parts) -> JsonObject:
     return facts
 
 
-def walk(folder: Folder, parts: Parts, skip: frozenset[str]) -> Iterator[tuple[Parts, int]]:
+def walk(folder: Folder, parts: PathParts, skip: frozenset[str]) -> Iterator[tuple[PathParts, int]]:
     """Every file below a path with its size, in order of path segments; or the file itself."""
     status = folder.kind(parts)
     if status is None:
-        raise Refusal(f"{'/'.join(parts)!r} is not there.")
+        raise ToolRefusal(f"{'/'.join(parts)!r} is not there.")
     if kind_of(status) == "file":
         yield parts, status.st_size
         return
@@ -134,5 +134,5 @@ def walk(folder: Folder, parts: Parts, skip: frozenset[str]) -> Iterator[tuple[P
         elif kind == "dir" and name not in skip:
             try:
                 yield from walk(folder, (*parts, name), skip)
-            except Refusal:
+            except ToolRefusal:
                 continue  # it may not be read, or is gone

@@ -8,9 +8,9 @@ from fnmatch import translate
 from functools import lru_cache
 from itertools import islice
 
-from artificer.backends.answer import Refusal, page
-from artificer.backends.function.forked import Report
-from artificer.backends.host.folder import Folder, Parts
+from artificer.backends.answer import ToolRefusal, page
+from artificer.backends.function.forked import ForkReport
+from artificer.backends.host.folder import Folder, PathParts
 from artificer.backends.host.reading import walk
 from artificer.values.base import JsonObject
 from artificer.values.text import clip, well_formed
@@ -31,7 +31,7 @@ def _segment(glob: str) -> re.Pattern[str]:
     return re.compile(translate(glob))
 
 
-def matches(parts: Parts, pattern: Parts) -> bool:
+def matches(parts: PathParts, pattern: PathParts) -> bool:
     """Whether a path matches a glob, segment by segment; ``**`` is any number of directories."""
     reached = {0}
     for part in (*parts, None):
@@ -51,7 +51,7 @@ def matches(parts: Parts, pattern: Parts) -> bool:
     return False
 
 
-def find_files(folder: Folder, parts: Parts, glob: str, cursor: str, limit: int) -> JsonObject:
+def find_files(folder: Folder, parts: PathParts, glob: str, cursor: str, limit: int) -> JsonObject:
     """The files below a directory whose paths match, page by page."""
     pattern = tuple(part for part in glob.split("/") if part not in ("", "."))
     after = tuple(cursor.split("/")) if cursor else ()
@@ -72,17 +72,17 @@ def compiled(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     except (re.error, RecursionError, OverflowError) as error:
-        raise Refusal(f"The pattern is no regular expression: {error}.", "invalid") from error
+        raise ToolRefusal(f"The pattern is no regular expression: {error}.", "invalid") from error
 
 
 def find_lines(
     folder: Folder,
-    parts: Parts,
+    parts: PathParts,
     pattern: re.Pattern[str],
     glob: str,
     context: int,
     limit: int,
-) -> Report:
+) -> ForkReport:
     """The lines that match, as ``path:line: text``; with context, ``path-line- text``.
 
     This runs in a process of its own.
@@ -101,7 +101,7 @@ def find_lines(
                     continue
                 if told == limit or size > MAX_CHARACTERS:
                     found.append(f"(there is more: narrow the search; {told} matches are shown)")
-                    return Report("ok", "\n".join(found))
+                    return ForkReport("ok", "\n".join(found))
                 told += 1
                 start = max(last + 1, number - context)
                 if context and found and start > last + 1:
@@ -112,14 +112,14 @@ def find_lines(
                     text = clip(lines[shown], MAX_LINE)
                     found.append(f"{name}{mark}{shown + 1}{mark} {text}")
                     size += len(found[-1]) + 1
-    except Refusal as refusal:
-        return Report("error", refusal.detail)
+    except ToolRefusal as refusal:
+        return ForkReport("error", refusal.detail)
     if long:
         found.append(f"({long} files are longer than {MAX_SEARCHED_BYTES} bytes: not searched)")
-    return Report("ok", "\n".join(found) or "No line matches.")
+    return ForkReport("ok", "\n".join(found) or "No line matches.")
 
 
-def _searched(folder: Folder, parts: Parts, glob: str) -> Iterator[Parts]:
+def _searched(folder: Folder, parts: PathParts, glob: str) -> Iterator[PathParts]:
     pattern = tuple(part for part in glob.split("/") if part not in ("", "."))
     for path, _ in islice(walk(folder, parts, SKIPPED - {*parts}), MAX_WALKED):
         below = path[len(parts) :] or path[-1:]
@@ -127,11 +127,11 @@ def _searched(folder: Folder, parts: Parts, glob: str) -> Iterator[Parts]:
             yield path
 
 
-def _lines(folder: Folder, path: Parts) -> list[str] | None:
+def _lines(folder: Folder, path: PathParts) -> list[str] | None:
     """A file's lines; none for a binary one, or one that may not be read; None for a long one."""
     try:
         content = folder.read(path)
-    except Refusal:
+    except ToolRefusal:
         return []
     if len(content.data) > MAX_SEARCHED_BYTES:
         return None

@@ -100,7 +100,7 @@ def make_ready(request: HttpRequest, secrets: Mapping[str, str], key: str | None
     )
 
 
-Resolve = Callable[[str, int], Awaitable[list[str]]]
+HostResolver = Callable[[str, int], Awaitable[list[str]]]
 """Finds the addresses of a host. Raises OSError or UnicodeError."""
 
 
@@ -111,7 +111,7 @@ async def resolve_by_system(host: str, port: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Reach:
+class NetworkScope:
     """Where a request may lead.
 
     With ``private`` that host and port may be on a private network; no other, wherever a redirect
@@ -120,10 +120,10 @@ class Reach:
 
     private: tuple[str, int] | None = None
     refusal: Callable[[str], str | None] = lambda _: None
-    resolve: Resolve = resolve_by_system
+    resolve: HostResolver = resolve_by_system
 
 
-async def send(ready: Ready, received: Received, reach: Reach) -> None:
+async def send(ready: Ready, received: Received, reach: NetworkScope) -> None:
     """Send a request and read its response into ``received``, redirects included.
 
     The caller bounds the time, by cancelling. Raises SendError.
@@ -214,7 +214,7 @@ def _origin(url: str) -> _Origin | None:
     return parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80)
 
 
-def _guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
+def _guarded(reach: NetworkScope) -> httpcore2.AsyncNetworkBackend:
     """A network that leads to public addresses only, unless told otherwise."""
     import httpcore2
 
@@ -247,7 +247,7 @@ def _guarded(reach: Reach) -> httpcore2.AsyncNetworkBackend:
     return Guarded()
 
 
-def _not_public(host: str, port: int, reach: Reach) -> str:
+def _not_public(host: str, port: int, reach: NetworkScope) -> str:
     if reach.private is not None and reach.private[0] == host:
         return f"The server redirects to port {port} of its private host, which is not followed."
     return (
@@ -256,7 +256,7 @@ def _not_public(host: str, port: int, reach: Reach) -> str:
     )
 
 
-async def _resolve(reach: Reach, host: str, port: int) -> list[str]:
+async def _resolve(reach: NetworkScope, host: str, port: int) -> list[str]:
     try:
         return list(dict.fromkeys(await reach.resolve(host, port)))
     except (OSError, UnicodeError) as error:

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from artificer.backends.backend import ExecutorContext
 from artificer.backends.http.client import (
     MAX_BODY,
-    Reach,
+    HostResolver,
+    NetworkScope,
     Received,
-    Resolve,
     SendError,
     make_ready,
     place_of,
@@ -51,7 +51,7 @@ class HttpExecutor:
         *,
         blobs: BlobStore | None = None,
         environment: Mapping[str, str] | None = None,
-        resolve: Resolve = resolve_by_system,
+        resolve: HostResolver = resolve_by_system,
     ) -> None:
         """``environment`` is where secrets are found (default: this process's own), ``resolve``
         finds the addresses of hosts.
@@ -136,7 +136,7 @@ class _Exchange:
         self._redactor = Redactor({})
         self._began = Began.now()
 
-    async def run(self, environment: Mapping[str, str], resolve: Resolve) -> Receipt:
+    async def run(self, environment: Mapping[str, str], resolve: HostResolver) -> Receipt:
         """Send, read and judge."""
         secrets, missing = find_secrets(self._request.secrets, environment)
         if missing:
@@ -155,13 +155,13 @@ class _Exchange:
             return await self._receipt("error", str(error), None)
         return await self._judge()
 
-    def _reach(self, url: str, resolve: Resolve) -> Reach:
+    def _reach(self, url: str, resolve: HostResolver) -> NetworkScope:
         """Where the request may lead: an address that was held to a scope leads nowhere else."""
         private = place_of(url) if self._template.allow_private else None
         scope = self._tool.scope
         if scope is None or not self._tool.names_target or scope.refusal(url):
-            return Reach(private, resolve=resolve)
-        return Reach(private, scope.refusal, resolve)
+            return NetworkScope(private, resolve=resolve)
+        return NetworkScope(private, scope.refusal, resolve)
 
     async def _judge(self) -> Receipt:
         status = self._received.status or 0

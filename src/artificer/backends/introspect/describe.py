@@ -1,4 +1,4 @@
-"""What a run is told of itself."""
+"""Facts about a run, for the run itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from artificer.backends.answer import Refusal, page
+from artificer.backends.answer import ToolRefusal, page
 from artificer.backends.introspect.module import Module
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.record import EventLine, IntentLine
@@ -30,7 +30,7 @@ def number(asked: JsonObject, name: str) -> int | None:
 
 
 def manifest(view: RunView, asked: JsonObject) -> JsonObject:
-    """What the run was given, with digests."""
+    """Return the run's specification, with digests."""
     spec = view.state.given
     toolset = spec.tools()
     tools = [(tool.name, tool) for tool in toolset.tools]
@@ -61,7 +61,7 @@ def schemas(view: RunView, asked: JsonObject) -> JsonObject:
     toolset = view.state.given.tools()
     wanted = asked.get("tool")
     if wanted is not None and toolset.get(str(wanted)) is None:
-        raise Refusal(f"This run has no tool {wanted!r}. It has: {', '.join(toolset.names)}.")
+        raise ToolRefusal(f"This run has no tool {wanted!r}. It has: {', '.join(toolset.names)}.")
     tools = [(tool.name, tool) for tool in toolset.tools if wanted in (None, tool.name)]
     found = _page("tools", tools, _schema, asked, 10)
     return {"toolset": toolset.digest, **found}
@@ -126,7 +126,7 @@ def _page(
         names = [item for item, _ in items]
         cursor = str(asked["cursor"])
         if cursor not in names:
-            raise Refusal(f"The cursor {clip(cursor, 60)!r} names nothing here.")
+            raise ToolRefusal(f"The cursor {clip(cursor, 60)!r} names nothing here.")
         start = names.index(cursor) + 1
     return page(name, islice(items, start, None), tell, number(asked, "limit") or limit)
 
@@ -172,7 +172,7 @@ def _digest(tool: ToolDefinition) -> str:
 def _steps(pointer: str) -> Iterator[str]:
     """The steps of a JSON Pointer. Raises Refusal for a text that is none."""
     if pointer and not pointer.startswith("/"):
-        raise Refusal(f"{pointer!r} is no JSON Pointer: one begins with '/'.", "invalid")
+        raise ToolRefusal(f"{pointer!r} is no JSON Pointer: one begins with '/'.", "invalid")
     for step in pointer.split("/")[1:]:
         yield step.replace("~1", "/").replace("~0", "~")
 
@@ -183,7 +183,7 @@ def _member(found: Any, step: str, pointer: str) -> Any:
     if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
         return found[int(step)]
     known = f" Members: {', '.join(found)}." if isinstance(found, dict) else ""
-    raise Refusal(f"There is nothing at {pointer!r} in the state.{known}")
+    raise ToolRefusal(f"There is nothing at {pointer!r} in the state.{known}")
 
 
 def _described(name: str, member: Any) -> JsonObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from artificer.backends.answer import Refusal, receipt_of, refused
+from artificer.backends.answer import ToolRefusal, receipt_of, refused
 from artificer.backends.backend import ExecutorContext
 from artificer.backends.introspect import describe as tell
 from artificer.backends.introspect.module import Module
@@ -46,7 +46,7 @@ class IntrospectExecutor:
             raise BugError(f"This executor has no tool {name!r}.")
         try:
             view = await self._view(call)
-        except Refusal as refusal:
+        except ToolRefusal as refusal:
             return refused(name, refusal)
         receipt = await in_thread(partial(receipt_of, name, partial(self._answer, call, view)))
         return receipt.replace(content=self._redactor.clean(receipt.content))
@@ -59,11 +59,11 @@ class IntrospectExecutor:
         """The run at the height that the call asks for. Raises Refusal where there is none."""
         least, exact = (tell.number(call.arguments, name) for name in ("at_least", "exact"))
         if least is not None and exact is not None:
-            raise Refusal("Say at_least or exact, and not both.", "invalid")
+            raise ToolRefusal("Say at_least or exact, and not both.", "invalid")
         view = await self._reader.view(call.run, exact)
         wanted = exact or least or 0
         if view.height < wanted:
-            raise Refusal(f"The journal is at height {view.height}, and not yet at {wanted}.")
+            raise ToolRefusal(f"The journal is at height {view.height}, and not yet at {wanted}.")
         return view
 
 

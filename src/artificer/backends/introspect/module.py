@@ -37,7 +37,7 @@ class FileDigest:
 
 @dataclass(frozen=True)
 class Module:
-    """What is running. ``configuration`` is the digest of the settings, their secrets left out."""
+    """The running software. ``configuration`` digests the settings without their secrets."""
 
     configuration: str
     release: str = RELEASE

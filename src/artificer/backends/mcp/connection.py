@@ -93,7 +93,7 @@ class McpLink:
 
     @property
     def redactor(self) -> Redactor:
-        """What takes the secrets of the connection out of what the server answers."""
+        """Return what removes the connection's secrets from the server's answers."""
         return self._secrets.redactor
 
     async def list_tools(self) -> list[Tool]:
@@ -131,7 +131,7 @@ class McpLink:
         return answer
 
     def take_news(self) -> tuple[str, ...]:
-        """What a run has to be told of the server, once."""
+        """Return the news about the server that a run has not had yet."""
         changed, self.has_changed = self.has_changed, False
         return (TOOLS_CHANGED,) if changed else ()
 
@@ -281,7 +281,7 @@ class McpLink:
 
 @lru_cache(maxsize=1)
 def _call_result() -> Any:
-    """What ``tools/call`` may return."""
+    """Return the type of the results of ``tools/call``."""
     from mcp.types import CallToolResult, InputRequiredResult
     from pydantic import TypeAdapter
 

@@ -157,7 +157,7 @@ class McpExecutor:
         )
 
     async def _read(self, result: CallToolResult, tool: RemoteTool) -> _Outcome:
-        """What a result says: its structured content, if it has one, else its blocks."""
+        """Return a result's outcome: its structured content, if it has one, else its blocks."""
         blobs: list[str] = []
         texts = [await self._block(block, blobs) for block in result.content]
         text = self._link.redactor.clean(well_formed("\n".join(texts)))

@@ -59,8 +59,9 @@ class Tokens:
 
 
 def authorization(client: OAuthClient, url: str, secrets: ServerSecrets) -> httpx2.Auth:
-    """What authorizes the requests to the server at ``url``. Raises ConfigError for a secret that
-    is not set.
+    """Return the authorization of requests to the server at ``url``.
+
+    Raises ConfigError for a secret that is not set.
     """
     from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 

@@ -1,6 +1,6 @@
-"""What a server says when it refuses, rid of secrets before the SDK hears it.
+"""Error messages of a server, cleaned of secrets before the SDK receives them.
 
-The SDK tells OpenTelemetry the words of every error, in spans of its own.
+The SDK passes the text of every error to OpenTelemetry, in spans of its own.
 """
 
 from __future__ import annotations

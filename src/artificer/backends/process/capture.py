@@ -81,7 +81,7 @@ class Capture:
         return len(self._head) + self._spilled == self.size
 
     def pieces(self) -> Iterator[bytes]:
-        """What was kept, from the beginning, in pieces of at most PIECE_BYTES."""
+        """Yield the bytes that were kept, from the beginning, in pieces of at most PIECE_BYTES."""
         if self._file is None:
             if self._head:
                 yield bytes(self._head)
@@ -93,7 +93,7 @@ class Capture:
             piece = self._file.read(PIECE_BYTES)
 
     def stream(self) -> Stream:
-        """What is in memory, as text; bytes that are no UTF-8 become U+FFFD."""
+        """Return the part in memory as text; bytes that are not UTF-8 become U+FFFD."""
         tail = bytes(self._tail[-TAIL_BYTES:])
         missing = self.size - len(self._head) - len(tail)
         middle = f"\n… {missing} bytes left out …\n".encode() if missing else b""

@@ -21,7 +21,7 @@ _OUTSIDE = "leads out of the folder of the tools"
 def file_problems(
     arguments: Sequence[Argument], values: Mapping[str, JsonValue], root: Path
 ) -> Iterator[Problem]:
-    """What is wrong with the files that bound values name, once links are followed.
+    """Yield the problems of the files that bound values name, once links are followed.
 
     ``root`` must be resolved. A credential file must be there, a regular file of its own name that
     we can read.
@@ -35,7 +35,7 @@ def file_problems(
 
 
 def _fault(root: Path, path: str, kind: str) -> str | None:
-    """What is wrong with a path, or None. One that leads nowhere may be made by the program."""
+    """Return a path's fault, or None. The program may create a path that does not exist."""
     credential = kind == "credential_file"
     try:
         with opened_beneath(root, path, follow=not credential) as descriptor:

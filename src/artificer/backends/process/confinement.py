@@ -16,7 +16,7 @@ Spawn = Callable[[Sequence[str], Held | None], Process]
 
 
 class Confinement(Protocol):
-    """What holds the programs of one call. ``env`` is put over their environment."""
+    """The confinement of one call's programs. ``env`` is put over their environment."""
 
     @property
     def name(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from artificer.contracts.arguments.bind import Bound
+from artificer.contracts.arguments.bind import BoundArguments
 from artificer.contracts.arguments.types import Argument, operand_of, text_of
 from artificer.manifests.model import Manifest
 from artificer.values.base import JsonValue
@@ -24,7 +24,7 @@ def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict
 
 
 def executor_environment(
-    manifest: Manifest[Any], bound: Bound, places: Mapping[str, str]
+    manifest: Manifest[Any], bound: BoundArguments, places: Mapping[str, str]
 ) -> dict[str, str]:
     """Return an executor's variables, those that ``docs/manifests.md`` names; a list is JSON."""
     given = {

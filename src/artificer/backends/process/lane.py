@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
-class Lane:
+class CallLane:
     """Keeps the calls of one turn in the order in which the model wrote them.
 
     A read that comes after a write sees it; reads between two writes go at once.

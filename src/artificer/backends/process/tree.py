@@ -181,7 +181,7 @@ def _numbers() -> list[int]:
 
 
 def read_process(pid: int, *, zombies: bool = False) -> _Process | None:
-    """What is known of a process that is there, and no zombie unless those are wanted."""
+    """Return the facts about a process, None if it has ended; a zombie counts with ``zombies``."""
     try:
         # proc(5): pid (comm) state ppid pgrp session …; comm may hold any character.
         facts = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()

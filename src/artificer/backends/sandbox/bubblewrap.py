@@ -84,7 +84,7 @@ def _prefix(rules: Rules) -> Iterator[str]:
 
 
 def _mounts(rules: Rules) -> list[tuple[str, Path]]:
-    """What is seen, a folder before what lies in it: the later mount covers the earlier."""
+    """Return the mounts, a folder before its contents: the later mount covers the earlier."""
     ways = dict.fromkeys(rules.readable, "--ro-bind-try")
     ways |= dict.fromkeys(rules.writable, "--bind-try")
     ways |= dict.fromkeys(rules.kept, "--ro-bind-try")

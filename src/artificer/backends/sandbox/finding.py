@@ -1,4 +1,4 @@
-"""What was found of a sandbox on this machine."""
+"""The findings about a sandbox on this machine."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def find_landlock() -> SandboxFinding:
 
 
 def finding_of(abi: int) -> SandboxFinding:
-    """What a version of Landlock can do."""
+    """Return the finding about a version of Landlock."""
     if abi < NETWORK_ABI:
         return SandboxFinding(
             NAME, True, f"ABI {abi}: files only", "Linux 6.7 can refuse TCP too", False

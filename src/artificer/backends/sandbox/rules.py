@@ -1,4 +1,4 @@
-"""What a confined program may reach: the system's programs, its folder, and what it was granted."""
+"""The rules of a confined program: it reaches the system's programs, its folder and its grants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = "/etc/resolv.conf"
 
 @dataclass(frozen=True)
 class Rules:
-    """What may be reached, by absolute paths; a path that is not there is passed over.
+    """The absolute paths that a program may reach; a path that does not exist is skipped.
 
     ``kept`` is read only although it lies in a writable folder. ``scratch`` is a folder for
     temporary files. A program begins in ``cwd``.

@@ -21,18 +21,18 @@ from artificer.backends.sandbox.rules import Rules, paths, system_folders, withi
 from artificer.errors import ConfigError
 from artificer.manifests.keys import SandboxKeys, ToolKeys
 
-Mode = Literal["off", "auto", "required"]
+SandboxMode = Literal["off", "auto", "required"]
 
 
 @dataclass(frozen=True)
 class Grants:
-    """What the operator grants to the programs of manifests, in ``[sandbox]``.
+    """The operator's grants to the programs of manifests, from ``[sandbox]``.
 
     ``writable`` and ``readable`` are relative to the folder that programs run in. ``kept`` stays
     read only wherever the sandbox can see to it.
     """
 
-    mode: Mode = "off"
+    mode: SandboxMode = "off"
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
     network: bool = False
@@ -44,7 +44,9 @@ def findings() -> tuple[SandboxFinding, ...]:
     return (find_bubblewrap(), find_landlock())
 
 
-def choose(mode: Mode, network: bool, found: Iterable[SandboxFinding]) -> SandboxFinding | None:
+def choose(
+    mode: SandboxMode, network: bool, found: Iterable[SandboxFinding]
+) -> SandboxFinding | None:
     """The sandbox that is used; None when there is none, and when none is wanted.
 
     One that cannot hold the network is good enough only where none is required to.
@@ -105,7 +107,7 @@ class Sandbox:
         manifest: Path | None = None,
         writable: Iterable[Path] = (),
     ) -> Confinement:
-        """What holds a call of a tool. ``manifest`` is its file, ``writable`` its own folder.
+        """Return the confinement of a call. ``manifest`` is its file, ``writable`` its own folder.
 
         Raises OSError when there is no such program, which a sandbox would say in words that are
         not ours, and when it may not write where it says it must.
@@ -125,7 +127,7 @@ class Sandbox:
         )
         return Bubblewrap(rules) if choice.name == BUBBLEWRAP else Landlock(rules)
 
-    def _mode(self, keys: SandboxKeys) -> Mode:
+    def _mode(self, keys: SandboxKeys) -> SandboxMode:
         return "required" if keys.required else self._grants.mode
 
     def _network(self, keys: SandboxKeys) -> bool:

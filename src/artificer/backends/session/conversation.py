@@ -10,8 +10,8 @@ from pathlib import Path
 
 from artificer.backends.process.confinement import Confinement
 from artificer.backends.receipts import Began, status_of
-from artificer.backends.session.interaction import Said, ending, spoken
-from artificer.backends.session.pause import Pause, next_pause
+from artificer.backends.session.interaction import InteractionResult, ending, spoken
+from artificer.backends.session.pause import Silence, next_pause
 from artificer.backends.session.spec.commands import SessionCommand, SessionContract
 from artificer.backends.session.spec.envelope import SessionEnvelope
 from artificer.backends.session.spec.events import EventQueue
@@ -19,7 +19,7 @@ from artificer.backends.session.spec.keys import SessionKeys
 from artificer.backends.session.spec.prompts import Prompts, Seat
 from artificer.backends.session.spec.terminal_text import last_line, plain
 from artificer.backends.session.terminal import Terminal
-from artificer.backends.session.usage_limits import Tenure
+from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.manifests.keys import ToolKeys
 from artificer.ports import BlobStore, Receipt
@@ -33,7 +33,7 @@ INTERRUPT_GRACE = 1.0
 
 @dataclass(frozen=True)
 class Program:
-    """What is started, and the rules of the conversation with it and with its child session."""
+    """A program to start, and the rules of the conversation with it and its child session."""
 
     tool: ToolKeys
     keys: SessionKeys
@@ -61,7 +61,7 @@ class Conversation:
 
     def __init__(self, program: Program, blobs: BlobStore | None) -> None:
         self.lock: Path | None = None
-        self.tenure = Tenure("session", "from nothing", program.keys)
+        self.tenure = UsageLimiter("session", "from nothing", program.keys)
         self._program = program
         self._blobs = blobs
         self._prompts = program.prompts()
@@ -75,7 +75,7 @@ class Conversation:
 
     async def say(self, command: SessionCommand, line: str) -> Receipt:
         """Send one line, and wait until the program has answered it."""
-        began, said, before = Began.now(), Said(), self._prompt
+        began, said, before = Began.now(), InteractionResult(), self._prompt
         async with self.tenure.turn(self.end):
             await self._interact(command, line, said)
             count = self.tenure.count
@@ -119,7 +119,7 @@ class Conversation:
 
     # --- one interaction ----------------------------------------------------------------------
 
-    async def _interact(self, command: SessionCommand, line: str, said: Said) -> None:
+    async def _interact(self, command: SessionCommand, line: str, said: InteractionResult) -> None:
         refusal = self.tenure.refusal()
         if refusal is None and self._terminal is None and command.seat is Seat.CHILD:
             refusal = self._wrong_seat()
@@ -142,7 +142,7 @@ class Conversation:
         await self._send(terminal, command, line, said)
 
     async def _send(
-        self, terminal: Terminal, command: SessionCommand, line: str, said: Said
+        self, terminal: Terminal, command: SessionCommand, line: str, said: InteractionResult
     ) -> None:
         said.line = line
         try:
@@ -152,20 +152,20 @@ class Conversation:
         except TimeoutError:
             pause = await self._interrupt(terminal, command.seconds, said)
         except OSError:
-            pause = Pause.ENDED
-        if pause is Pause.ASKING:
+            pause = Silence.ENDED
+        if pause is Silence.ASKING:
             said.fault = "It has not come back to its prompt: it may want more input."
-        if pause is Pause.ENDED:
+        if pause is Silence.ENDED:
             await self._bury(terminal, said)
         else:
-            self._note_prompt(terminal, said, ready=pause is Pause.READY)
+            self._note_prompt(terminal, said, ready=pause is Silence.READY)
             said.output = terminal.take_output()
 
-    async def _pause(self, terminal: Terminal, *, asking: bool) -> Pause:
+    async def _pause(self, terminal: Terminal, *, asking: bool) -> Silence:
         wait = self._program.keys.interaction.output_wait_ms / 1000
         return await next_pause(terminal, self._prompts, wait, asking=asking)
 
-    async def _start(self, said: Said) -> bool:
+    async def _start(self, said: InteractionResult) -> bool:
         """Start the program and wait for its prompt; False, with a fault, when that fails."""
         program = self._program
         said.started = True
@@ -194,7 +194,7 @@ class Conversation:
             await self.end()
             said.output = terminal.take_output()
             return False
-        if pause is Pause.ENDED:
+        if pause is Silence.ENDED:
             await self._bury(terminal, said)
             said.outcome, said.fault = "error", f"Not sent: {said.fault}"
             return False
@@ -204,7 +204,9 @@ class Conversation:
             self._guards.append(asyncio.create_task(self._listen(terminal, self._events)))
         return True
 
-    async def _interrupt(self, terminal: Terminal, seconds: int, said: Said) -> Pause:
+    async def _interrupt(
+        self, terminal: Terminal, seconds: int, said: InteractionResult
+    ) -> Silence:
         """Ask a program that takes too long to stop what it does; end it if it does not."""
         said.outcome = "timeout"
         said.fault = f"Interrupted after {seconds} s; the session goes on."
@@ -214,9 +216,9 @@ class Conversation:
                 return await self._pause(terminal, asking=False)
         except (TimeoutError, OSError):
             said.fault = f"No answer within {seconds} s, nor to an interrupt."
-            return Pause.ENDED
+            return Silence.ENDED
 
-    async def _bury(self, terminal: Terminal, said: Said) -> None:
+    async def _bury(self, terminal: Terminal, said: InteractionResult) -> None:
         """Tell how the program ended, and end what is left of it."""
         ours = self._terminal is None  # the guard ended it: its time was up
         await self.end()
@@ -234,7 +236,7 @@ class Conversation:
 
     # --- whose turn it is ---------------------------------------------------------------------
 
-    def _note_prompt(self, terminal: Terminal, said: Said, *, ready: bool) -> None:
+    def _note_prompt(self, terminal: Terminal, said: InteractionResult, *, ready: bool) -> None:
         said.ready = ready
         if ready and self._program.keys.ready_pattern:
             last = last_line(plain(terminal.last))
@@ -253,7 +255,7 @@ class Conversation:
 
     # --- between two calls --------------------------------------------------------------------
 
-    def _hear_between(self, terminal: Terminal, said: Said) -> None:
+    def _hear_between(self, terminal: Terminal, said: InteractionResult) -> None:
         """Tell what the program said since the last answer."""
         terminal.listen()
         if self._events is None:

@@ -1,4 +1,4 @@
-"""What one interaction with a program brought, on its way to an envelope."""
+"""The result of one interaction with a program, on its way to an envelope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from artificer.values.text import head_and_tail
 
 
 @dataclass
-class Said:
+class InteractionResult:
     """``output`` is None as long as nothing was sent."""
 
     outcome: SessionOutcome = "success"
@@ -56,7 +56,7 @@ class Said:
 
 
 def spoken(capture: Capture, prompts: Prompts) -> str:
-    """What a program wrote, without its prompt."""
+    """Return a program's output without its prompt."""
     text = plain(capture.stream().text.encode())
     last = last_line(text)
     if prompts.is_prompt(last):

@@ -9,7 +9,7 @@ from artificer.backends.session.spec.terminal_text import last_line, plain
 from artificer.backends.session.terminal import SETTLE, Terminal
 
 
-class Pause(Enum):
+class Silence(Enum):
     """Why a program fell silent."""
 
     READY = "at its prompt"
@@ -17,7 +17,7 @@ class Pause(Enum):
     ENDED = "it has ended"
 
 
-async def next_pause(terminal: Terminal, prompts: Prompts, wait: float, *, asking: bool) -> Pause:
+async def next_pause(terminal: Terminal, prompts: Prompts, wait: float, *, asking: bool) -> Silence:
     """Wait until the program is silent, for a reason.
 
     ``wait`` is the silence in seconds after which a program without a prompt has said all. With
@@ -33,9 +33,9 @@ async def next_pause(terminal: Terminal, prompts: Prompts, wait: float, *, askin
             prompts.hear(plain(terminal.written.encode()))
         last = last_line(plain(terminal.last))
         if prompts.take(last):
-            return Pause.READY
+            return Silence.READY
         if last and asking and silence == wait:
-            return Pause.ASKING
+            return Silence.ASKING
         silence = wait if last and asking else None
     await terminal.drain()
-    return Pause.ENDED
+    return Silence.ENDED

@@ -107,7 +107,7 @@ class Terminal:
 
     @property
     def written(self) -> str:
-        """What it wrote since its output was last taken."""
+        """The output since it was last taken."""
         return self._output.stream().text
 
     def listen(self) -> None:
@@ -115,7 +115,7 @@ class Terminal:
         self._reader.read_ready()
 
     def take_output(self) -> Capture:
-        """What it wrote since this was last called."""
+        """Return the output since this was last called."""
         taken, self._output, self._last = self._output, Capture(), b""
         return taken
 

@@ -1,7 +1,7 @@
-"""What one run may have of something that outlives its calls: a program, a browser.
+"""A run's limits on something that outlives its calls: a program, a browser.
 
-How often and for how long it may be used, by one call at a time; and that it was lost, which the
-next call is told once.
+They bound how often and for how long it may be used, by one call at a time. When it is lost, the
+next call learns so, once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHORTEST_WAIT = 0.05
 """Seconds: the time of what is under way is looked at no more often."""
 
 
-class Terms(Protocol):
+class UsageLimits(Protocol):
     """The limits that ``[session]`` and ``[browser]`` set."""
 
     @property
@@ -32,10 +32,10 @@ class Terms(Protocol):
         """How long it may stand unused."""
 
 
-class Tenure:
+class UsageLimiter:
     """The use that a run makes of a thing. ``count`` is how often that was."""
 
-    def __init__(self, what: str, anew: str, terms: Terms) -> None:
+    def __init__(self, what: str, anew: str, terms: UsageLimits) -> None:
         """``what`` names the thing, ``anew`` how the next one begins: both for sentences."""
         self._what = what
         self._anew = anew

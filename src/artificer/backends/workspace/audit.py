@@ -12,7 +12,7 @@ from artificer.ports import BlobStore
 
 
 def audit(workspaces: Workspaces) -> list[str]:
-    """What is wrong, one sentence each. The bytes of files are not read."""
+    """Return the faults, one sentence each. The bytes of files are not read."""
     problems: list[str] = []
     seen: set[str] = set()
     try:

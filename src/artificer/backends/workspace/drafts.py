@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
+from artificer.backends.workspace.service import Resolved, VersionConflict, Workspaces
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Applied, Edit, apply, rebase
 from artificer.backends.workspace.spec.version import Version
@@ -24,7 +24,7 @@ MAX_TOLD = 50
 
 
 @dataclass(frozen=True)
-class Committed:
+class DraftCommit:
     """The version that there is now. ``overwrote`` are paths that others had changed too."""
 
     version: Version
@@ -77,15 +77,15 @@ class Drafts:
                 return Resolved(name, start.version, applied.root, start.head, True), applied
         raise OperatorError(f"The draft of {name!r} is written by too many calls at once.")
 
-    def changes(self, name: str, run: str) -> Iterator[tree.Change]:
-        """What a run's draft changes."""
+    def changes(self, name: str, run: str) -> Iterator[tree.TreeChange]:
+        """Yield the changes of a run's draft."""
         draft = self._of(name, run)
         if draft is not None:
             yield from tree.diff(self._fetch, self._workspaces.root(name, draft.base), draft.root)
 
     def commit(
         self, name: str, *, run: str, key: str, expected: int | None, message: str
-    ) -> Committed | Conflict | None:
+    ) -> DraftCommit | VersionConflict | None:
         """Make a run's draft the next version; None when it changes nothing.
 
         ``expected`` is the head that the run knows, without it the version the draft began from.
@@ -98,21 +98,21 @@ class Drafts:
         last = self._workspaces.load(row[1], name, row[0])
         expected = last.base if expected is None else expected
         outcome = self._made(last, expected, key) or self._commit(last, expected, key, message)
-        if isinstance(outcome, Committed):
+        if isinstance(outcome, DraftCommit):
             self._move(name, run, row, outcome.version.number, outcome.version.root, key)
         return outcome
 
-    def _made(self, draft: Version, expected: int, key: str) -> Committed | None:
-        """What this very call has committed before a crash, with or without moving the draft."""
+    def _made(self, draft: Version, expected: int, key: str) -> DraftCommit | None:
+        """Return the commit that this call made before a crash, with the draft moved or not."""
         for number in (draft.base, expected + 1):
             version = self._workspaces.version(draft.workspace, number)
             if version is not None and (version.run, version.key) == (draft.run, key):
-                return Committed(version)
+                return DraftCommit(version)
         return None
 
     def _commit(
         self, draft: Version, expected: int, key: str, message: str
-    ) -> Committed | Conflict | None:
+    ) -> DraftCommit | VersionConflict | None:
         name, base = draft.workspace, self._workspaces.root(draft.workspace, draft.base)
         if draft.root == base:
             return None
@@ -125,22 +125,22 @@ class Drafts:
             applied, both = rebase(self._fetch, base, draft.root, onto)
             if applied.problems:
                 reason = "; ".join(f"{p.pointer} {p.message}" for p in applied.problems[:MAX_TOLD])
-                return Conflict(expected, actual, both=both[:MAX_TOLD], reason=reason)
+                return VersionConflict(expected, actual, both=both[:MAX_TOLD], reason=reason)
             self._workspaces.keep(applied)
             root = applied.root
         outcome = self._workspaces.commit(
             name, root, expected=expected, message=message, run=draft.run, key=key
         )
-        if isinstance(outcome, Conflict):
+        if isinstance(outcome, VersionConflict):
             return self._conflict(draft, base, expected, outcome.actual)
-        return Committed(outcome, both[:MAX_TOLD])
+        return DraftCommit(outcome, both[:MAX_TOLD])
 
-    def _conflict(self, draft: Version, base: str, expected: int, actual: int) -> Conflict:
+    def _conflict(self, draft: Version, base: str, expected: int, actual: int) -> VersionConflict:
         now = self._workspaces.root(draft.workspace, actual)
         theirs = [c.path for c in islice(tree.diff(self._fetch, base, now), 10 * MAX_TOLD)]
         mine = {c.path for c in tree.diff(self._fetch, base, draft.root)}
         both = tuple(path for path in theirs if path in mine)
-        return Conflict(expected, actual, tuple(theirs[:MAX_TOLD]), both[:MAX_TOLD])
+        return VersionConflict(expected, actual, tuple(theirs[:MAX_TOLD]), both[:MAX_TOLD])
 
     def _of(self, name: str, run: str) -> Version | None:
         """A run's draft, if it changes anything."""

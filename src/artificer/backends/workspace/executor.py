@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from artificer.backends.answer import Refusal, page, receipt_of
+from artificer.backends.answer import ToolRefusal, page, receipt_of
 from artificer.backends.backend import ExecutorContext
 from artificer.backends.workspace import summary as told
-from artificer.backends.workspace.drafts import Committed, Drafts
-from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
+from artificer.backends.workspace.drafts import DraftCommit, Drafts
+from artificer.backends.workspace.service import Resolved, VersionConflict, Workspaces
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Drop, Put
 from artificer.backends.workspace.spec.tools import READ_BYTES, definitions
@@ -75,7 +75,7 @@ class WorkspaceExecutor:
         if found is None:
             return {"workspace": str(asked["workspace"]), "exists": False}
         if not isinstance(tree.find(self._fetch, found.root, path), tree.Directory):
-            raise Refusal(f"There is no directory {path!r} in {told.said(found)}.")
+            raise ToolRefusal(f"There is no directory {path!r} in {told.said(found)}.")
         deep = asked.get("depth") == "subtree"
         entries = tree.walk(
             self._fetch, found.root, path, deep=deep, after=str(asked.get("cursor", ""))
@@ -103,12 +103,12 @@ class WorkspaceExecutor:
         path = told.path_in(asked)
         found = self._must_resolve(call, "read", path)
         file = tree.find(self._fetch, found.root, path)
-        if not isinstance(file, tree.File):
+        if not isinstance(file, tree.TreeFile):
             what = "is a directory" if file else "is not there"
-            raise Refusal(f"{path!r} {what} in {told.said(found)}.")
+            raise ToolRefusal(f"{path!r} {what} in {told.said(found)}.")
         offset = told.number_in(asked, "offset") or 0
         if offset > file.size:
-            raise Refusal(f"The offset {offset} is beyond the file's {file.size} bytes.")
+            raise ToolRefusal(f"The offset {offset} is beyond the file's {file.size} bytes.")
         length = told.number_in(asked, "length") or READ_BYTES
         data = self._fetch(file.digest)[offset : offset + length]
         content, end = told.content(data, offset, ends=offset + len(data) == file.size)
@@ -131,7 +131,9 @@ class WorkspaceExecutor:
         since = told.number_in(asked, "from")
         if since is None:
             if not after.draft:
-                raise Refusal("You have no draft here: say `from`, the version to compare with.")
+                raise ToolRefusal(
+                    "You have no draft here: say `from`, the version to compare with."
+                )
             since = after.version
         before = self._must_resolve(call, "diff", path, since)
         cursor = tuple(str(asked["cursor"]).split("/")) if "cursor" in asked else ()
@@ -165,7 +167,7 @@ class WorkspaceExecutor:
             contents.append(data)
             edits.append(Put(file["path"], digest, len(data), file.get("mode"), file.get("expect")))
         if problems:
-            raise Refusal("Nothing was written.", "invalid", problems)
+            raise ToolRefusal("Nothing was written.", "invalid", problems)
         base = told.number_in(call.arguments, "version")
         return self._edit(call, edits, "/files/{}/path", base, contents)
 
@@ -193,7 +195,9 @@ class WorkspaceExecutor:
         after, applied = done
         if applied.problems:
             problems = [p.replace(pointer=pointer.format(p.pointer)) for p in applied.problems]
-            raise Refusal("Nothing was changed: all of a call happens, or none.", "error", problems)
+            raise ToolRefusal(
+                "Nothing was changed: all of a call happens, or none.", "error", problems
+            )
         old = before.root if before else tree.EMPTY
         changes = ((c.path, c) for c in tree.diff(self._fetch, old, after.root))
         return {**told.facts_of(after), **page("changes", changes, told.change, len(edits))}
@@ -216,7 +220,7 @@ class WorkspaceExecutor:
                 head = self._workspaces.head(name)
                 detail = "You have no draft here that changes anything."
                 return {"workspace": name, "committed": False, "head": head, "detail": detail}
-            case Committed(version=made, overwrote=overwrote):
+            case DraftCommit(version=made, overwrote=overwrote):
                 facts: JsonObject = {
                     "workspace": name,
                     "committed": True,
@@ -224,7 +228,7 @@ class WorkspaceExecutor:
                     "root": made.root,
                 }
                 return {**facts, "overwrote": list(overwrote)} if overwrote else facts
-            case Conflict():
+            case VersionConflict():
                 return told.conflict(name, outcome)
 
     # --- what is granted ----------------------------------------------------------------------
@@ -235,7 +239,7 @@ class WorkspaceExecutor:
         """Resolve the workspace that a call names. Raises Refusal where it is not granted."""
         name = str(call.arguments["workspace"])
         if fault := name_fault(name):
-            raise Refusal(f"The workspace's name {fault}.")
+            raise ToolRefusal(f"The workspace's name {fault}.")
         number = told.number_in(call.arguments, "version") if number is None else number
         found = self._drafts.resolve(name, number, call.run)
         self._check(operation, found.workspace if found else name, path)
@@ -255,22 +259,22 @@ class WorkspaceExecutor:
             where = grants_of.prefixes(self._grants, operation, name)
             detail = f"You may not {operation} {path or 'all'!r} of {name!r}."
             hint = f" Granted: {', '.join(where)}." if where else " Nothing of it is granted."
-            raise Refusal(detail + hint, "denied")
+            raise ToolRefusal(detail + hint, "denied")
 
     def _absent(self, name: str, number: int | None) -> NoReturn:
         head = self._workspaces.head(name)
         if head:
-            raise Refusal(f"There is no version {number} of {name!r}: its head is {head}.")
-        raise Refusal(f"There is no workspace {name!r}. To begin it, write with version 0.")
+            raise ToolRefusal(f"There is no version {number} of {name!r}: its head is {head}.")
+        raise ToolRefusal(f"There is no workspace {name!r}. To begin it, write with version 0.")
 
     def _other_base(self, before: Resolved, base: int) -> None:
         if before.draft:
-            raise Refusal(
+            raise ToolRefusal(
                 f"Your draft of {before.workspace!r} began from version {before.version}: commit "
                 "it, or write without a version."
             )
         if base == 0:
-            raise Refusal(f"{before.workspace!r} exists: its head is version {before.head}.")
+            raise ToolRefusal(f"{before.workspace!r} exists: its head is version {before.head}.")
 
     def _fetch(self, digest: str) -> bytes:
         return self._workspaces.blobs.get(digest)

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.backends.workspace.service import Conflict, Resolved, Workspaces
+from artificer.backends.workspace.service import Resolved, VersionConflict, Workspaces
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Edit, MakeDirectory, Put, apply
 from artificer.backends.workspace.spec.version import Version
@@ -47,10 +47,10 @@ class CheckedOut(Value):
 
 @dataclass(frozen=True)
 class FolderCommit:
-    """What committing a folder came to. No ``version``: the folder is as the head is."""
+    """The outcome of committing a folder. No ``version``: the folder equals the head."""
 
     version: Version | None = None
-    conflict: Conflict | None = None
+    conflict: VersionConflict | None = None
     skipped: tuple[str, ...] = ()
 
 
@@ -117,7 +117,7 @@ def commit_folder(
             key, before = secrets.token_hex(16), _read_mark(root)
             _mark(root, CheckedOut(workspace=name, version=base, pending=key))
             outcome = workspaces.commit(name, applied.root, expected=base, message=message, key=key)
-            if isinstance(outcome, Conflict):
+            if isinstance(outcome, VersionConflict):
                 _mark(root, before)
                 return FolderCommit(conflict=outcome, skipped=skipped)
             _mark(root, CheckedOut(workspace=name, version=outcome.number))
@@ -188,7 +188,7 @@ def _read_folder(workspaces: Workspaces, root: int) -> tuple[list[Edit], tuple[s
 
 def _scan(
     handle: int, parts: tuple[str, ...], skipped: list[str]
-) -> Iterator[tuple[str, tuple[bytes, tree.Mode] | None]]:
+) -> Iterator[tuple[str, tuple[bytes, tree.FileMode] | None]]:
     """Every file with its bytes and mode, and every directory with None."""
     for name in sorted(os.listdir(handle)):
         if not parts and name in (MARK, _FRESH_MARK):
@@ -209,7 +209,7 @@ def _scan(
                 yield "/".join(path), None
                 yield from _scan(opened, path, skipped)
             elif stat.S_ISREG(status.st_mode):
-                mode: tree.Mode = "0755" if status.st_mode & stat.S_IXUSR else "0644"
+                mode: tree.FileMode = "0755" if status.st_mode & stat.S_IXUSR else "0644"
                 yield "/".join(path), (_bytes(opened, "/".join(path)), mode)
             else:
                 skipped.append("/".join(path))

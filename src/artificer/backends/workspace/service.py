@@ -27,7 +27,7 @@ class Resolved:
 
 
 @dataclass(frozen=True)
-class Conflict:
+class VersionConflict:
     """Nothing was committed: the head is not the one that was expected, or the files do not fit.
 
     ``changed`` are paths that others have changed since, ``both`` those of them that the draft
@@ -118,11 +118,11 @@ class Workspaces:
         message: str = "",
         run: str = "",
         key: str = "",
-    ) -> Version | Conflict:
+    ) -> Version | VersionConflict:
         """Make a tree the version after ``expected``, if that is the head: compare and swap."""
         before = self.versions.get(name, expected) if expected else None
         if before is None and expected:
-            return Conflict(expected, self.head(name))
+            return VersionConflict(expected, self.head(name))
         version = Version(
             workspace=name,
             number=expected + 1,
@@ -136,7 +136,7 @@ class Workspaces:
         digest = self.blobs.put(version.canonical())
         if self.versions.add(name, version.number, digest):
             return version
-        return Conflict(expected, self.head(name))
+        return VersionConflict(expected, self.head(name))
 
     def keep(self, applied: Applied, contents: Sequence[bytes] = ()) -> None:
         """Store what edits have made, with the files that they put."""

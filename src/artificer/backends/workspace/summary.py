@@ -1,13 +1,13 @@
-"""What a model is told of workspaces, and how what it wrote is read."""
+"""Summaries of workspaces for a model, and the reading of its arguments."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 
-from artificer.backends.answer import Refusal
-from artificer.backends.workspace.service import Conflict, Resolved
-from artificer.backends.workspace.spec.tree import Change, Directory, File
+from artificer.backends.answer import ToolRefusal
+from artificer.backends.workspace.service import Resolved, VersionConflict
+from artificer.backends.workspace.spec.tree import Directory, TreeChange, TreeFile
 from artificer.contracts.workspace_names import path_fault
 from artificer.values.base import JsonObject, JsonValue
 
@@ -30,7 +30,7 @@ def said(found: Resolved) -> str:
     return f"version {found.version} of {found.workspace!r}"
 
 
-def entry(path: str, found: File | Directory) -> JsonObject:
+def entry(path: str, found: TreeFile | Directory) -> JsonObject:
     """A line of a listing."""
     if isinstance(found, Directory):
         return {"path": path, "kind": "dir"}
@@ -43,7 +43,7 @@ def entry(path: str, found: File | Directory) -> JsonObject:
     }
 
 
-def change(path: str, found: Change) -> JsonObject:
+def change(path: str, found: TreeChange) -> JsonObject:
     """A line of a comparison."""
     return {
         "path": path,
@@ -53,7 +53,7 @@ def change(path: str, found: Change) -> JsonObject:
     }
 
 
-def _side(found: File | Directory | None) -> JsonValue:
+def _side(found: TreeFile | Directory | None) -> JsonValue:
     if found is None:
         return None
     if isinstance(found, Directory):
@@ -61,7 +61,7 @@ def _side(found: File | Directory | None) -> JsonValue:
     return {"mode": found.mode, "size": found.size, "digest": found.digest}
 
 
-def conflict(name: str, found: Conflict) -> JsonObject:
+def conflict(name: str, found: VersionConflict) -> JsonObject:
     """Why nothing was committed, and what to do about it."""
     told: JsonObject = {"expected": found.expected, "actual": found.actual}
     if found.changed:
@@ -115,7 +115,7 @@ def path_in(asked: JsonObject) -> str:
     """The path that a call names; empty for the whole. Raises Refusal."""
     path = str(asked.get("path", ""))
     if path and (fault := path_fault(path)):
-        raise Refusal(f"The path {path!r} {fault}.", "invalid")
+        raise ToolRefusal(f"The path {path!r} {fault}.", "invalid")
     return path
 
 

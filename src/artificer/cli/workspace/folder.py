@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from artificer.backends.workspace.folder import FolderCommit, check_out, commit_folder
-from artificer.backends.workspace.service import Conflict
+from artificer.backends.workspace.service import VersionConflict
 from artificer.backends.workspace.spec.version import MAX_MESSAGE
 from artificer.cli.commands.workspace import CheckoutOptions, CommitOptions
 from artificer.cli.interruptible import interruptible
@@ -60,7 +60,7 @@ def _as_json(name: str, done: FolderCommit) -> dict[str, object]:
     }
 
 
-def _conflict(name: str, conflict: Conflict) -> Exit:
+def _conflict(name: str, conflict: VersionConflict) -> Exit:
     note(
         f"Not committed: the newest version of {name} is {conflict.actual}, "
         f"and not {conflict.expected}.",

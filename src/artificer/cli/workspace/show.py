@@ -55,7 +55,7 @@ def _show(workspaces: Workspaces, options: ShowFilesOptions) -> Exit:
     entry = tree.find(fetch, found.root, options.path)
     if entry is None:
         raise NotFoundError(f"Version {found.version} of {name!r} has no {options.path!r}.")
-    if isinstance(entry, tree.File) and not options.as_json:
+    if isinstance(entry, tree.TreeFile) and not options.as_json:
         _print_file(fetch(entry.digest))
         return Exit.OK
     entries = list(tree.walk(fetch, found.root, options.path)) or [(options.path, entry)]
@@ -66,11 +66,11 @@ def _show(workspaces: Workspaces, options: ShowFilesOptions) -> Exit:
         )
         return Exit.OK
     for path, each in entries:
-        if isinstance(each, tree.File):
+        if isinstance(each, tree.TreeFile):
             out(f"{each.mode}  {each.size:>9,}  {path}")
         else:
             out(f"{'dir':<4}  {'':>9}  {path}/")
-    files = sum(isinstance(entry, tree.File) for _, entry in entries)
+    files = sum(isinstance(entry, tree.TreeFile) for _, entry in entries)
     note(f"version {found.version} of {name}: {count(files, 'file')}")
     return Exit.OK
 

@@ -15,7 +15,7 @@ from artificer.values.base import JsonValue, Problem
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundArguments:
     """The values of a call by name, or the problems for which it cannot be made.
 
     ``notes`` say what was changed: a number that was brought to its limit.
@@ -31,7 +31,7 @@ def bind(
     constants: Mapping[str, JsonValue],
     given: Mapping[str, JsonValue],
     scope: Scope | None = None,
-) -> Bound:
+) -> BoundArguments:
     """Bind values that have passed the input schema.
 
     A name's value is what the call gives, else the argument's default, else the constant of that
@@ -64,8 +64,8 @@ def bind(
             if name not in declared
         ]
     if problems:
-        return Bound(problems=tuple(problems))
-    return Bound(values, notes=tuple(notes))
+        return BoundArguments(problems=tuple(problems))
+    return BoundArguments(values, notes=tuple(notes))
 
 
 def _problems(argument: Argument, value: JsonValue, scope: Scope | None) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""What must hold between the keys of one argument, its default included."""
+"""The rules between the keys of one argument, its default included."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Fault(NamedTuple):
 
 
 def argument_faults(argument: Argument) -> list[Fault]:
-    """What is wrong with one argument. A default that fails is one lenient fault at ``default``."""
+    """Return an argument's faults. A default that fails is one lenient fault at ``default``."""
     path = ("args", argument.name)
     found = [Fault((*path, key), message) for key, message in _key_faults(argument)]
     found += [

@@ -42,7 +42,7 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class ArgumentOperand:
     """A literal, or the value of what is called ``name``."""
 
     literal: str | int | float | bool = ""
@@ -55,12 +55,12 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ArgumentComparison:
     """A comparison, or a value alone."""
 
-    left: Operand
+    left: ArgumentOperand
     compare: Compare | None = None
-    right: Operand = Operand()
+    right: ArgumentOperand = ArgumentOperand()
 
     def holds(self, values: Mapping[str, JsonValue]) -> bool:
         """Whether it is true of these values."""
@@ -74,12 +74,12 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ArgumentCondition:
     """A comparison, or conditions joined by ``and``, ``or`` or negated by ``not``."""
 
     join: Literal["and", "or", "not", "compare"] = "compare"
-    parts: tuple[Condition, ...] = ()
-    test: Comparison | None = None
+    parts: tuple[ArgumentCondition, ...] = ()
+    test: ArgumentComparison | None = None
 
     def holds(self, values: Mapping[str, JsonValue]) -> bool:
         """Whether it is true of these values."""
@@ -97,7 +97,7 @@ class Condition:
         return frozenset(name for name in (*own, *below) if name is not None)
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str) -> ArgumentCondition:
     """Read a condition. Raises ValueError with what is wrong and where."""
     return _Parser(text).parse()
 
@@ -114,7 +114,7 @@ class _Parser:
             place = match.end()
         self._next = 0
 
-    def parse(self) -> Condition:
+    def parse(self) -> ArgumentCondition:
         found = self._joined("or", 0)
         if self._next < len(self._tokens):
             raise ValueError(f"has {self._tokens[self._next][1]!r} where it should end")
@@ -126,20 +126,20 @@ class _Parser:
             return self._tokens[self._next - 1][1]
         return None
 
-    def _joined(self, join: Literal["and", "or"], depth: int) -> Condition:
-        def part() -> Condition:
+    def _joined(self, join: Literal["and", "or"], depth: int) -> ArgumentCondition:
+        def part() -> ArgumentCondition:
             return self._joined("and", depth) if join == "or" else self._not(depth)
 
         parts = [part()]
         while self._taken(join):
             parts.append(part())
-        return parts[0] if len(parts) == 1 else Condition(join=join, parts=tuple(parts))
+        return parts[0] if len(parts) == 1 else ArgumentCondition(join=join, parts=tuple(parts))
 
-    def _not(self, depth: int) -> Condition:
+    def _not(self, depth: int) -> ArgumentCondition:
         if depth > MAX_DEPTH:
             raise ValueError(f"is nested more than {MAX_DEPTH} deep")
         if self._taken("not"):
-            return Condition(join="not", parts=(self._not(depth + 1),))
+            return ArgumentCondition(join="not", parts=(self._not(depth + 1),))
         if self._taken("("):
             inner = self._joined("or", depth + 1)
             if not self._taken(")"):
@@ -148,10 +148,10 @@ class _Parser:
         left = self._operand()
         for compare in _COMPARES:
             if self._taken(compare):
-                return Condition(test=Comparison(left, compare, self._operand()))
-        return Condition(test=Comparison(left))
+                return ArgumentCondition(test=ArgumentComparison(left, compare, self._operand()))
+        return ArgumentCondition(test=ArgumentComparison(left))
 
-    def _operand(self) -> Operand:
+    def _operand(self) -> ArgumentOperand:
         if self._next >= len(self._tokens):
             raise ValueError("ends where a value is missing")
         kind, text = self._tokens[self._next]
@@ -159,10 +159,14 @@ class _Parser:
             raise ValueError(f"has {text!r} where a value is missing")
         self._next += 1
         if kind == "text":
-            return Operand(literal=text[1:-1])
+            return ArgumentOperand(literal=text[1:-1])
         if kind == "number":
             value = float(text) if "." in text else int(text[:20])
             if abs(value) > MAX_SAFE_INTEGER:
                 raise ValueError(f"has the number {text[:20]}, which is beyond 2**53 - 1")
-            return Operand(literal=value)
-        return Operand(literal=text == "true") if text in ("true", "false") else Operand(name=text)
+            return ArgumentOperand(literal=value)
+        return (
+            ArgumentOperand(literal=text == "true")
+            if text in ("true", "false")
+            else ArgumentOperand(name=text)
+        )

@@ -134,7 +134,7 @@ def _narrowed(own: Argument, given: Argument | None) -> Argument:
 
 
 def argument_faults_of(browser: BrowserKeys, action: Action) -> Iterator[Fault]:
-    """What is wrong with the ``args`` of a command."""
+    """Yield the faults in the ``args`` of a command."""
     path = ("browser", "commands", action)
     own = {argument.name: argument for argument in ACTIONS[action].arguments}
     for name, argument in browser.commands[action].args.items():

@@ -71,7 +71,7 @@ def _command(tool: ToolKeys, browser: BrowserKeys, action: Action) -> BrowserCom
 
 
 def browser_faults(keys: ManifestKeys, browser: BrowserKeys) -> Iterator[Fault]:
-    """What is wrong between a ``[browser]`` and its manifest."""
+    """Yield the faults between a ``[browser]`` and its manifest."""
     if keys.tool.mode not in (None, "browser"):
         yield Fault(("tool", "mode"), f"is {keys.tool.mode!r}, but there is a [browser]")
     if keys.args:

@@ -12,7 +12,7 @@ BrowserOutcome = Literal["success", "error", "timeout"]
 
 
 class BrowserEnvelope(Value):
-    """What an action did.
+    """The evidence of an action.
 
     ``url`` and ``title`` are the page's afterwards, ``state`` what else its manifest wants to know
     of it. ``results`` is what was read of it, ``blob`` where all of that, or the picture, is kept;
@@ -42,7 +42,7 @@ class BrowserEnvelope(Value):
         return evidence_text(self, results=results)
 
     def to_content(self) -> str:
-        """What a model reads: JSON with what matters, at most MAX_CONTENT characters."""
+        """Return the model's JSON: the facts that matter, at most MAX_CONTENT characters."""
         facts: dict[str, Any] = {
             "status": self.status,
             "url": clip(self.url, 2_000),

@@ -39,7 +39,7 @@ def usable_flows(browser: BrowserKeys) -> dict[str, AuthFlowKeys]:
 
 
 def flow_faults(browser: BrowserKeys) -> Iterator[Fault]:
-    """What is wrong with ``[browser.auth_flows]``."""
+    """Yield the faults in ``[browser.auth_flows]``."""
     if "login" in browser.commands and not browser.auth_flows:
         yield Fault(("browser", "commands", "login"), "has no auth_flows to log in with")
     for service, flow in browser.auth_flows.items():

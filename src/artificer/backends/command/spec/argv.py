@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from artificer.contracts.arguments.condition import Condition
+from artificer.contracts.arguments.condition import ArgumentCondition
 from artificer.contracts.arguments.types import (
     FILES,
     Argument,
@@ -26,7 +26,7 @@ _QUOTING = frozenset("'\"\\")
 _BRACES = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
 
 
-class Part(NamedTuple):
+class ItemPart(NamedTuple):
     """A piece of an item: literal ``text``, or the value of the argument called ``name``."""
 
     text: str = ""
@@ -40,12 +40,12 @@ class Item(NamedTuple):
     ``literal`` is its text.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ItemPart, ...]
     names: tuple[str, ...]
     literal: str | None
 
 
-def item_of(parts: tuple[Part, ...]) -> Item:
+def item_of(parts: tuple[ItemPart, ...]) -> Item:
     """An item of these pieces."""
     names = tuple(part.name for part in parts if part.name is not None)
     if not names:
@@ -74,10 +74,12 @@ class Group(NamedTuple):
 
     items: tuple[Item | Flags | Group, ...]
     names: tuple[str, ...]
-    when: Condition | None
+    when: ArgumentCondition | None
 
 
-def group_of(items: tuple[Item | Flags | Group, ...], when: Condition | None = None) -> Group:
+def group_of(
+    items: tuple[Item | Flags | Group, ...], when: ArgumentCondition | None = None
+) -> Group:
     """A group of these items."""
     names = tuple(n for item in items if not isinstance(item, Group) for n in item.names)
     return Group(items, names, when)
@@ -89,7 +91,7 @@ def names_of(groups: Iterable[Group]) -> frozenset[str]:
     return frozenset(placed).union(*(when.names for when in conditions_of(groups)))
 
 
-def conditions_of(groups: Iterable[Group]) -> Iterator[Condition]:
+def conditions_of(groups: Iterable[Group]) -> Iterator[ArgumentCondition]:
     """The conditions of groups and of those within."""
     for group in groups:
         if group.when is not None:
@@ -119,16 +121,16 @@ def parse_item(text: str) -> Item:
     """Read ``{name}`` as a placeholder and ``{{name}}`` as the text ``{name}``."""
     if "{" not in text:
         return Item((), (), text)
-    parts: list[Part] = []
+    parts: list[ItemPart] = []
     end = 0
     for match in _BRACES.finditer(text):
         if before := text[end : match.start()]:
-            parts.append(Part(before))
+            parts.append(ItemPart(before))
         escaped, name = match.groups()
-        parts.append(Part(name=name) if name else Part("{" + escaped + "}"))
+        parts.append(ItemPart(name=name) if name else ItemPart("{" + escaped + "}"))
         end = match.end()
     if end < len(text):
-        parts.append(Part(text[end:]))
+        parts.append(ItemPart(text[end:]))
     return item_of(tuple(parts))
 
 

@@ -17,7 +17,7 @@ from artificer.backends.command.spec.argv import (
 from artificer.backends.command.spec.keys import CommandKeys
 from artificer.backends.command.spec.read import literal
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.arguments.condition import Condition
+from artificer.contracts.arguments.condition import ArgumentCondition
 from artificer.contracts.arguments.types import FILES, NUMBERS, text_of
 from artificer.manifests.keys import KEY_PLACE, PLACES, ManifestKeys
 
@@ -25,14 +25,14 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"})
 
 
 def known_names(keys: ManifestKeys, command: CommandKeys) -> frozenset[str]:
-    """What a placeholder may name."""
+    """Return the names that a placeholder may have."""
     return frozenset((*keys.args, *command.defaults, *PLACES, KEY_PLACE))
 
 
 def command_faults(
     keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
 ) -> list[Fault]:
-    """What is wrong between a command and its arguments."""
+    """Return the faults between a command and its arguments."""
     path = ("command", "exec" if command.exec is not None else "template")
     known = known_names(keys, command)
     items = tuple(items_of(groups))
@@ -78,7 +78,7 @@ _UNUSED = "is not used by the command"
 
 
 def executor_faults(keys: ManifestKeys) -> Iterator[Fault]:
-    """What keeps the arguments from an executor's environment."""
+    """Yield the faults that keep the arguments from an executor's environment."""
     taken: dict[str, str] = {}
     for name in keys.args:
         other = taken.setdefault(name.upper(), name)
@@ -96,7 +96,7 @@ def _unknown(name: str, command: CommandKeys) -> str:
 
 
 def mapping_faults(keys: ManifestKeys, command: CommandKeys) -> Iterator[Fault]:
-    """What is wrong between mappings and conditions, and the arguments they go by."""
+    """Yield the faults between mappings or conditions and the arguments they refer to."""
     for name, mapping in command.mappings.items():
         path = ("command", "mappings", name)
         argument = keys.args.get(name)
@@ -111,7 +111,7 @@ def mapping_faults(keys: ManifestKeys, command: CommandKeys) -> Iterator[Fault]:
 
 
 def _conditional_faults(
-    keys: ManifestKeys, command: CommandKeys, conditions: tuple[Condition, ...]
+    keys: ManifestKeys, command: CommandKeys, conditions: tuple[ArgumentCondition, ...]
 ) -> Iterator[Fault]:
     if not command.conditionals:
         return
@@ -123,7 +123,7 @@ def _conditional_faults(
         yield from _order_faults(keys, when)
 
 
-def _order_faults(keys: ManifestKeys, when: Condition) -> Iterator[Fault]:
+def _order_faults(keys: ManifestKeys, when: ArgumentCondition) -> Iterator[Fault]:
     """Comparisons by size of what is no number: they would never hold."""
     if when.test is not None and when.test.compare not in (None, "==", "!="):
         for name in filter(None, (when.test.left.name, when.test.right.name)):
@@ -151,7 +151,7 @@ def _program_faults(
 
 
 def _texts(item: Item) -> Iterable[str]:
-    """What the manifest itself says in an item."""
+    """Return the texts that the manifest itself puts into an item."""
     return (part.text for part in item.parts) if item.literal is None else (item.literal,)
 
 

@@ -21,7 +21,7 @@ EnvelopeStatus = Literal["success", "error", "timeout", "dry_run"]
 
 
 class Envelope(Value):
-    """What a command did.
+    """The evidence of a command.
 
     ``output_hash`` is the digest of every byte of its standard output, also of those not kept.
     ``exit_code`` is negative for a signal's number, and None when the program did not start or
@@ -55,7 +55,7 @@ class Envelope(Value):
 
 
 def content_of(envelope: Envelope, parsed: Parsed | None) -> str:
-    """What a model reads of an envelope: JSON with what matters, at most MAX_CONTENT characters.
+    """Return an envelope as a model reads it: JSON of at most MAX_CONTENT characters.
 
     Results that are too long for that give way to the head and the tail of the output.
     """
@@ -70,9 +70,9 @@ def content_of(envelope: Envelope, parsed: Parsed | None) -> str:
 
 
 def bare_content_of(envelope: Envelope, parsed: Parsed | None) -> str:
-    """What a model reads where the manifest wants no envelope: results or output, and only that.
+    """Return only the results or the output, for a manifest that wants no envelope.
 
-    A call that did not succeed is told in full all the same.
+    A call that did not succeed is shown in full all the same.
     """
     if envelope.status != "success":
         return content_of(envelope, parsed)

@@ -6,15 +6,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from artificer.manifests.keys import SafeInteger, Text
+from artificer.manifests.keys import FilledText, SafeInteger
 from artificer.values.keys import KeyTable
 
 
 class ConditionalKeys(KeyTable):
     """``[command.conditionals.NAME]``: items that appear when a condition holds."""
 
-    when: Text
-    template: Text
+    when: FilledText
+    template: FilledText
 
 
 class CommandKeys(KeyTable):
@@ -22,7 +22,7 @@ class CommandKeys(KeyTable):
 
     template: str | None = None
     exec: tuple[str | tuple[str, ...], ...] | None = None
-    executor: Text | None = None
+    executor: FilledText | None = None
     defaults: dict[str, str | SafeInteger | float | bool] = Field(default_factory=dict)
     mappings: dict[str, dict[str, str]] = Field(default_factory=dict)
     conditionals: dict[str, ConditionalKeys] = Field(default_factory=dict)

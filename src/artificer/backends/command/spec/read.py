@@ -9,7 +9,7 @@ from artificer.backends.command.spec.argv import (
     Flags,
     Group,
     Item,
-    Part,
+    ItemPart,
     group_of,
     item_of,
     parse_item,
@@ -18,7 +18,11 @@ from artificer.backends.command.spec.argv import (
 )
 from artificer.backends.command.spec.keys import CommandKeys
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.arguments.condition import Condition, Operand, parse_condition
+from artificer.contracts.arguments.condition import (
+    ArgumentCondition,
+    ArgumentOperand,
+    parse_condition,
+)
 
 Fragments = Mapping[str, Flags | Group]
 """What a placeholder stands for, when it is no value: a mapping's flags or a conditional."""
@@ -106,20 +110,20 @@ def _choices(
     return choices
 
 
-def _condition(text: str, path: tuple[str, ...], faults: list[Fault]) -> Condition:
+def _condition(text: str, path: tuple[str, ...], faults: list[Fault]) -> ArgumentCondition:
     try:
         return parse_condition(text)
     except ValueError as error:
         faults.append(Fault(path, str(error)))
-        return Condition(join="or")  # never holds
+        return ArgumentCondition(join="or")  # never holds
 
 
-def with_literals(condition: Condition, known: frozenset[str]) -> Condition:
+def with_literals(condition: ArgumentCondition, known: frozenset[str]) -> ArgumentCondition:
     """The condition with every unknown name on the right read as text, as the reference does."""
     parts = tuple(with_literals(part, known) for part in condition.parts)
     test = condition.test
     if test is not None and test.compare and test.right.name and test.right.name not in known:
-        test = replace(test, right=Operand(test.right.name))
+        test = replace(test, right=ArgumentOperand(test.right.name))
     return replace(condition, parts=parts, test=test)
 
 
@@ -138,8 +142,8 @@ def _with_text(item: Item | Flags | Group, known: frozenset[str]) -> Item | Flag
     return item_of(tuple(parts))
 
 
-def _braced(name: str) -> Part:
-    return Part(text="{" + name + "}")
+def _braced(name: str) -> ItemPart:
+    return ItemPart(text="{" + name + "}")
 
 
 def _expanded(group: Group, fragments: Fragments) -> Group:
@@ -149,7 +153,7 @@ def _expanded(group: Group, fragments: Fragments) -> Group:
 
 
 def _fragment(item: Item | Flags | Group, fragments: Fragments) -> Item | Flags | Group:
-    """What an item stands for, if it is nothing but a fragment's placeholder."""
+    """Return the fragment that an item names, if it is nothing but its placeholder."""
     if isinstance(item, Item) and len(item.parts) == 1:
         return fragments.get(item.parts[0].name or "", item)
     return item

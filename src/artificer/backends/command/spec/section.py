@@ -16,7 +16,7 @@ from artificer.backends.command.spec.check import (
 from artificer.backends.command.spec.envelope import output_schema
 from artificer.backends.command.spec.keys import CommandKeys
 from artificer.backends.command.spec.read import literal_placeholders, read_groups
-from artificer.contracts.arguments.bind import Bound
+from artificer.contracts.arguments.bind import BoundArguments
 from artificer.contracts.arguments.check import Fault
 from artificer.manifests.keys import KEY_PLACE, PLACES, ManifestKeys, ProbeKeys
 from artificer.manifests.model import Manifest, ManifestSection
@@ -124,13 +124,15 @@ def wants_folder(manifest: Manifest[CommandPart]) -> bool:
     return programs is not None or manifest.part.places_folder
 
 
-def bind_command(manifest: Manifest[CommandPart], arguments: Mapping[str, JsonValue]) -> Bound:
+def bind_command(
+    manifest: Manifest[CommandPart], arguments: Mapping[str, JsonValue]
+) -> BoundArguments:
     """Return the values of a call whose arguments have passed the input schema."""
     return manifest.bind(arguments, manifest.part.constants)
 
 
 def command_line(
-    manifest: Manifest[CommandPart], bound: Bound, places: Mapping[str, str] | None = None
+    manifest: Manifest[CommandPart], bound: BoundArguments, places: Mapping[str, str] | None = None
 ) -> Built:
     """Return the command for bound values.
 

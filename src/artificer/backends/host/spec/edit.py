@@ -75,7 +75,7 @@ def _why_absent(text: str, old: str) -> str:
 
 
 def _by_whitespace(lines: Sequence[str], wanted: Sequence[str]) -> str | None:
-    """What to say when the passage is there but for its white space."""
+    """Return the hint for a passage that differs only in white space."""
     plain = "\n".join(["", *("".join(line.split()) for line in lines), ""])
     target = ["".join(line.split()) for line in wanted]
     while len(target) > 1 and not target[-1]:
@@ -97,7 +97,7 @@ def _by_whitespace(lines: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
-    """What to say when something like the passage is there, or nothing is."""
+    """Return the hint for a passage that is not there: a similar one, if any."""
     first = next((n for n, line in enumerate(wanted) if line.strip()), 0)
     anchor = wanted[first].strip()[:200]
     seen = {line.strip()[:200]: n for n, line in reversed(list(enumerate(lines[:MAX_COMPARED])))}

@@ -32,7 +32,7 @@ class Hunk:
 
 @dataclass
 class FilePatch:
-    """What happens to one file: ``before`` or ``after`` is None where there is none."""
+    """A patch's change to one file: ``before`` or ``after`` is None where there is none."""
 
     before: str | None
     after: str | None

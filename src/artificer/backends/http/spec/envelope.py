@@ -18,7 +18,7 @@ HttpOutcome = Literal["success", "client_error", "server_error", "error", "timeo
 
 
 class HttpEnvelope(Value):
-    """What an HTTP call did. Secrets are references in all of it, also where a server echoed them.
+    """The evidence of an HTTP call. Secrets are references, also where a server echoed them.
 
     ``request`` is its method and URL, ``http_status`` None when there was no response.
     ``output_hash`` is the digest of the body's bytes as they came, ``blob`` where a body too long
@@ -43,7 +43,7 @@ class HttpEnvelope(Value):
 
 
 def http_content(envelope: HttpEnvelope, parsed: Parsed | None) -> str:
-    """What a model reads: JSON with what matters, at most MAX_CONTENT characters."""
+    """Return the model's JSON: the facts that matter, at most MAX_CONTENT characters."""
     facts: dict[str, Any] = {"status": envelope.status, "http_status": envelope.http_status}
     if envelope.fault:
         facts["fault"] = envelope.fault
@@ -51,7 +51,7 @@ def http_content(envelope: HttpEnvelope, parsed: Parsed | None) -> str:
 
 
 def bare_http_content(envelope: HttpEnvelope, parsed: Parsed | None) -> str:
-    """What a model reads where the manifest wants no envelope: results or body, and only that."""
+    """Return only the results or the body, for a manifest that wants no envelope."""
     if envelope.status != "success":
         return http_content(envelope, parsed)
     return bare(parsed, envelope.body.text)

@@ -13,7 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from artificer.backends.http.spec.template import HttpTemplate, Part, Parts, Place, parse_parts
+from artificer.backends.http.spec.template import (
+    HttpTemplate,
+    TemplatePart,
+    TemplateParts,
+    TemplatePlace,
+    parse_parts,
+)
 from artificer.contracts.addresses import climbs
 from artificer.contracts.arguments.types import text_of
 from artificer.values.base import JsonValue, Problem
@@ -31,7 +37,7 @@ class Secret:
     """A secret by its name, and the way in which it will be written."""
 
     name: str
-    place: Place
+    place: TemplatePlace
 
 
 Piece = str | Secret
@@ -84,7 +90,7 @@ def resolved(pieces: Iterable[Piece], secrets: Mapping[str, str]) -> str:
     )
 
 
-def written(value: JsonValue, place: Place) -> str:
+def written(value: JsonValue, place: TemplatePlace) -> str:
     """A value in the way of its place, which it cannot leave."""
     if place == "json":
         return json.dumps(value, ensure_ascii=False)
@@ -148,7 +154,7 @@ class _Builder:
             return tuple(self._json(template.json_body))
         return None
 
-    def _host_piece(self, part: Part) -> str:
+    def _host_piece(self, part: TemplatePart) -> str:
         if part.argument is None:
             return part.text
         text = text_of(self.values[part.argument])
@@ -158,11 +164,11 @@ class _Builder:
             self.refuse(part.argument, "cannot be part of a host")
         return text
 
-    def _check_path(self, parts: Parts) -> None:
+    def _check_path(self, parts: TemplateParts) -> None:
         """Refuse values that vanish, or that a server could decode to ``.`` or ``..``."""
         segment = ""
         names: list[str] = []
-        for part in (*parts, Part(text="/")):
+        for part in (*parts, TemplatePart(text="/")):
             if part.argument is None:
                 before, *rest = ("x" if part.secret else part.text).split("/")
                 segment += before
@@ -177,10 +183,10 @@ class _Builder:
             segment += quote(text, safe="")
             names.append(part.argument)
 
-    def _has_all(self, parts: Parts) -> bool:
+    def _has_all(self, parts: TemplateParts) -> bool:
         return all(p.argument is None or p.argument in self.values for p in parts)
 
-    def _pieces(self, parts: Parts) -> Iterator[Piece]:
+    def _pieces(self, parts: TemplateParts) -> Iterator[Piece]:
         for part in parts:
             if part.secret is not None:
                 yield Secret(part.secret, part.place)

@@ -17,7 +17,7 @@ from artificer.contracts.arguments.types import Argument
 from artificer.manifests.keys import KEY_PLACE
 from artificer.values.base import JsonValue, Value
 
-Place = Literal["raw", "percent", "string", "json"]
+TemplatePlace = Literal["raw", "percent", "string", "json"]
 """How a value is written: as it is, percent-encoded, inside a JSON string, as a JSON value."""
 
 _BRACES = re.compile(r"\{_secret:(\w+)\}|\{(\w+)\}")
@@ -30,23 +30,23 @@ _HOST_TYPES = ("ip_address", "port", "scope_target")
 _OURS = ("host", "content-length", "transfer-encoding", "connection", "idempotency-key")
 
 
-class Part(Value):
+class TemplatePart(Value):
     """A piece of a template: literal ``text``, an argument's value, or a secret."""
 
     text: str = ""
     argument: str | None = None
     secret: str | None = None
-    place: Place = "raw"
+    place: TemplatePlace = "raw"
 
 
-Parts = tuple[Part, ...]
+TemplateParts = tuple[TemplatePart, ...]
 
 
-class Header(Value):
+class HeaderTemplate(Value):
     """A header; it is left out when an argument in it has no value."""
 
     name: str
-    value: Parts
+    value: TemplateParts
 
 
 class HttpTemplate(Value):
@@ -58,24 +58,24 @@ class HttpTemplate(Value):
     method: Method
     whole: str | None = None
     scheme: str = ""
-    authority: Parts = ()
-    path: Parts = ()
-    query: tuple[Parts, ...] = ()
-    headers: tuple[Header, ...] = ()
-    body: Parts | None = None
+    authority: TemplateParts = ()
+    path: TemplateParts = ()
+    query: tuple[TemplateParts, ...] = ()
+    headers: tuple[HeaderTemplate, ...] = ()
+    body: TemplateParts | None = None
     json_body: JsonValue = None
     success_status: tuple[int, ...] = ()
     error_status: tuple[int, ...] = ()
     allow_private: bool = False
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> TemplateParts:
         """Every piece, wherever it stands."""
         found = [*self.authority, *self.path, *(p for pair in self.query for p in pair)]
         found += [part for header in self.headers for part in header.value]
         found += self.body or ()
         if self.whole:
-            found.append(Part(argument=self.whole))
+            found.append(TemplatePart(argument=self.whole))
         return (*found, *(p for text in _texts(self.json_body) for p in parse_parts(text)))
 
     def succeeded(self, status: int) -> bool:
@@ -86,24 +86,24 @@ class HttpTemplate(Value):
 
 
 class Misread(NamedTuple):
-    """What is wrong in ``[http]``: the key, and why."""
+    """A fault in ``[http]``: the key, and why."""
 
     key: str
     message: str
 
 
-def parse_parts(text: str, place: Place = "raw") -> Parts:
+def parse_parts(text: str, place: TemplatePlace = "raw") -> TemplateParts:
     """Split a text into its literals, its arguments and its secrets."""
-    parts: list[Part] = []
+    parts: list[TemplatePart] = []
     end = 0
     for match in _BRACES.finditer(text):
         if match.start() > end:
-            parts.append(Part(text=text[end : match.start()], place=place))
+            parts.append(TemplatePart(text=text[end : match.start()], place=place))
         secret, argument = match.groups()
-        parts.append(Part(secret=secret, argument=argument, place=place))
+        parts.append(TemplatePart(secret=secret, argument=argument, place=place))
         end = match.end()
     if end < len(text):
-        parts.append(Part(text=text[end:], place=place))
+        parts.append(TemplatePart(text=text[end:], place=place))
     return tuple(parts)
 
 
@@ -126,7 +126,9 @@ def _read(keys: HttpKeys) -> HttpTemplate:
     template = HttpTemplate(
         method=keys.method,
         whole=_whole(keys.url),
-        headers=tuple(Header(name=k, value=parse_parts(v)) for k, v in keys.headers.items()),
+        headers=tuple(
+            HeaderTemplate(name=k, value=parse_parts(v)) for k, v in keys.headers.items()
+        ),
         body=None if keys.body_template is None else _body_parts(keys),
         json_body=keys.body,
         success_status=keys.success_status,
@@ -161,13 +163,13 @@ def body_type(keys: HttpKeys) -> str:
     return given.partition(";")[0].strip().lower() or "application/json"
 
 
-def _body_parts(keys: HttpKeys) -> Parts:
+def _body_parts(keys: HttpKeys) -> TemplateParts:
     text, kind = keys.body_template or "", body_type(keys)
     if kind == "application/x-www-form-urlencoded":
         return parse_parts(text, "percent")
     if not _is_json(kind):
         return parse_parts(text)
-    parts: list[Part] = []
+    parts: list[TemplatePart] = []
     inside = False
     for part in parse_parts(text):
         parts.append(part.replace(place="string" if inside else "json"))

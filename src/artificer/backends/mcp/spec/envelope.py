@@ -11,10 +11,10 @@ McpOutcome = Literal["success", "error", "timeout"]
 
 
 class McpEnvelope(Value):
-    """What a server's tool did. ``output`` is its text, or its structured content as JSON.
+    """The evidence of a server's tool. ``output`` is its text, or its structured content as JSON.
 
     ``output_hash`` is the digest of the whole of that, ``blobs`` are images and the like,
-    ``notes`` what the run has to be told of the server.
+    ``notes`` are news about the server for the run.
     """
 
     status: McpOutcome
@@ -35,7 +35,7 @@ class McpEnvelope(Value):
 
 
 def mcp_content(envelope: McpEnvelope, structured: JsonValue) -> str:
-    """What a model reads: JSON with what matters, at most MAX_CONTENT characters."""
+    """Return the model's JSON: the facts that matter, at most MAX_CONTENT characters."""
     facts: dict[str, Any] = {"status": envelope.status}
     if envelope.fault:
         facts["fault"] = envelope.fault

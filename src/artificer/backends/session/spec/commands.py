@@ -92,7 +92,7 @@ def child_faults(tool: ToolKeys, child: SessionContract) -> Iterator[str]:
 
 
 def session_faults(tool: ToolKeys, session: SessionKeys) -> Iterator[Fault]:
-    """What is wrong within a ``[session]``."""
+    """Yield the faults within a ``[session]``."""
     where = ("session",)
     try:
         if session.startup_command and not shlex.split(session.startup_command):
@@ -144,7 +144,7 @@ def _command_faults(path: tuple[str, ...], command: SessionCommandKeys) -> Itera
 
 
 def _place_faults(argument: Argument) -> Iterator[Fault]:
-    """What must be known of a value that becomes part of a line."""
+    """Yield the faults of an argument whose value becomes part of a line."""
     path = ("args", argument.name)
     if not argument.required and argument.default is None:
         yield Fault(path, "needs 'required = true' or a default")

@@ -22,7 +22,7 @@ MAX_PROMPT = 200
 
 
 class SessionEnvelope(Value):
-    """What an interaction did.
+    """The evidence of an interaction.
 
     ``line`` is what was sent, None when nothing was. ``started`` says that the program was started
     for this call, and knows of nothing that was sent before. ``ready`` is whether it waits for the
@@ -57,7 +57,7 @@ class SessionEnvelope(Value):
         return evidence_text(self, output=self.output.shortened())
 
     def to_content(self) -> str:
-        """What a model reads: JSON with what matters, at most MAX_CONTENT characters."""
+        """Return the model's JSON: the facts that matter, at most MAX_CONTENT characters."""
         facts: dict[str, Any] = {"status": self.status, "ready": self.ready}
         if self.fault:
             facts["fault"] = self.fault

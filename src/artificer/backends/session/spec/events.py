@@ -1,4 +1,4 @@
-"""What a program says unasked: a bounded queue of typed lines. Pure: the time is given."""
+"""Unsolicited output of a program: a bounded queue of typed lines. Pure: time is an argument."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _WORDS = re.compile(r"[^\s'\"`,;()<>|&{}=]+")
 
 
 @dataclass(frozen=True)
-class Line:
+class BuiltLine:
     """A line without its newline, or the problems for which there is none."""
 
     text: str = ""
@@ -39,17 +39,17 @@ class LineForm:
     extract_target: bool = False
     scope: Scope | None = None
 
-    def line(self, given: Mapping[str, JsonValue]) -> Line:
+    def line(self, given: Mapping[str, JsonValue]) -> BuiltLine:
         """The line for arguments that have passed the input schema."""
         bound = bind(self.arguments, {}, given, self.scope)
         if bound.problems:
-            return Line(problems=bound.problems)
+            return BuiltLine(problems=bound.problems)
         text = fill(self.template, self._written(bound.values))
         reasons = list(self._refusals(text))
         if reasons:
             where = "/command" if self.template == "{command}" else ""
-            return Line(problems=tuple(Problem(pointer=where, message=r) for r in reasons))
-        return Line(text)
+            return BuiltLine(problems=tuple(Problem(pointer=where, message=r) for r in reasons))
+        return BuiltLine(text)
 
     def _written(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         given = (argument for argument in self.arguments if argument.name in values)

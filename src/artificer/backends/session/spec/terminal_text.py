@@ -1,4 +1,4 @@
-"""What a program wrote to a terminal, as plain text: pure, and linear in the output's length."""
+"""Terminal output as plain text: pure, and linear in the output's length."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plain(data: bytes) -> str:
 
 
 def last_line(text: str) -> str:
-    """What follows the last newline: a prompt, if the program is waiting for input."""
+    """Return the text after the last newline: a prompt, if the program is waiting for input."""
     return text.rpartition("\n")[2]
 
 

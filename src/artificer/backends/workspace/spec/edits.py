@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from artificer.backends.workspace.spec import tree
-from artificer.backends.workspace.spec.tree import Directory, Fetch, File, Mode, Node
+from artificer.backends.workspace.spec.tree import Directory, Fetch, FileMode, TreeFile, TreeNode
 from artificer.contracts.workspace_names import path_fault
 from artificer.values.base import Problem
 from artificer.values.canon import digest_of
@@ -27,7 +27,7 @@ class Put:
     path: str
     digest: str
     size: int
-    mode: Mode | None = None
+    mode: FileMode | None = None
     expect: str | None = None
 
 
@@ -54,7 +54,7 @@ Edit = Put | Drop | MakeDirectory
 
 @dataclass(frozen=True)
 class Applied:
-    """What edits came to: a root and the nodes that are new, or the problems for which nothing is.
+    """The outcome of edits: a root and its new nodes, or the problems that prevent them.
 
     A problem's pointer is the number of its edit.
     """
@@ -125,20 +125,22 @@ class _Work:
             return directory
         if directory is None and not entries:
             return None  # what was dropped below it was never there
-        node = Node(entries=dict(sorted(entries.items()))).canonical()
+        node = TreeNode(entries=dict(sorted(entries.items()))).canonical()
         digest = digest_of(node)
         if directory is None or digest != directory.digest:
             self.nodes[digest] = node
         return Directory(digest=digest)
 
-    def _entry(self, entry: File | Directory | None, branch: _Branch) -> File | Directory | None:
-        if isinstance(entry, File) and branch.below:
+    def _entry(
+        self, entry: TreeFile | Directory | None, branch: _Branch
+    ) -> TreeFile | Directory | None:
+        if isinstance(entry, TreeFile) and branch.below:
             fills = [number for number, edit in _below(branch) if not isinstance(edit, Drop)]
             if fills and branch.here is not None and isinstance(branch.here[1], Drop):
                 return self.rebuild(None, branch)  # a directory in the place of the dropped file
             for number in fills:
                 self.complain(number, "lies below a file")
-        elif branch.below and not isinstance(entry, File):
+        elif branch.below and not isinstance(entry, TreeFile):
             entry = self.rebuild(entry, branch)
         if branch.here is None:
             return entry
@@ -151,13 +153,15 @@ class _Work:
             case MakeDirectory():
                 return self._make(entry)
 
-    def _put(self, number: int, edit: Put, old: File | Directory | None) -> File | Directory | None:
+    def _put(
+        self, number: int, edit: Put, old: TreeFile | Directory | None
+    ) -> TreeFile | Directory | None:
         if isinstance(old, Directory):
             if old.digest != tree.EMPTY:
                 self.complain(number, "is a directory")
                 return old
             old = None  # nothing is lost with it
-        new = File(
+        new = TreeFile(
             digest=edit.digest, size=edit.size, mode=edit.mode or (old.mode if old else "0644")
         )
         if new == old:
@@ -170,15 +174,15 @@ class _Work:
         return new
 
     def _drop(
-        self, number: int, edit: Drop, old: File | Directory | None
-    ) -> File | Directory | None:
+        self, number: int, edit: Drop, old: TreeFile | Directory | None
+    ) -> TreeFile | Directory | None:
         if isinstance(old, Directory) and old.digest != tree.EMPTY:
             if not edit.only_empty:
                 self.complain(number, "is a directory that is not empty")
             return old
         return None
 
-    def _make(self, old: File | Directory | None) -> Directory:
+    def _make(self, old: TreeFile | Directory | None) -> Directory:
         if isinstance(old, Directory):
             return old
         self.nodes[tree.EMPTY] = tree.EMPTY_NODE
@@ -214,16 +218,16 @@ def rebase(fetch: Fetch, base: str, ours: str, onto: str) -> tuple[Applied, tupl
     return replace(applied, problems=problems), both
 
 
-def _edit_of(change: tree.Change) -> Edit:
+def _edit_of(change: tree.TreeChange) -> Edit:
     match change.after:
-        case File(digest=digest, size=size, mode=mode):
+        case TreeFile(digest=digest, size=size, mode=mode):
             return Put(change.path, digest, size, mode)
         case Directory():
             return MakeDirectory(change.path)
     return Drop(change.path, only_empty=isinstance(change.before, Directory))
 
 
-def _lost_directories(fetch: Fetch, ours: str, changes: Sequence[tree.Change]) -> set[str]:
+def _lost_directories(fetch: Fetch, ours: str, changes: Sequence[tree.TreeChange]) -> set[str]:
     """The directories that are gone with what was removed from them."""
     above = {
         "/".join(parts[:depth])

@@ -1,18 +1,18 @@
-"""What differs in a text file, line by line."""
+"""Differences of a text file, line by line."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
 
-from artificer.backends.workspace.spec.tree import Change, Directory, Fetch, File
+from artificer.backends.workspace.spec.tree import Directory, Fetch, TreeChange, TreeFile
 
 MAX_BYTES = 256 * 1024
 MAX_LINES = 5_000
 """Beyond them a file is not compared: the time would grow with the square of its lines."""
 
 
-def unified(fetch: Fetch, change: Change) -> Iterator[str]:
+def unified(fetch: Fetch, change: TreeChange) -> Iterator[str]:
     """The unified diff of a changed file, or one line that says why there is none."""
     old, new = _lines(fetch, change.before), _lines(fetch, change.after)
     if isinstance(old, str) or isinstance(new, str):
@@ -23,7 +23,7 @@ def unified(fetch: Fetch, change: Change) -> Iterator[str]:
     )
 
 
-def _lines(fetch: Fetch, entry: File | Directory | None) -> list[str] | str:
+def _lines(fetch: Fetch, entry: TreeFile | Directory | None) -> list[str] | str:
     if entry is None:
         return []
     if isinstance(entry, Directory):

@@ -17,7 +17,7 @@ from artificer.errors import InvalidValueError, TamperedError
 from artificer.values.base import CheckedValue, Digest, Meta, Value, field
 from artificer.values.canon import digest_of
 
-Mode = Literal["0644", "0755"]
+FileMode = Literal["0644", "0755"]
 Fetch = Callable[[str], bytes]
 """Returns a blob's bytes by its digest."""
 
@@ -25,13 +25,13 @@ MAX_ENTRIES = 10_000
 """Entries of one directory."""
 
 
-class File(Value, tag_field="kind"):
+class TreeFile(Value, tag_field="kind"):
     """A file: its bytes by their digest."""
 
     kind: ClassVar[Literal["file"]] = "file"
     digest: Digest
     size: Annotated[int, Meta(ge=0)]
-    mode: Mode = "0644"
+    mode: FileMode = "0644"
 
 
 class Directory(Value, tag_field="kind"):
@@ -41,13 +41,15 @@ class Directory(Value, tag_field="kind"):
     digest: Digest
 
 
-Entry = File | Directory
+TreeEntry = TreeFile | Directory
 
 
-class Node(CheckedValue):
+class TreeNode(CheckedValue):
     """One directory: what it holds, by name, in order."""
 
-    entries: Annotated[dict[str, Entry], Meta(max_length=MAX_ENTRIES)] = field(default_factory=dict)
+    entries: Annotated[dict[str, TreeEntry], Meta(max_length=MAX_ENTRIES)] = field(
+        default_factory=dict
+    )
 
     def check(self) -> None:
         """Refuse entries that are out of order, and names that are not one segment of a path."""
@@ -57,29 +59,29 @@ class Node(CheckedValue):
             raise self.invalid("/entries", "has a name that is not one segment of a path")
 
 
-EMPTY_NODE = Node().canonical()
+EMPTY_NODE = TreeNode().canonical()
 EMPTY = digest_of(EMPTY_NODE)
 """The root of a tree without files."""
 
 
 @lru_cache(maxsize=256)
-def _parsed(data: bytes) -> Node:
-    return Node.read(data)
+def _parsed(data: bytes) -> TreeNode:
+    return TreeNode.read(data)
 
 
-def load(fetch: Fetch, digest: str) -> Node:
+def load(fetch: Fetch, digest: str) -> TreeNode:
     """Read a node. Raises TamperedError for a blob that is none."""
     if digest == EMPTY:
-        return Node()
+        return TreeNode()
     try:
         return _parsed(fetch(digest))
     except InvalidValueError as error:
         raise TamperedError(f"The blob {digest} is not a directory of a workspace.") from error
 
 
-def find(fetch: Fetch, root: str, path: str) -> File | Directory | None:
-    """What stands at a path; the root itself at the empty one."""
-    entry: File | Directory | None = Directory(digest=root)
+def find(fetch: Fetch, root: str, path: str) -> TreeFile | Directory | None:
+    """Return the node at a path; the root itself at the empty one."""
+    entry: TreeFile | Directory | None = Directory(digest=root)
     for part in path.split("/") if path else ():
         if not isinstance(entry, Directory):
             return None
@@ -89,10 +91,10 @@ def find(fetch: Fetch, root: str, path: str) -> File | Directory | None:
 
 def walk(
     fetch: Fetch, root: str, path: str = "", *, deep: bool = True, after: str = ""
-) -> Iterator[tuple[str, File | Directory]]:
-    """What is below a directory, in order of path segments: a directory, then what it holds.
+) -> Iterator[tuple[str, TreeFile | Directory]]:
+    """Yield the nodes below a directory, in order of path segments: a directory, then its contents.
 
-    ``after`` is a path: only what follows it comes. Nothing comes for a path that is no directory.
+    ``after`` is a path: only nodes after it are yielded. A path that is not a directory has none.
     """
     start = find(fetch, root, path)
     if isinstance(start, Directory):
@@ -102,7 +104,7 @@ def walk(
 
 def _walk(
     fetch: Fetch, directory: Directory, parts: tuple[str, ...], deep: bool, after: tuple[str, ...]
-) -> Iterator[tuple[str, File | Directory]]:
+) -> Iterator[tuple[str, TreeFile | Directory]]:
     for name, entry in load(fetch, directory.digest).entries.items():
         here = (*parts, name)
         if here > after:
@@ -112,46 +114,46 @@ def _walk(
 
 
 @dataclass(frozen=True)
-class Change:
-    """What differs at one path. A directory is told of only where it is empty."""
+class TreeChange:
+    """A difference at one path. A directory appears only where it is empty."""
 
     path: str
-    before: File | Directory | None
-    after: File | Directory | None
+    before: TreeFile | Directory | None
+    after: TreeFile | Directory | None
 
     @property
     def word(self) -> Literal["added", "removed", "changed"]:
-        """What became of it."""
+        """The kind of change, as a word."""
         if self.before is None:
             return "added"
         return "removed" if self.after is None else "changed"
 
 
-def diff(fetch: Fetch, before: str, after: str) -> Iterator[Change]:
+def diff(fetch: Fetch, before: str, after: str) -> Iterator[TreeChange]:
     """Tell two trees apart, in order of path segments. Parts they share are not read."""
     yield from _diff(fetch, Directory(digest=before), Directory(digest=after), ())
 
 
 def _diff(
     fetch: Fetch, before: Directory | None, after: Directory | None, parts: tuple[str, ...]
-) -> Iterator[Change]:
+) -> Iterator[TreeChange]:
     old = load(fetch, before.digest).entries if before else {}
     new = load(fetch, after.digest).entries if after else {}
     if parts:  # the root is there in every tree
         bare = [d if d and not e else None for d, e in ((before, old), (after, new))]
         if bare[0] != bare[1]:
-            yield Change("/".join(parts), bare[0], bare[1])
+            yield TreeChange("/".join(parts), bare[0], bare[1])
     for name in sorted({*old, *new}):
         here, a, b = (*parts, name), old.get(name), new.get(name)
         if a == b:
             continue
-        file_a, file_b = (e if isinstance(e, File) else None for e in (a, b))
+        file_a, file_b = (e if isinstance(e, TreeFile) else None for e in (a, b))
         dir_a, dir_b = (e if isinstance(e, Directory) else None for e in (a, b))
         if file_a or file_b:
             # A file in the place of an empty directory is one change, not two.
             bare_a = file_a or (dir_a if dir_a and dir_a.digest == EMPTY else None)
             bare_b = file_b or (dir_b if dir_b and dir_b.digest == EMPTY else None)
-            yield Change("/".join(here), bare_a, bare_b)
+            yield TreeChange("/".join(here), bare_a, bare_b)
             dir_a = None if bare_a is dir_a else dir_a
             dir_b = None if bare_b is dir_b else dir_b
         if dir_a or dir_b:
