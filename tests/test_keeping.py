@@ -201,7 +201,7 @@ class TestPruning:
         one = await run(world)
         nobody = ScriptedProvider([])
         engine = build_engine(world._resources, nobody, ToolBox.empty())
-        await engine.entomb(one, "me", "")
+        await engine.record_pruning(one, "me", "")
         assert (await world.archive.verify()).problems == []
         assert (await world.replay(one)).identical
         await world.maintenance.prune(one)

@@ -91,7 +91,7 @@ class Maintenance:
         if not isinstance(journal, Prunable):
             raise OperatorError("This journal cannot be pruned.")
         lines = (await load(journal, storage.blobs, run_id)).lines
-        epoch, records = await idle_engine(self._resources).entomb(run_id, by, reason)
+        epoch, records = await idle_engine(self._resources).record_pruning(run_id, by, reason)
         if files is not None:  # a fork may be citing them at this moment
             files.touch(digest for line in lines for digest in cited(line))
         await journal.erase(run_id, epoch, records)

@@ -285,7 +285,7 @@ async def letters(run: Rig) -> None:
 async def entombed(run: Rig) -> None:
     """Marked to be removed, by a process that died before it did."""
     await run.run([reply(call("echo", x=1)), say("Done.")])
-    await run.engine(ScriptedProvider([])).entomb("run", "alice", "It is old.")
+    await run.engine(ScriptedProvider([])).record_pruning("run", "alice", "It is old.")
 
 
 async def build(run: Rig) -> None:

@@ -55,7 +55,7 @@ class Engine:
         """
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
         ledger = await self._new_ledger(run)
-        return await self._drive(ledger, ledger.commit(event))
+        return await self._run_until_idle(ledger, ledger.commit(event))
 
     async def fork(self, run: str, facts: Sequence[ev.Event], forked: ev.RunForked) -> RunState:
         """Begin a run with facts that another one established, and drive it on from there.
@@ -64,13 +64,13 @@ class Engine:
             OperatorError: there is a run of that id, or the facts do not fit together any more.
         """
         ledger = await self._new_ledger(run)
-        return await self._drive(ledger, self._adopt(ledger, facts, forked))
+        return await self._run_until_idle(ledger, self._import_facts(ledger, facts, forked))
 
-    async def _adopt(
+    async def _import_facts(
         self, ledger: Ledger, facts: Sequence[ev.Event], forked: ev.RunForked
     ) -> Sequence[Intent]:
         try:
-            intents = await ledger.adopt(facts, forked)
+            intents = await ledger.import_facts(facts, forked)
         except (TransitionError, InvariantError) as error:
             raise OperatorError(
                 f"The facts do not fit with what was changed: {error.message}",
@@ -80,7 +80,7 @@ class Engine:
         return intents
 
     async def resume(self, run: str, *, take_over: bool = False) -> RunState:
-        """Take a run up where its journal ends, and do as the letters say that wait for it.
+        """Continue a run where its journal ends, and receive the signals that wait for it.
 
         A finished run that got none is returned as it is. ``take_over`` takes the run away from an
         owner that lives; its unfinished calls are then ambiguous, but for pure ones.
@@ -92,44 +92,44 @@ class Engine:
             Fenced: another process took it up at the same time.
         """
         before = await self._restore(run)
-        letters = await self.signals.read(run, before.state.letters)
-        if before.state.phase is Phase.FINISHED and not letters:
+        signals = await self.signals.read(run, before.state.letters)
+        if before.state.phase is Phase.FINISHED and not signals:
             return before.state
         ledger, before = await self._take_ledger(run, before, take_over=take_over)
-        return await self._drive(ledger, self._catch_up(ledger, before))
+        return await self._run_until_idle(ledger, self._catch_up(ledger, before))
 
     async def _catch_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
-        """Record what became of the run while nobody drove it; return what is to be performed."""
+        """Record what happened while no process drove the run; return the intents to perform."""
         run, intents = ledger.run, list[Intent]()
         was_idle = before.state.phase in IDLE
-        if not was_idle:  # first the truth about what was under way
-            intents += await self._take_up(ledger, before)
-        letters = await self.signals.read(run, before.state.letters)
-        gone = overruled(letters)
-        for number, body in letters:
-            event = await self.performer.receive(run, ledger.state, number, body, gone)
+        if not was_idle:  # first the truth about the calls under way
+            intents += await self._settle_open(ledger, before)
+        signals = await self.signals.read(run, before.state.letters)
+        withdrawn = overruled(signals)
+        for number, body in signals:
+            event = await self.performer.receive(run, ledger.state, number, body, withdrawn)
             intents += await ledger.commit(event)
         if was_idle and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
-            intents += await self._take_up(ledger, before)
+            intents += await self._settle_open(ledger, before)
         waiting = {pending.n for pending in ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
 
-    async def _take_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
-        """Settle what a crash left open, and return what is to be performed."""
+    async def _settle_open(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
+        """Settle the intents that a crash left open, and return those to perform."""
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
         unsure = [i for i in before.open if isinstance(i, CallTool) and i.effect != "pure"]
-        doubts = self._doubts(ledger, before.open)
-        doubts = doubts or await self.performer.in_doubt(ledger.run, unsure)
+        uncertain = self._possibly_running(ledger, before.open)
+        uncertain = uncertain or await self.performer.still_running(ledger.run, unsure)
         probed = await self._probe(ledger.run, unsure)  # after what could act has ended
-        receipts, again = recover(before.open, now, probed, doubts)
+        receipts, again = recover(before.open, now, probed, uncertain)
         calls = calls_made(before.state, begun=before.open, again=again)
         self.performer.recall(ledger.run, calls)
         following = await ledger.commit(resumed, *receipts)
         self.performer.settled(ledger.run, [i for i in unsure if i not in again])
         return (*again, *following)
 
-    def _doubts(self, ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
+    def _possibly_running(self, ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
         """Why calls may be under way still, by the number of their intents."""
         former = ledger.former
         if former.liveness == "gone":
@@ -138,7 +138,7 @@ class Engine:
         return {intent.n: why for intent in pending}
 
     async def _probe(self, run: str, pending: Sequence[CallTool]) -> dict[int, Probed]:
-        """Ask the world about calls that may have happened, where their tools can tell."""
+        """Probe the calls that may have happened, where their tools can."""
         doubtful = [intent for intent in pending if intent.effect in ("once", "keyed")]
         found = {intent.n: await self.performer.probe(run, intent) for intent in doubtful}
         return {n: answer for n, answer in found.items() if answer is not None}
@@ -160,13 +160,15 @@ class Engine:
             if before.state.phase is not Phase.FINISHED:
                 now = self.performer.clock.now()
                 # what may have happened is not `cancelled`
-                receipts, _ = recover(before.open, now, {}, self._doubts(ledger, before.open))
+                receipts, _ = recover(
+                    before.open, now, {}, self._possibly_running(ledger, before.open)
+                )
                 await ledger.commit(*receipts, cancelled(now, reason))
         finally:
             await ledger.finish()
         return ledger.state
 
-    async def entomb(self, run: str, by: str, reason: str) -> tuple[int, int]:
+    async def record_pruning(self, run: str, by: str, reason: str) -> tuple[int, int]:
         """Record the tombstone of a finished run; return its epoch, and how many records it means.
 
         Raises:
@@ -258,7 +260,7 @@ class Engine:
         seq = before.head.seq - len(before.lines)
         return Taker(self.snapshots, run, seq=seq, messages=before.kept)
 
-    async def _drive(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
+    async def _run_until_idle(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
         """Run the loop until the run is idle, from its first commit on; then release the run."""
         try:
             intents = await first

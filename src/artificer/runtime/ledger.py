@@ -34,8 +34,8 @@ from artificer.ports import (
     Settlement,
     Spending,
 )
-from artificer.runtime.asking import size_of
 from artificer.runtime.budgets import NO_BUDGETS, Charges
+from artificer.runtime.model_requests import size_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.requests import Requests, asks
@@ -180,7 +180,7 @@ class Ledger:
             for outcome in outcomes:
                 outcome.charges.release()
 
-    async def adopt(self, facts: Sequence[Event], *events: Event) -> Sequence[Intent]:
+    async def import_facts(self, facts: Sequence[Event], *events: Event) -> Sequence[Intent]:
         """Record facts that another run established, as they are, and then events of this one.
 
         Returns and raises what :meth:`commit` does; what the facts once led to is not performed.

@@ -1,4 +1,4 @@
-"""Performing one intent in the world, and telling what came of it as an event."""
+"""Performing one intent in the world, and returning the event of its outcome."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from artificer.ports import (
     Question,
     Receipt,
 )
-from artificer.runtime.asking import Asker
 from artificer.runtime.budgets import NO_BUDGETS, Budgets
 from artificer.runtime.effects_log import log, ms_since, tell
+from artificer.runtime.model_requests import ModelRequests
 from artificer.values.canon import canonical, digest_of
 from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
@@ -41,11 +41,11 @@ from artificer.values.text import head_and_tail
 
 @dataclass(frozen=True)
 class Performer:
-    """What the engine needs to act: one provider, the tools, a person, a clock.
+    """Performs intents: with one provider, the tools, an approver and a clock.
 
-    Without an approver, what policy asks about waits for a letter. ``grace_s`` is how much longer
-    than its timeout a call may take to end its work and report. ``budgets`` are what
-    may be spent. ``clean`` takes the secrets of the environment out of what tools bring: nothing
+    Without an approver, a call that the policy asks about waits for a signal. ``grace_s`` is how
+    much longer than its timeout a call may take to end its work and report. ``budgets`` limit the
+    spending. ``clean`` removes the secrets of the environment from the results of tools: nothing
     is recorded before. ``locks`` are those that the processes of calls hold.
     """
 
@@ -61,26 +61,26 @@ class Performer:
     locks: Locks | None = None
 
     @property
-    def asker(self) -> Asker:
-        """What asks the model."""
-        return Asker(self.provider, self.clock, self.budgets, self.clean)
+    def model_requests(self) -> ModelRequests:
+        """The performer's requests to its model."""
+        return ModelRequests(self.provider, self.clock, self.budgets, self.clean)
 
     async def receive(
-        self, run: str, state: RunState, number: int, body: bytes, gone: Container[int] = ()
+        self, run: str, state: RunState, number: int, body: bytes, withdrawn: Container[int] = ()
     ) -> ev.Event:
-        """Return the event that a letter is; what is said to a build is said to its runs.
+        """Return the event of a signal; a build relays it to its runs.
 
-        ``gone`` are the letters that a later one takes back.
+        ``withdrawn`` are the signals that a later one takes back.
         """
         letter = read_letter(body)
-        if number in gone:
+        if number in withdrawn:
             return overruled_event(number, letter, self.clock.now())
         if isinstance(letter, Steer | Pause) and self.builder is not None:
             await self.builder.relay(run, state, body)
         return opened(state, number, letter, self.clock.now())
 
     async def call_tool(self, run: str, intent: CallTool, result_chars: int) -> ev.ToolReturned:
-        """Perform a tool call, within its time; whatever goes wrong is a result."""
+        """Perform a tool call, within its time; every failure is a result."""
         started = time.monotonic()
         receipt = await self._execute(run, intent)
         said = content = self.clean(receipt.content)
@@ -168,7 +168,7 @@ class Performer:
             return call
         return replace(call, locks=self.locks.of(call.key))
 
-    async def in_doubt(self, run: str, calls: Sequence[CallTool]) -> dict[int, str]:
+    async def still_running(self, run: str, calls: Sequence[CallTool]) -> dict[int, str]:
         """Why the processes of these calls may still act, by the number of the intent."""
         if self.locks is None or not calls:
             return {}
@@ -182,12 +182,12 @@ class Performer:
             self.locks.forget(idempotency_key(run, intent) for intent in calls)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
-        """Tell the executors how often the run has called which tools in another process."""
+        """Pass on to the executors how often the run has called which tools in other processes."""
         for executor in self._lasting():
             executor.recall(run, calls)
 
     async def release(self, run: str) -> None:
-        """End what the run's calls have left alive."""
+        """End the processes that the run's calls have left alive."""
         endings = (executor.release(run) for executor in self._lasting())
         for failure in await asyncio.gather(*endings, return_exceptions=True):
             if isinstance(failure, Exception):  # the run itself is whole, and recorded
@@ -197,10 +197,10 @@ class Performer:
         unique = {id(e): e for e in self.executors.values()}
         return [e for e in unique.values() if isinstance(e, Lasting)]
 
-    async def ask(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:
-        """Ask the person who is here."""
+    async def ask_approver(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:
+        """Ask the approver."""
         if self.approver is None:
-            raise InvariantError("There is nobody here to ask.")
+            raise InvariantError("There is no approver.")
         question = Question(
             run=run,
             tool=intent.tool,

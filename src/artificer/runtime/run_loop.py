@@ -109,7 +109,7 @@ class RunLoop:
         match intent:
             case Generate():
                 payload, _ = self._ledger.requests.prepare(state, intent)
-                return await self._performer.asker.generate(
+                return await self._performer.model_requests.generate(
                     self.run,
                     intent,
                     state,
@@ -127,7 +127,7 @@ class RunLoop:
                     chars = limits.result_chars
                     return Outcome(await self._performer.call_tool(self.run, intent, chars))
             case AskApproval():
-                return Outcome(await self._performer.ask(self.run, intent))
+                return Outcome(await self._performer.ask_approver(self.run, intent))
             case AdvanceBuild(wish=wish) if self._performer.builder is not None:
                 await self._ledger.anchor()
                 return Outcome(await self._performer.builder.serve(self.run, state, wish))
@@ -139,7 +139,9 @@ class RunLoop:
         if asks(intent):
             payload, _ = self._ledger.requests.prepare(state, intent)
         charges = self._ledger.charges_of(intent)
-        return await self._performer.asker.compact(self.run, intent, state, payload, charges)
+        return await self._performer.model_requests.compact(
+            self.run, intent, state, payload, charges
+        )
 
     # --- recording outcomes -------------------------------------------------------------------
 

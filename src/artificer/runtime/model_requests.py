@@ -1,4 +1,4 @@
-"""Asking the model, within the run's time and the budgets."""
+"""Requests to the model, within the run's time and the budgets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def size_of(state: RunState, intent: Generate | Compact, payload: Payload) -> Re
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestResult:
     """The result of a request. ``raw`` is the provider's own response, as it came.
 
     The reply's usage is what counts; ``reported`` is the provider's report, where that is another.
@@ -61,8 +61,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Asker:
-    """Performs the intents that ask a model. Its ``budgets`` have to hold a request."""
+class ModelRequests:
+    """Performs the intents that make a request. Its ``budgets`` have to allow it."""
 
     provider: Provider
     clock: Clock
@@ -82,22 +82,22 @@ class Asker:
 
         ``charges`` have been reserved with the intent; with None they are reserved now.
         """
-        asked = await self._ask(run, intent, state, payload, on_delta, charges)
-        reply = asked.reply
+        result = await self._request(run, intent, state, payload, on_delta, charges)
+        reply = result.reply
         if isinstance(reply, ModelFailure):
-            return asked.outcome(
+            return result.outcome(
                 ev.ModelFailed(
                     at=self.clock.now(),
                     intent=intent.n,
                     code=reply.code,
                     message=reply.message,
                     attempts=reply.attempts,
-                    duration_ms=asked.duration_ms,
-                    raw=asked.raw_digest,
+                    duration_ms=result.duration_ms,
+                    raw=result.raw_digest,
                 )
             )
         price = state.given.price
-        return asked.outcome(
+        return result.outcome(
             ev.ModelResponded(
                 at=self.clock.now(),
                 intent=intent.n,
@@ -107,10 +107,10 @@ class Asker:
                 model=reply.model,
                 response_id=reply.response_id,
                 attempts=reply.attempts,
-                duration_ms=asked.duration_ms,
+                duration_ms=result.duration_ms,
                 cost_micros=None if price is None else price.micros(reply.usage),
-                raw=asked.raw_digest,
-                reported=asked.reported,
+                raw=result.raw_digest,
+                reported=result.reported,
             )
         )
 
@@ -126,19 +126,19 @@ class Asker:
         if payload is None:
             why = "There is no budget for it." if state.given.compaction else "None is wanted."
             return Outcome(compacted(state, intent, self.clock.now(), not_asked=why))
-        asked = await self._ask(run, intent, state, payload, _ignore, charges)
-        return asked.outcome(
+        result = await self._request(run, intent, state, payload, _ignore, charges)
+        return result.outcome(
             compacted(
                 state,
                 intent,
                 self.clock.now(),
-                reply=asked.reply,
-                duration_ms=asked.duration_ms,
-                raw=asked.raw_digest,
+                reply=result.reply,
+                duration_ms=result.duration_ms,
+                raw=result.raw_digest,
             )
         )
 
-    async def _ask(
+    async def _request(
         self,
         run: str,
         intent: Generate | Compact,
@@ -146,11 +146,11 @@ class Asker:
         payload: Payload,
         on_delta: OnDelta,
         charges: Charges | None,
-    ) -> Asked:
+    ) -> RequestResult:
         spec, size = state.given, size_of(state, intent, payload)
         reserved = charges or await self.budgets.reserve(spec, size, self.clock.now())
         if isinstance(reserved, ModelFailure):
-            return Asked(reserved)
+            return RequestResult(reserved)
         started = time.monotonic()
         try:
             reply = await self._reply(payload, on_delta, state.time_left / 1000)
@@ -172,7 +172,7 @@ class Asker:
             attempts=reply.attempts,
             raw=reply.raw and digest_of(reply.raw),
         )
-        return Asked(reply, duration, reply.raw, reported, reserved)
+        return RequestResult(reply, duration, reply.raw, reported, reserved)
 
     async def _reply(
         self, payload: Payload, on_delta: OnDelta, left_s: float
