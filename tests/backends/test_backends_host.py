@@ -547,9 +547,9 @@ class TestOrder:
     async def test_readers_go_together_and_writers_alone(self) -> None:
         lane, inside, log = CallLane(), 0, []
 
-        async def go(name: str, *, alone: bool) -> None:
+        async def go(name: str, *, exclusive: bool) -> None:
             nonlocal inside
-            async with lane.turn(alone=alone):
+            async with lane.turn(exclusive=exclusive):
                 inside += 1
                 log.append((name, inside))
                 for _ in range(3):
@@ -557,7 +557,7 @@ class TestOrder:
                 inside -= 1
 
         await asyncio.gather(
-            *(go(name, alone=name.isupper()) for name in ("a", "b", "C", "d", "E", "f", "g"))
+            *(go(name, exclusive=name.isupper()) for name in ("a", "b", "C", "d", "E", "f", "g"))
         )
         assert [name for name, _ in log] == ["a", "b", "C", "d", "E", "f", "g"]
         assert {name: count for name, count in log if name.isupper()} == {"C": 1, "E": 1}
@@ -565,20 +565,20 @@ class TestOrder:
 
     async def test_whoever_gives_up_waiting_holds_up_nobody(self) -> None:
         lane = CallLane()
-        for alone in (True, False):
-            async with lane.turn(alone=True):
-                waiting = asyncio.ensure_future(_hold(lane, alone=alone))
-                behind = asyncio.ensure_future(_hold(lane, alone=False))
+        for exclusive in (True, False):
+            async with lane.turn(exclusive=True):
+                waiting = asyncio.ensure_future(_hold(lane, exclusive=exclusive))
+                behind = asyncio.ensure_future(_hold(lane, exclusive=False))
                 await asyncio.sleep(0)
                 waiting.cancel()
             await behind
-            granted = asyncio.ensure_future(_hold(lane, alone=alone))
+            granted = asyncio.ensure_future(_hold(lane, exclusive=exclusive))
             await asyncio.sleep(0)
             granted.cancel()
             await asyncio.wait([granted])
-            await _hold(lane, alone=True)
+            await _hold(lane, exclusive=True)
 
 
-async def _hold(lane: CallLane, *, alone: bool) -> None:
-    async with lane.turn(alone=alone):
+async def _hold(lane: CallLane, *, exclusive: bool) -> None:
+    async with lane.turn(exclusive=exclusive):
         await asyncio.sleep(0)

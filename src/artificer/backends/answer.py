@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ToolRefusal(Exception):
-    """The call cannot be performed, or may not be; the model is told why."""
+    """The call cannot be performed, or may not be; the model reads why."""
 
     def __init__(
         self, detail: str, status: CallStatus = "error", problems: Sequence[Problem] = ()
@@ -54,15 +54,15 @@ def page(
     """The first ``limit`` items, or fewer of long ones, under ``name``.
 
     Each item comes with the cursor that stands for it; ``next`` is there when items are left, and
-    is the cursor of the last one that was told. One item is always told.
+    is the cursor of the last one listed. At least one item is listed.
     """
-    told: list[JsonValue] = []
+    listed: list[JsonValue] = []
     size, last = 0, ""
     for cursor, item in items:
         facts = tell(cursor, item)
         size += len(canonical(facts))
-        if told and (len(told) == limit or size > MAX_PAGE_CHARACTERS):
-            return {name: told, "next": last}
-        told.append(facts)
+        if listed and (len(listed) == limit or size > MAX_PAGE_CHARACTERS):
+            return {name: listed, "next": last}
+        listed.append(facts)
         last = cursor
-    return {name: told}
+    return {name: listed}

@@ -40,15 +40,15 @@ def call_of(manifest: Manifest[Any], call: Call) -> Call:
 
 def probed_of(probe: Probe, receipt: Receipt, code: str, output: str) -> Probed:
     """Read the receipt: ``code`` and ``output`` name members of its evidence."""
-    told = json.loads(receipt.evidence or "{}")
-    number = told.get(code)
+    evidence = json.loads(receipt.evidence or "{}")
+    number = evidence.get(code)
     found = probe.found(number)
     if found == "unknown":
-        why = told.get("fault") or "the probe was refused"
+        why = evidence.get("fault") or "the probe was refused"
         said = f"answered {number}" if number is not None else f"could not tell: {why}"
         return Probed(found=found, reason=f"The probe {said}.")
     content = ""
     if found == "happened":
         facts = {"status": "success", "notes": [_FOUND]}
-        content = fitted(facts, output, str(told[output]["text"]))
+        content = fitted(facts, output, str(evidence[output]["text"]))
     return Probed(found=found, content=content, reason=f"The probe answered {number}.")

@@ -8,7 +8,7 @@ from itertools import islice
 
 from artificer.values.base import JsonObject, JsonValue
 
-_MOST = 64
+_MAX_NODES = 64
 """Subschemas that are looked through for one step: a schema may come from a server."""
 
 
@@ -20,7 +20,7 @@ def description_at(schema: JsonObject, pointer: str) -> str:
     found, nodes = "", [schema]
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        nodes = list(islice(_inside(_options(schema, nodes), name), _MOST))
+        nodes = list(islice(_inside(_options(schema, nodes), name), _MAX_NODES))
         found = next(_words(_options(schema, nodes)), found)
     return found
 
@@ -47,7 +47,7 @@ def _options(schema: JsonObject, nodes: list[JsonObject]) -> list[JsonObject]:
     """Subschemas, the definitions they refer to, and their alternatives: each once."""
     found: list[JsonObject] = []
     waiting: deque[JsonValue] = deque(nodes)
-    while waiting and len(found) < _MOST:
+    while waiting and len(found) < _MAX_NODES:
         node = waiting.popleft()
         if not isinstance(node, dict) or any(node is other for other in found):
             continue

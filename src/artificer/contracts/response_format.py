@@ -64,21 +64,21 @@ class ResponseFormat(CheckedValue):
 
 
 def format_of(
-    given: ResponseFormat | Mapping[str, JsonValue] | type[Any],
+    source: ResponseFormat | Mapping[str, JsonValue] | type[Any],
 ) -> ResponseFormat:
     """Make the format of a JSON Schema, or of a type: a pydantic model, a dataclass, a TypedDict.
 
     Raises:
         AuthorError: that is no schema, or one that cannot be used.
     """
-    if isinstance(given, ResponseFormat):
-        return _usable(given)
-    schema = dict(given) if isinstance(given, Mapping) else _schema_of(given)
+    if isinstance(source, ResponseFormat):
+        return _usable(source)
+    schema = dict(source) if isinstance(source, Mapping) else _schema_of(source)
     canonical(schema)  # raises for what no JSON can say
     text = json.dumps(schema, ensure_ascii=False)
     title = schema.get("title")
     name = _NOT_IN_A_NAME.sub("-", title if isinstance(title, str) else "").strip("-")[:64]
-    made_of = "" if isinstance(given, Mapping) else type_name(given)
+    made_of = "" if isinstance(source, Mapping) else type_name(source)
     return _usable(ResponseFormat(name=name or "reply", json_schema=text, type=made_of))
 
 
@@ -121,35 +121,35 @@ def type_name(kind: type[Any]) -> str:
     return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kind, type) else repr(kind)
 
 
-def _schema_of(given: Any) -> JsonObject:
+def _schema_of(source: Any) -> JsonObject:
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
     try:
-        schema: JsonObject = TypeAdapter(given).json_schema()
+        schema: JsonObject = TypeAdapter(source).json_schema()
     except PydanticUserError as error:
         raise AuthorError(
-            f"{given!r} has no JSON Schema: {error.message}.",
+            f"{source!r} has no JSON Schema: {error.message}.",
             hint="Give a JSON Schema, or a pydantic model, a dataclass or a TypedDict.",
         ) from error
     return schema
 
 
-def _usable(asked: ResponseFormat) -> ResponseFormat:
-    schema = parse_value(asked.json_schema)
+def _usable(wanted: ResponseFormat) -> ResponseFormat:
+    schema = parse_value(wanted.json_schema)
     if not isinstance(schema, dict):
         raise AuthorError("The schema of a response format is a JSON object.")
-    if len(asked.json_schema.encode()) > MAX_SCHEMA:
+    if len(wanted.json_schema.encode()) > MAX_SCHEMA:
         raise AuthorError(f"The schema of a response format has at most {MAX_SCHEMA} bytes.")
     compile_schema(schema)
     fits = [strict(schema, dialect).fits for dialect in (OPENAI_STRICT, ANTHROPIC_STRICT)]
-    if asked.strict and not all(fits):
+    if wanted.strict and not all(fits):
         raise AuthorError(
             "The schema says what the providers' strict modes cannot express.",
             hint="Describe closed objects without oneOf, allOf, recursion or free-form members; "
             "or ask without strict: the reply is held against the schema in any case.",
         )
-    return asked
+    return wanted
 
 
 @lru_cache(maxsize=64)

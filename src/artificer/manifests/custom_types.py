@@ -51,13 +51,13 @@ def parse_folder_keys(text: str, file: str) -> FolderKeys:
         return FolderKeys.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
         lines = key_lines(text)
-        told = []
+        messages = []
         for detail in error.errors():
             path = tuple(str(step) for step in detail["loc"])
             known = detail["type"] != "extra_forbidden"
             what = detail["msg"] if known else "is not a known key"
-            told.append(f"{file}:{line_of(lines, path)}: {'.'.join(path)}: {what}")
-        raise ManifestError("\n".join(told)) from error
+            messages.append(f"{file}:{line_of(lines, path)}: {'.'.join(path)}: {what}")
+        raise ManifestError("\n".join(messages)) from error
 
 
 def with_custom_type(table: Mapping[str, Any], types: Mapping[str, CustomType]) -> dict[str, Any]:

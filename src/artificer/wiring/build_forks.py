@@ -71,28 +71,28 @@ async def copy_child(
         NotFoundError: the build, or its repository, is gone.
     """
     build = await load(storage.journal, storage.blobs, spec.parent)
-    wishes = [
+    jobs = [
         line.intent.wish
         for line in build.lines
         if isinstance(line, IntentLine) and isinstance(line.intent, AdvanceBuild)
     ]
-    wish = next(
+    job = next(
         (
-            w
-            for w in wishes
-            if isinstance(w, StartRun | Check) and child_id(spec.parent, w) == child
+            it
+            for it in jobs
+            if isinstance(it, StartRun | Check) and child_id(spec.parent, it) == child
         ),
         None,
     )
-    if wish is None or build.state.build is None:
+    if job is None or build.state.build is None:
         raise OperatorError(f"The build {spec.parent} knows no run {child}.")
     folder = build_folder(config, new)
     repository = await BuildRepository.copied(build_folder(config, spec.parent), folder)
     found = detected(folder / "project.json", folder)
-    worktree = await repository.worktree(_WORKTREE, wish.commit)
-    place = place_of(build.state.build, wish, worktree, found)
+    worktree = await repository.worktree(_WORKTREE, job.commit)
+    place = place_of(build.state.build, job, worktree, found)
     _project_file(folder).write_bytes(place.project.canonical())
-    await repository.git.run("update-ref", _FORK, wish.commit)
+    await repository.git.run("update-ref", _FORK, job.commit)
 
 
 async def tools_of_child(

@@ -16,7 +16,7 @@ from artificer.errors import ConfigError
 def policy_faults(policy: Policy, toolset: Toolset) -> Iterator[str]:
     """Everything in a policy that can never match a call of these tools, a line each."""
     for fault in rule_faults(policy, toolset):
-        yield _told(policy, fault)
+        yield _message(policy, fault)
     if policy.cedar:
         from artificer.policies.cedar_lint import entity_faults  # only where there are any
 
@@ -28,7 +28,7 @@ def must_fit(policy: Policy, toolset: Toolset) -> None:
 
     A rule for tools that this run does not offer is not a fault: a policy may be shared.
     """
-    found = [_told(policy, fault) for fault in rule_faults(policy, toolset) if fault.fatal]
+    found = [_message(policy, fault) for fault in rule_faults(policy, toolset) if fault.fatal]
     if found:
         raise ConfigError(
             "The policy has rules that can never match: " + "; ".join(found) + ".",
@@ -41,7 +41,7 @@ def tools_of_builds() -> Toolset:
     return toolset((*definitions(Host(folder="/", write=True)), *catalog.TOOLS))
 
 
-def _told(policy: Policy, fault: RuleFault) -> str:
+def _message(policy: Policy, fault: RuleFault) -> str:
     rule = policy.rules[fault.number - 1]
     name = f" ({rule.name})" if rule.name else ""
     return f"rule {fault.number}{name}: {fault.message}"

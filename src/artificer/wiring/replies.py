@@ -11,20 +11,20 @@ SHARE = 8
 """A reply reserves at most this part of a budget: one request must not use up what many share."""
 
 
-def max_tokens_of(kind: RunKind, model: str, given: Limits, config: Config) -> int:
+def max_tokens_of(kind: RunKind, model: str, limits: Limits, config: Config) -> int:
     """The longest reply in tokens: as configured, else as long as the kind needs and all allow.
 
     What is configured is cut to what the model can write, where that is known.
     """
-    known = most_of(model, config)
+    known = longest_reply_of(model, config)
     said = config.limits.max_tokens_of(kind)
     if said is not None:
         return said if known is None else min(said, known)
-    most = min(KINDS[kind].max_tokens, known or UNKNOWN)
-    return max(min(most, UNKNOWN), min([most, *_shares(kind, model, given, config)]))
+    longest = min(KINDS[kind].max_tokens, known or UNKNOWN)
+    return max(min(longest, UNKNOWN), min([longest, *_shares(kind, model, limits, config)]))
 
 
-def most_of(model: str, config: Config) -> int | None:
+def longest_reply_of(model: str, config: Config) -> int | None:
     """Return the longest reply of a ``provider/model`` in tokens, or None if it is not known."""
     return config.limits.longest_reply_of(model) or longest_reply(model)
 
@@ -37,13 +37,13 @@ def continuations_of(kind: RunKind, model: str) -> int:
     return 0 if model.startswith("local/") else KINDS[kind].continuations
 
 
-def _shares(kind: RunKind, model: str, given: Limits, config: Config) -> list[int]:
+def _shares(kind: RunKind, model: str, limits: Limits, config: Config) -> list[int]:
     """The tokens that a share of each budget buys. A run's own limits shorten its replies."""
     day = config.budget.day
     tokens, micros = [day.tokens], [day.micros]
     if kind == "build":
-        tokens.append(given.total_tokens)
-        micros.append(given.cost_micros)
+        tokens.append(limits.total_tokens)
+        micros.append(limits.cost_micros)
     price = config.price_of(model)
     shares = [limit // SHARE for limit in tokens if limit is not None]
     if price is not None and price.output:

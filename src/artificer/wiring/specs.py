@@ -23,7 +23,7 @@ from artificer.core.spec import Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError, InvalidValueError
 from artificer.ports import Provider
 from artificer.wiring.providers import wire_of
-from artificer.wiring.replies import continuations_of, max_tokens_of, most_of
+from artificer.wiring.replies import continuations_of, longest_reply_of, max_tokens_of
 
 
 @dataclass(frozen=True)
@@ -113,26 +113,26 @@ def output_check_of(recorded: ResponseFormat | None, agent: Agent) -> OutputChec
     return output_check(kind)
 
 
-def limits_of(kind: RunKind, given: Limits | None, config: Config, model: str) -> Limits:
-    """The given limits; what was not given is that of the kind of run, the model, the project."""
-    given = given or Limits()
+def limits_of(kind: RunKind, own: Limits | None, config: Config, model: str) -> Limits:
+    """A run's own limits, completed from its kind, the model and the project."""
+    own = own or Limits()
     usual = {"turns": KINDS[kind].turns, "waiting_counts": False, **config.budget.run}
     usual["continuations"] = continuations_of(kind, model)
     if model in config.context_tokens:
         usual["context_tokens"] = config.context_tokens[model]
-    missing = {name: usual[name] for name in usual.keys() - given.named}
-    limits = given.replace(**missing)
-    if "max_tokens" in given.named:
+    missing = {name: usual[name] for name in usual.keys() - own.named}
+    limits = own.replace(**missing)
+    if "max_tokens" in own.named:
         return limits
     return limits.replace(max_tokens=max_tokens_of(kind, model, limits, config))
 
 
 def limits_for(model: str, recorded: Limits, config: Config) -> Limits:
     """The limits of a recorded run for another model, which may not write as much at once."""
-    most = most_of(model, config)
-    if most is None or most >= recorded.max_tokens:
+    longest = longest_reply_of(model, config)
+    if longest is None or longest >= recorded.max_tokens:
         return recorded
-    return recorded.replace(max_tokens=most)
+    return recorded.replace(max_tokens=longest)
 
 
 def price_of(model: str, limits: Limits, config: Config) -> Price | None:

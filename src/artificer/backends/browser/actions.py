@@ -25,7 +25,7 @@ STEP = 100
 """Pixels of one step of scrolling."""
 
 MAX_RESOURCES = 200
-"""Resources of a page whose timing is told."""
+"""Resources of a page whose timing is listed."""
 
 LEADS_SECONDS = 1.0
 """Seconds after which a click is taken to lead to no other page."""
@@ -40,100 +40,102 @@ _SUBMIT = """e => {
   form.requestSubmit();
   return true;
 }"""
-_TIMING = """most => performance.getEntriesByType('navigation')
-  .concat(performance.getEntriesByType('resource')).slice(0, most).map(e => ({
+_TIMING = """limit => performance.getEntriesByType('navigation')
+  .concat(performance.getEntriesByType('resource')).slice(0, limit).map(e => ({
     url: e.name, kind: e.initiatorType || e.entryType, start_ms: Math.round(e.startTime),
     duration_ms: Math.round(e.duration), bytes: e.transferSize || 0 }))"""
 
 
-Given = Mapping[str, JsonValue]
+ActionArguments = Mapping[str, JsonValue]
 Result = str | bytes | None
 
 
-async def act(page: Page, action: Action, given: Given) -> Result:
+async def act(page: Page, action: Action, arguments: ActionArguments) -> Result:
     """Perform an action: returns what was read, or a picture.
 
     Raises ActionError, and Playwright's Error.
     """
-    return await _DOINGS[action](page, given)
+    return await _DOINGS[action](page, arguments)
 
 
-async def _navigate(page: Page, given: Given) -> Result:
-    response = await page.goto(str(given["url"]))
+async def _navigate(page: Page, arguments: ActionArguments) -> Result:
+    response = await page.goto(str(arguments["url"]))
     return f"HTTP status {response.status}" if response else None
 
 
-async def _go_back(page: Page, given: Given) -> Result:
+async def _go_back(page: Page, arguments: ActionArguments) -> Result:
     if await page.go_back() is None:
         raise ActionError("There is no page to go back to.")
     return None
 
 
-async def _click(page: Page, given: Given) -> Result:
-    element = _element(page, given)
+async def _click(page: Page, arguments: ActionArguments) -> Result:
+    element = _element(page, arguments)
     if await element.evaluate(_IS_SUBMITTER):
         raise ActionError("Not clicked: this sends a form; use submit_form.")
     await follow(page, element.click())
     return None
 
 
-async def _scroll(page: Page, given: Given) -> Result:
-    step = -STEP if given["direction"] == "up" else STEP
-    await page.evaluate("y => window.scrollBy(0, y)", int(str(given["amount"])) * step)
+async def _scroll(page: Page, arguments: ActionArguments) -> Result:
+    step = -STEP if arguments["direction"] == "up" else STEP
+    await page.evaluate("y => window.scrollBy(0, y)", int(str(arguments["amount"])) * step)
     return None
 
 
-async def _wait_for(page: Page, given: Given) -> Result:
-    await _element(page, given).wait_for(timeout=float(str(given["timeout_ms"])))
+async def _wait_for(page: Page, arguments: ActionArguments) -> Result:
+    await _element(page, arguments).wait_for(timeout=float(str(arguments["timeout_ms"])))
     return None
 
 
-async def _type_text(page: Page, given: Given) -> Result:
-    field = page.locator(str(given.get("selector", FOCUSED))).first
-    await field.fill(str(given["text"]))
+async def _type_text(page: Page, arguments: ActionArguments) -> Result:
+    field = page.locator(str(arguments.get("selector", FOCUSED))).first
+    await field.fill(str(arguments["text"]))
     return None
 
 
-async def _submit_form(page: Page, given: Given) -> Result:
-    await submit(page, _element(page, given))
+async def _submit_form(page: Page, arguments: ActionArguments) -> Result:
+    await submit(page, _element(page, arguments))
     return None
 
 
-async def _screenshot(page: Page, given: Given) -> Result:
+async def _screenshot(page: Page, arguments: ActionArguments) -> Result:
     return await page.screenshot()
 
 
-async def _list_tabs(page: Page, given: Given) -> Result:
+async def _list_tabs(page: Page, arguments: ActionArguments) -> Result:
     return json.dumps([{"title": await page.title(), "url": page.url}], ensure_ascii=False)
 
 
-async def _network_timing(page: Page, given: Given) -> Result:
+async def _network_timing(page: Page, arguments: ActionArguments) -> Result:
     return json.dumps(await page.evaluate(_TIMING, MAX_RESOURCES), ensure_ascii=False)
 
 
-async def _execute_js(page: Page, given: Given) -> Result:
-    value = await page.evaluate(str(given["expression"]))
+async def _execute_js(page: Page, arguments: ActionArguments) -> Result:
+    value = await page.evaluate(str(arguments["expression"]))
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-async def _snapshot(page: Page, given: Given) -> Result:
-    return await _element(page, given).aria_snapshot()
+async def _snapshot(page: Page, arguments: ActionArguments) -> Result:
+    return await _element(page, arguments).aria_snapshot()
 
 
-async def _extract_html(page: Page, given: Given) -> Result:
-    return await (_element(page, given).inner_html() if "selector" in given else page.content())
+async def _extract_html(page: Page, arguments: ActionArguments) -> Result:
+    return await (
+        _element(page, arguments).inner_html() if "selector" in arguments else page.content()
+    )
 
 
-async def _extract(page: Page, given: Given) -> Result:
-    match given["mode"]:
+async def _extract(page: Page, arguments: ActionArguments) -> Result:
+    match arguments["mode"]:
         case "html":
-            return await _extract_html(page, given)
+            return await _extract_html(page, arguments)
         case "text":
-            return await _element(page, given).inner_text()
-    return await _snapshot(page, given)
+            return await _element(page, arguments).inner_text()
+    return await _snapshot(page, arguments)
 
 
-_DOINGS: dict[Action, Callable[[Page, Given], Awaitable[Result]]] = {
+_DOINGS: dict[Action, Callable[[Page, ActionArguments], Awaitable[Result]]] = {
     "navigate": _navigate,
     "go_back": _go_back,
     "click": _click,
@@ -152,8 +154,8 @@ _DOINGS: dict[Action, Callable[[Page, Given], Awaitable[Result]]] = {
 """Every action but ``login``, which needs more than the page."""
 
 
-def _element(page: Page, given: Given) -> Locator:
-    return page.locator(str(given.get("selector", "body"))).first
+def _element(page: Page, arguments: ActionArguments) -> Locator:
+    return page.locator(str(arguments.get("selector", "body"))).first
 
 
 async def submit(page: Page, element: Locator) -> None:
@@ -164,11 +166,11 @@ async def submit(page: Page, element: Locator) -> None:
 
 async def follow(page: Page, doing: Awaitable[T]) -> T:
     """Do something that may lead to another page, and wait until that is there."""
-    asked, arrived = asyncio.Event(), asyncio.Event()
+    requested, arrived = asyncio.Event(), asyncio.Event()
 
     def ask(request: Request) -> None:
         if request.is_navigation_request():
-            asked.set()
+            requested.set()
 
     def arrive(_: object) -> None:
         arrived.set()
@@ -179,7 +181,7 @@ async def follow(page: Page, doing: Awaitable[T]) -> T:
     try:
         result = await doing
         with contextlib.suppress(TimeoutError):  # it led nowhere, or to no page
-            await asyncio.wait_for(asked.wait(), LEADS_SECONDS)
+            await asyncio.wait_for(requested.wait(), LEADS_SECONDS)
             await asyncio.wait_for(arrived.wait(), ELEMENT_MS / 1000)
     finally:
         page.remove_listener("request", ask)

@@ -50,7 +50,7 @@ class BrowserPage:
         self._browser: Browser | None = None
         self._page: Page | None = None
         self._may_submit = False
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
 
     async def open(self) -> None:
         """Start the browser, or get a page in it. Raises MissingExtraError, NotFoundError,
@@ -75,7 +75,7 @@ class BrowserPage:
 
     async def _first_page(self, context: BrowserContext) -> Page:
         await context.route("**/*", self._judge)
-        context.on("request", lambda request: self._asked.add(_host(request.url)))
+        context.on("request", lambda request: self._requested.add(_host(request.url)))
         page = await context.new_page()
         context.on("page", lambda other: asyncio.ensure_future(other.close()))
         page.set_default_timeout(ELEMENT_MS)
@@ -129,13 +129,13 @@ class BrowserPage:
         return await self.on_page(lambda page: page.screenshot())
 
     def take_refused(self) -> dict[str, str]:
-        """The hosts that pages asked for in vain since this was last called.
+        """The hosts that pages requested in vain since this was last called.
 
         The proxy refuses more: Chromium calls its maker's services on its own.
         """
-        refused, asked = self._proxy.take_refused(), self._asked
-        self._asked = set()
-        return {host: reason for host, reason in refused.items() if host in asked}
+        refused, requested = self._proxy.take_refused(), self._requested
+        self._requested = set()
+        return {host: reason for host, reason in refused.items() if host in requested}
 
     async def on_page(
         self, doing: Callable[[Page], Awaitable[T]], *, may_submit: bool = False

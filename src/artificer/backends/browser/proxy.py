@@ -26,7 +26,7 @@ from artificer.values.text import clip
 MAX_HEAD = 64 * 1024
 """Bytes of a request's head."""
 
-MAX_TOLD = 20
+MAX_REFUSED = 20
 """Refused hosts that are remembered until they are told."""
 
 _CHUNK = 64 * 1024
@@ -113,7 +113,7 @@ class ScopeProxy:
             # To what was checked, not to the name: it may lead elsewhere a moment later.
             opening = asyncio.open_connection(addresses[0], port)
             return await asyncio.wait_for(opening, _CONNECT_SECONDS)
-        if len(self.refused) < MAX_TOLD:
+        if len(self.refused) < MAX_REFUSED:
             self.refused[clip(host, 253)] = reason
         return None
 

@@ -49,7 +49,7 @@ class Visit:
     _hosts: frozenset[str] = frozenset()
     _secrets: dict[str, str] = field(default_factory=dict)
 
-    async def perform(self, command: BrowserCommand, given: Mapping[str, JsonValue]) -> Receipt:
+    async def perform(self, command: BrowserCommand, arguments: Mapping[str, JsonValue]) -> Receipt:
         """Perform an action, whatever it brings."""
         began = Began.now()
         async with self.tenure.turn(self.end):
@@ -59,7 +59,7 @@ class Visit:
                 timestamp=began.timestamp,
                 interaction=self.tenure.count,
             )
-            envelope = await self._perform(envelope, command, given)
+            envelope = await self._perform(envelope, command, arguments)
         envelope = envelope.replace(duration_ms=began.duration_ms)
         return Receipt(
             status=status_of(envelope.status),
@@ -78,7 +78,7 @@ class Visit:
             await page.close()
 
     async def _perform(
-        self, envelope: BrowserEnvelope, command: BrowserCommand, given: Mapping[str, JsonValue]
+        self, envelope: BrowserEnvelope, command: BrowserCommand, arguments: Mapping[str, JsonValue]
     ) -> BrowserEnvelope:
         refusal = self.tenure.refusal()
         if refusal is not None:
@@ -96,21 +96,21 @@ class Visit:
             await self.end()
             hint = getattr(error, "hint", None)
             return envelope.replace(fault=f"{error} {hint or ''}".rstrip())
-        return await self._act(page, envelope, command, given)
+        return await self._act(page, envelope, command, arguments)
 
     async def _act(
         self,
         page: BrowserPage,
         envelope: BrowserEnvelope,
         command: BrowserCommand,
-        given: Mapping[str, JsonValue],
+        arguments: Mapping[str, JsonValue],
     ) -> BrowserEnvelope:
         found: dict[str, object] = {"status": "success"}
         seconds = self.site.tool.timeout_seconds
         try:
             async with asyncio.timeout(seconds):
                 try:
-                    result = await self._do(page, command, given)
+                    result = await self._do(page, command, arguments)
                     found |= await self._kept(result)
                 except ActionError as error:
                     found |= {"status": "error", "fault": self._clean(str(error))}
@@ -128,12 +128,12 @@ class Visit:
         return BrowserEnvelope.from_json({**envelope.to_json(), **found})
 
     async def _do(
-        self, page: BrowserPage, command: BrowserCommand, given: Mapping[str, JsonValue]
+        self, page: BrowserPage, command: BrowserCommand, arguments: Mapping[str, JsonValue]
     ) -> str | bytes | None:
         if command.action == "login":
-            return await self._log_in(page, str(given["service"]))
+            return await self._log_in(page, str(arguments["service"]))
         return await page.on_page(
-            lambda it: act(it, command.action, given), may_submit=command.action in SUBMITS
+            lambda it: act(it, command.action, arguments), may_submit=command.action in SUBMITS
         )
 
     async def _log_in(self, page: BrowserPage, service: str) -> str:

@@ -43,8 +43,8 @@ class Signature:
     def read(self, arguments: bytes) -> dict[str, Any]:
         """Return the keyword arguments in JSON text. Raises pydantic.ValidationError."""
         values = self.arguments.model_validate_json(arguments)
-        given = values.model_fields_set
-        return {name: getattr(values, key) for key, name in self.names.items() if key in given}
+        present = values.model_fields_set
+        return {name: getattr(values, key) for key, name in self.names.items() if key in present}
 
 
 def signature_of(function: Function, local_names: Mapping[str, Any]) -> Signature:

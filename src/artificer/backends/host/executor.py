@@ -73,7 +73,7 @@ class HostExecutor:
         name = call.definition.name
         if name not in {tool.name for tool in self._definitions}:
             raise BugError(f"This executor has no tool {name!r}.")
-        async with self._lane.turn(alone=name in _CHANGING):
+        async with self._lane.turn(exclusive=name in _CHANGING):
             if name == "host.grep":
                 return await self._grep(call)
             if name in _CHANGING:
@@ -93,40 +93,40 @@ class HostExecutor:
     # --- reading ------------------------------------------------------------------------------
 
     def _read(self, call: Call) -> JsonObject | str:
-        asked = call.arguments
+        arguments = call.arguments
         parts = self._parts(call)
-        if "offset" in asked:
-            length = _number(asked, "length", READ_BYTES)
-            return reading.read_range(self._folder, parts, _number(asked, "offset", 0), length)
+        if "offset" in arguments:
+            length = _number(arguments, "length", READ_BYTES)
+            return reading.read_range(self._folder, parts, _number(arguments, "offset", 0), length)
         content = self._folder.read(parts)
         path = "/".join(parts)
-        count = _number(asked, "lines", MAX_LINES)
-        text = reading.read_lines(path, content.data, _number(asked, "line", 1), count)
+        count = _number(arguments, "lines", MAX_LINES)
+        text = reading.read_lines(path, content.data, _number(arguments, "line", 1), count)
         self._seen[call.run, path] = digest_of(content.data)
         return text
 
     def _list(self, call: Call) -> JsonObject:
-        asked = call.arguments
-        cursor = str(asked.get("cursor", ""))
-        limit = _number(asked, "limit", 100)
+        arguments = call.arguments
+        cursor = str(arguments.get("cursor", ""))
+        limit = _number(arguments, "limit", 100)
         return reading.list_directory(self._folder, self._parts(call), cursor, limit)
 
     def _stat(self, call: Call) -> JsonObject:
         return reading.stat_entry(self._folder, self._parts(call))
 
     def _glob(self, call: Call) -> JsonObject:
-        asked = call.arguments
-        cursor = str(asked.get("cursor", ""))
-        limit = _number(asked, "limit", 100)
+        arguments = call.arguments
+        cursor = str(arguments.get("cursor", ""))
+        limit = _number(arguments, "limit", 100)
         return searching.find_files(
-            self._folder, self._parts(call), str(asked["pattern"]), cursor, limit
+            self._folder, self._parts(call), str(arguments["pattern"]), cursor, limit
         )
 
     async def _grep(self, call: Call) -> Receipt:
-        asked = call.arguments
+        arguments = call.arguments
         try:
             pattern = searching.compiled(
-                str(asked["pattern"]), ignore_case=asked.get("ignore_case") is True
+                str(arguments["pattern"]), ignore_case=arguments.get("ignore_case") is True
             )
             parts = self._parts(call)
         except ToolRefusal as refusal:
@@ -136,9 +136,9 @@ class HostExecutor:
             self._folder,
             parts,
             pattern,
-            str(asked.get("glob", "")),
-            _number(asked, "context", 0),
-            _number(asked, "limit", 100),
+            str(arguments.get("glob", "")),
+            _number(arguments, "context", 0),
+            _number(arguments, "limit", 100),
         )
         report = await run_forked(work, self._grep_seconds)
         if report is None:
@@ -174,18 +174,18 @@ class HostExecutor:
         return receipt.replace(evidence=canonical({"changes": steps}).decode())
 
     def _write(self, call: Call) -> str:
-        asked = call.arguments
-        parts = self._writable(str(asked["path"]))
+        arguments = call.arguments
+        parts = self._writable(str(arguments["path"]))
         path, old = "/".join(parts), self._folder.find(parts)
-        data = str(asked["text"]).encode()
+        data = str(arguments["text"]).encode()
         mode = 0o644 if old is None else old.mode
-        if "executable" in asked:
-            mode = mode | 0o111 if asked["executable"] is True else mode & ~0o111
+        if "executable" in arguments:
+            mode = mode | 0o111 if arguments["executable"] is True else mode & ~0o111
         new = Content(data, mode)
         if new == old:
             self._seen[call.run, path] = digest_of(data)
             return f"{path} has this text already · {digest_of(data)}"
-        self._must_expect(call, path, old, asked.get("expect"))
+        self._must_expect(call, path, old, arguments.get("expect"))
         what = "written anew" if old else "made"
         answer = f"{path} {what} · {len(data)} bytes · {digest_of(data)}"
         return self._make(call, [HostChange(path, old, new)], answer)
@@ -202,19 +202,19 @@ class HostExecutor:
             self._must_know(call, path, old, always=True)
 
     def _edit(self, call: Call) -> str:
-        asked = call.arguments
-        parts = self._writable(str(asked["path"]))
+        arguments = call.arguments
+        parts = self._writable(str(arguments["path"]))
         path, old = "/".join(parts), self._folder.read(parts)
         text = reading.text_of(path, old.data)
         self._must_know(call, path, old)
-        everywhere = asked.get("all") is True
-        done = edit(text, str(asked["old"]), str(asked["new"]), everywhere=everywhere)
+        everywhere = arguments.get("all") is True
+        done = edit(text, str(arguments["old"]), str(arguments["new"]), everywhere=everywhere)
         if not isinstance(done, Edited):
             raise ToolRefusal(f"{path}: {done}")
         new = Content(done.text.encode(), old.mode)
         count = len(done.lines)
         times = "once" if count == 1 else f"{count} times"
-        around = str(asked["new"]).count("\n") + SHOWN
+        around = str(arguments["new"]).count("\n") + SHOWN
         line = done.lines[0]
         shown = reading.numbered(done.text, max(1, line - SHOWN), line + min(around, 40))
         answer = f"{path} edited {times} · {digest_of(new.data)}\n{shown}"
@@ -292,8 +292,8 @@ class HostExecutor:
         return parts
 
 
-def _number(asked: JsonObject, name: str, default: int) -> int:
-    value = asked.get(name, default)
+def _number(arguments: JsonObject, name: str, default: int) -> int:
+    value = arguments.get(name, default)
     return int(value) if isinstance(value, int | float) else default
 
 

@@ -88,7 +88,7 @@ def find_lines(
     This runs in a process of its own.
     """
     found: list[str] = []
-    told, size, long = 0, 0, 0
+    matches, size, long = 0, 0, 0
     try:
         for path in _searched(folder, parts, glob):
             lines = _lines(folder, path)
@@ -99,10 +99,10 @@ def find_lines(
             for number, line in enumerate(lines):
                 if not pattern.search(line):
                     continue
-                if told == limit or size > MAX_CHARACTERS:
-                    found.append(f"(there is more: narrow the search; {told} matches are shown)")
+                if matches == limit or size > MAX_CHARACTERS:
+                    found.append(f"(there is more: narrow the search; {matches} matches are shown)")
                     return ForkReport("ok", "\n".join(found))
-                told += 1
+                matches += 1
                 start = max(last + 1, number - context)
                 if context and found and start > last + 1:
                     found.append("--")

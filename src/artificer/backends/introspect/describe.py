@@ -17,19 +17,19 @@ from artificer.values.canon import canonical, digest_of
 from artificer.values.text import clip
 
 MAX_INLINE = 600
-"""Characters of a member that is told as it is, and not only described."""
+"""Characters of a member that is shown as it is, and not only described."""
 
 MAX_TEXT = 20_000
 """Characters of a text that one answer holds."""
 
 
-def number(asked: JsonObject, name: str) -> int | None:
+def number(arguments: JsonObject, name: str) -> int | None:
     """An integer that a call names, if it does."""
-    value = asked.get(name)
+    value = arguments.get(name)
     return int(value) if isinstance(value, int | float) else None
 
 
-def manifest(view: RunView, asked: JsonObject) -> JsonObject:
+def manifest(view: RunView, arguments: JsonObject) -> JsonObject:
     """Return the run's specification, with digests."""
     spec = view.state.given
     toolset = spec.tools()
@@ -47,27 +47,27 @@ def manifest(view: RunView, asked: JsonObject) -> JsonObject:
         "limits": _value(spec.limits),
         "facilities": _value(spec.facilities),
         **_format(spec),
-        **_page("tools", tools, _tool, asked, 50),
+        **_page("tools", tools, _tool, arguments, 50),
     }
 
 
 def _format(spec: RunSpec) -> JsonObject:
-    asked = spec.response_format
-    return {} if asked is None else {"response_format": _value(asked)}
+    wanted = spec.response_format
+    return {} if wanted is None else {"response_format": _value(wanted)}
 
 
-def schemas(view: RunView, asked: JsonObject) -> JsonObject:
+def schemas(view: RunView, arguments: JsonObject) -> JsonObject:
     """The tools with their schemas."""
     toolset = view.state.given.tools()
-    wanted = asked.get("tool")
+    wanted = arguments.get("tool")
     if wanted is not None and toolset.get(str(wanted)) is None:
         raise ToolRefusal(f"This run has no tool {wanted!r}. It has: {', '.join(toolset.names)}.")
     tools = [(tool.name, tool) for tool in toolset.tools if wanted in (None, tool.name)]
-    found = _page("tools", tools, _schema, asked, 10)
+    found = _page("tools", tools, _schema, arguments, 10)
     return {"toolset": toolset.digest, **found}
 
 
-def module(known: Module, view: RunView, asked: JsonObject) -> JsonObject:
+def module(known: Module, view: RunView, arguments: JsonObject) -> JsonObject:
     """Which code and configuration decide the run."""
     spec = view.state.given
     files = [(file.path, file) for file in known.manifests(spec.sources)]
@@ -77,37 +77,37 @@ def module(known: Module, view: RunView, asked: JsonObject) -> JsonObject:
         "python": known.python,
         "configuration": known.configuration,
         "provider": {"name": spec.provider, "wire": spec.wire, "libraries": known.libraries()},
-        **_page("manifests", files, lambda path, file: file.told, asked, 50),
+        **_page("manifests", files, lambda path, file: file.facts, arguments, 50),
     }
 
 
 def state(
-    view: RunView, asked: JsonObject, *, clean: Callable[[str], str] = lambda text: text
+    view: RunView, arguments: JsonObject, *, clean: Callable[[str], str] = lambda text: text
 ) -> JsonObject:
     """The member of the state at a pointer."""
-    where = str(asked.get("pointer", ""))
+    where = str(arguments.get("pointer", ""))
     found: Any = view.state.to_json()
     found["call_ids"] = sorted(call_id for ids in found["call_ids"] for call_id in ids)
     for step in _steps(where):
         found = _member(found, step, where)
     facts: JsonObject = {"pointer": where, "state": view.state.digest}
     if isinstance(found, str):
-        return {**facts, **_range(clean(found), asked)}
+        return {**facts, **_range(clean(found), arguments)}
     if not isinstance(found, dict | list):
         return {**facts, "value": found}
     named = found.items() if isinstance(found, dict) else enumerate(found)
     members = [(str(name), member) for name, member in named]
     kind = "object" if isinstance(found, dict) else "array"
-    return {**facts, "kind": kind, **_page("members", members, _described, asked, 50)}
+    return {**facts, "kind": kind, **_page("members", members, _described, arguments, 50)}
 
 
-def journal_head(view: RunView, asked: JsonObject) -> JsonObject:
+def journal_head(view: RunView, arguments: JsonObject) -> JsonObject:
     """The last record, or the records that follow one."""
-    after = number(asked, "after")
+    after = number(arguments, "after")
     if after is None:
         return {"last": _line("", view.lines[-1])}
     lines = ((str(line.seq), line) for line in islice(view.lines, after, None))
-    return page("records", lines, _line, number(asked, "limit") or 50)
+    return page("records", lines, _line, number(arguments, "limit") or 50)
 
 
 # --- parts ------------------------------------------------------------------------------------
@@ -117,18 +117,19 @@ def _page(
     name: str,
     items: list[tuple[str, Any]],
     tell: Callable[[str, Any], JsonObject],
-    asked: JsonObject,
+    arguments: JsonObject,
     limit: int,
 ) -> JsonObject:
-    """A page of named items, after the one that the cursor names. Raises Refusal for no such."""
+    """A page of named items, after the one that the cursor names. Raises ToolRefusal for an
+    unknown cursor."""
     start = 0
-    if "cursor" in asked:
+    if "cursor" in arguments:
         names = [item for item, _ in items]
-        cursor = str(asked["cursor"])
+        cursor = str(arguments["cursor"])
         if cursor not in names:
             raise ToolRefusal(f"The cursor {clip(cursor, 60)!r} names nothing here.")
         start = names.index(cursor) + 1
-    return page(name, islice(items, start, None), tell, number(asked, "limit") or limit)
+    return page(name, islice(items, start, None), tell, number(arguments, "limit") or limit)
 
 
 def _text(text: str) -> JsonObject:
@@ -138,9 +139,9 @@ def _text(text: str) -> JsonObject:
 def _value(value: Value) -> JsonObject:
     """A value with its digest; one that is long is only described."""
     body = value.to_json()
-    told: JsonObject = {"digest": digest_of(value.identity())}
+    facts: JsonObject = {"digest": digest_of(value.identity())}
     size = len(canonical(body))
-    return {**told, "value": body} if size <= 4_000 else {**told, "characters": size}
+    return {**facts, "value": body} if size <= 4_000 else {**facts, "characters": size}
 
 
 def _tool(_: str, tool: ToolDefinition) -> JsonObject:
@@ -190,25 +191,25 @@ def _described(name: str, member: Any) -> JsonObject:
     text = canonical(member).decode()
     if len(text) <= MAX_INLINE:
         return {"name": name, "value": member}
-    told: JsonObject = {"name": name, "characters": len(text)}
+    facts: JsonObject = {"name": name, "characters": len(text)}
     if isinstance(member, str):
-        return {**told, "kind": "string"}
+        return {**facts, "kind": "string"}
     kind = "object" if isinstance(member, dict) else "array"
-    return {**told, "kind": kind, "count": len(member)}
+    return {**facts, "kind": kind, "count": len(member)}
 
 
-def _range(text: str, asked: JsonObject) -> JsonObject:
+def _range(text: str, arguments: JsonObject) -> JsonObject:
     """A part of a long text; its cursor is a number of characters."""
-    cursor = str(asked.get("cursor", "0"))
+    cursor = str(arguments.get("cursor", "0"))
     start = int(cursor) if cursor.isdecimal() and len(cursor) < 12 else 0
     end = min(len(text), start + MAX_TEXT)
-    told: JsonObject = {"kind": "string", "characters": len(text), "text": text[start:end]}
-    return {**told, "next": str(end)} if end < len(text) else told
+    facts: JsonObject = {"kind": "string", "characters": len(text), "text": text[start:end]}
+    return {**facts, "next": str(end)} if end < len(text) else facts
 
 
 def _line(_: str, line: EventLine | IntentLine) -> JsonObject:
     if isinstance(line, EventLine):
-        told: JsonObject = {"type": line.event.type, "at": line.event.at, "state": line.state}
+        facts: JsonObject = {"type": line.event.type, "at": line.event.at, "state": line.state}
     else:
-        told = {"type": line.intent.type, "intent": line.intent.n, "digest": line.digest}
-    return {"seq": line.seq, "kind": line.kind, **told}
+        facts = {"type": line.intent.type, "intent": line.intent.n, "digest": line.digest}
+    return {"seq": line.seq, "kind": line.kind, **facts}

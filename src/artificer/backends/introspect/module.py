@@ -30,7 +30,7 @@ class FileDigest:
     digest: str | None
 
     @property
-    def told(self) -> JsonObject:
+    def facts(self) -> JsonObject:
         """Path and digest; no digest of a file that cannot be read."""
         return {"file": self.path, "digest": self.digest}
 

@@ -59,7 +59,7 @@ class _CleanReader:
         from mcp.types import JSONRPCError
 
         if not isinstance(item, Exception) and isinstance(item.message, JSONRPCError):
-            told, redactor = item.message.error, self._secrets.redactor
-            told.message = redactor.clean(told.message)
-            told.data = redactor.clean_value(told.data)
+            error, redactor = item.message.error, self._secrets.redactor
+            error.message = redactor.clean(error.message)
+            error.data = redactor.clean_value(error.data)
         return item

@@ -67,8 +67,8 @@ def by_kernel() -> LookUp | None:
         how = _How(flags, 0, _BENEATH | _NO_MAGICLINKS)
         try:
             for _ in range(_ATTEMPTS):
-                given = (ctypes.c_long(_OPENAT2), folder, os.fsencode(path), ctypes.byref(how))
-                descriptor = int(syscall(*given, ctypes.c_size_t(ctypes.sizeof(how))))
+                arguments = (ctypes.c_long(_OPENAT2), folder, os.fsencode(path), ctypes.byref(how))
+                descriptor = int(syscall(*arguments, ctypes.c_size_t(ctypes.sizeof(how))))
                 if descriptor >= 0:
                     return descriptor
                 number = ctypes.get_errno()

@@ -27,12 +27,12 @@ def executor_environment(
     manifest: Manifest[Any], bound: BoundArguments, places: Mapping[str, str]
 ) -> dict[str, str]:
     """Return an executor's variables, those that ``docs/manifests.md`` names; a list is JSON."""
-    given = {
+    variables = {
         f"TOOLCLAD_ARG_{a.name.upper()}": _written(a, bound.values[a.name])
         for a in manifest.arguments
         if a.name in bound.values
     }
-    return given | {
+    return variables | {
         "TOOLCLAD_SCAN_ID": places["_scan_id"],
         "TOOLCLAD_TOOL_NAME": manifest.tool.name,
         "TOOLCLAD_OUTPUT_DIR": places["_evidence_dir"],

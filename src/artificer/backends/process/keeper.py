@@ -188,25 +188,25 @@ def _answer(leash: socket.socket) -> NoReturn:
             received, descriptors = received + data, descriptors + more
             if not size and len(received) >= 8:
                 size, received = int.from_bytes(received[:8], "big"), received[8:]
-        asked = json.loads(received)
+        request = json.loads(received)
     except (OSError, ValueError):
         os._exit(1)
-    keep(leash, lambda: _become(asked, descriptors), execs=True, gives=descriptors[:3])
+    keep(leash, lambda: _become(request, descriptors), execs=True, gives=descriptors[:3])
 
 
-def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
+def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     """Become the program. Raises OSError when that cannot be done."""
     streams, rest = descriptors[:3], descriptors[3:]
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
-    ruleset = rest.pop() if asked["landlock"] is not None else None
+    ruleset = rest.pop() if request["landlock"] is not None else None
     for descriptor in rest:  # the locks that it holds
         os.set_inheritable(descriptor, True)
     if ruleset is not None:
-        _restrict(ruleset, asked["landlock"], drop=asked["drop"])
-    os.chdir(os.fsencode(asked["cwd"]))
-    env = {os.fsencode(name): os.fsencode(value) for name, value in asked["env"].items()}
-    argv = [os.fsencode(word) for word in asked["argv"]]
+        _restrict(ruleset, request["landlock"], drop=request["drop"])
+    os.chdir(os.fsencode(request["cwd"]))
+    env = {os.fsencode(name): os.fsencode(value) for name, value in request["env"].items()}
+    argv = [os.fsencode(word) for word in request["argv"]]
     os.execvpe(argv[0], argv, env)
 
 

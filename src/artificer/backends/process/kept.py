@@ -325,14 +325,14 @@ def start_kept(
 
     It inherits the locks and nothing else. Raises OSError when it cannot be started.
     """
-    asked = {
+    request = {
         "argv": list(argv),
         "env": dict(env),
         "cwd": str(cwd.absolute()),  # the program that forks keepers has another
         "landlock": None if held is None else held.flags,
         "drop": held is not None and held.drop,
     }
-    data = json.dumps(asked).encode()
+    data = json.dumps(request).encode()
     if any("\0" in text for text in (*argv, *env, *env.values())):
         raise ValueError("embedded null byte")
     ours = _program.take()

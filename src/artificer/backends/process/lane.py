@@ -1,4 +1,4 @@
-"""Taking turns in the order of arrival: those who read go together, whoever writes goes alone."""
+"""Taking turns in the order of arrival: readers go together, a writer goes alone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class CallLane:
         self._writing = False
 
     @asynccontextmanager
-    async def turn(self, *, alone: bool) -> AsyncIterator[None]:
+    async def turn(self, *, exclusive: bool) -> AsyncIterator[None]:
         """Wait for one's turn, and hold it."""
-        await self._enter(alone)
+        await self._enter(exclusive)
         try:
             yield
         finally:
-            self._leave(alone)
+            self._leave(exclusive)
             self._admit()
 
-    async def _enter(self, alone: bool) -> None:
-        place = (alone, asyncio.get_running_loop().create_future())
+    async def _enter(self, exclusive: bool) -> None:
+        place = (exclusive, asyncio.get_running_loop().create_future())
         self._waiting.append(place)
         self._admit()
         try:
@@ -39,25 +39,25 @@ class CallLane:
             if place in self._waiting:
                 self._waiting.remove(place)
             if not place[1].cancelled():  # it had been admitted, and does not come
-                self._leave(alone)
+                self._leave(exclusive)
             self._admit()
             raise
 
-    def _leave(self, alone: bool) -> None:
-        if alone:
+    def _leave(self, exclusive: bool) -> None:
+        if exclusive:
             self._writing = False
         else:
             self._readers -= 1
 
     def _admit(self) -> None:
         while self._waiting and not self._writing:
-            alone, admitted = self._waiting[0]
-            if alone and self._readers:
+            exclusive, admitted = self._waiting[0]
+            if exclusive and self._readers:
                 return
             self._waiting.popleft()
             if admitted.done():
                 continue  # cancelled in the same moment
-            if alone:
+            if exclusive:
                 self._writing = True
             else:
                 self._readers += 1

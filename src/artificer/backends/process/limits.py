@@ -31,12 +31,12 @@ def set_limits(pid: int, limits: LimitKeys | None) -> None:
     wanted = _wanted(limits) if limits is not None else {}
     if wanted and not hasattr(resource, "prlimit"):
         raise OSError(errno.ENOSYS, "limits need Linux")
-    for kind, most in wanted.items():
+    for kind, limit in wanted.items():
         with contextlib.suppress(ProcessLookupError):  # it has ended already
             _, hard = resource.prlimit(pid, kind)
             if hard != resource.RLIM_INFINITY:
-                most = min(most, hard)
-            resource.prlimit(pid, kind, (most, most))
+                limit = min(limit, hard)
+            resource.prlimit(pid, kind, (limit, limit))
 
 
 def limits_command(limits: LimitKeys | None) -> list[str]:
@@ -46,10 +46,10 @@ def limits_command(limits: LimitKeys | None) -> list[str]:
     """
     wanted = _wanted(limits) if limits is not None else {}
     options = []
-    for kind, most in wanted.items():
+    for kind, limit in wanted.items():
         _, hard = resource.getrlimit(kind)
         options.append(
-            f"{_OPTIONS[kind]}={most if hard == resource.RLIM_INFINITY else min(most, hard)}"
+            f"{_OPTIONS[kind]}={limit if hard == resource.RLIM_INFINITY else min(limit, hard)}"
         )
     return ["prlimit", *options, "--"] if options else []
 

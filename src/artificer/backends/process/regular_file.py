@@ -8,8 +8,8 @@ import stat
 from pathlib import Path
 
 
-def read_regular(file: Path, most: int) -> bytes | None:
-    """The bytes of a regular file; None when it has more than ``most``.
+def read_regular(file: Path, limit: int) -> bytes | None:
+    """The bytes of a regular file; None when it has more than ``limit``.
 
     A pipe or a device is an error: reading one may never end. Raises OSError.
     """
@@ -18,9 +18,9 @@ def read_regular(file: Path, most: int) -> bytes | None:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "is not a regular file", str(file))
         pieces, size = [], 0
-        while size <= most and (piece := os.read(descriptor, most + 1 - size)):
+        while size <= limit and (piece := os.read(descriptor, limit + 1 - size)):
             pieces.append(piece)
             size += len(piece)
     finally:
         os.close(descriptor)
-    return b"".join(pieces) if size <= most else None
+    return b"".join(pieces) if size <= limit else None

@@ -30,13 +30,13 @@ class InteractionResult:
     prompt: str = ""
     child: str = ""
 
-    def put_into(self, envelope: SessionEnvelope, prompts: Prompts, most: int) -> SessionEnvelope:
-        """The envelope with all this, and with ``most`` characters of the output."""
+    def put_into(self, envelope: SessionEnvelope, prompts: Prompts, limit: int) -> SessionEnvelope:
+        """The envelope with all this, and with ``limit`` characters of the output."""
         output, digest = Stream(), None
         if self.output is not None:
             text = without_echo(spoken(self.output, prompts), self.line or "")
-            kept = head_and_tail(text, most)
-            cut = self.output.stream().truncated or len(text) > most
+            kept = head_and_tail(text, limit)
+            cut = self.output.stream().truncated or len(text) > limit
             output = Stream(text=kept, size=self.output.size, truncated=cut)
             digest = self.output.digest
         return envelope.replace(

@@ -19,7 +19,7 @@ from artificer.errors import OperatorError
 MAX_RIVALS = 100
 """How often a draft is written anew because another call of the run was first."""
 
-MAX_TOLD = 50
+MAX_LISTED = 50
 """Paths that a conflict names."""
 
 
@@ -124,8 +124,10 @@ class Drafts:
             onto = self._workspaces.root(name, expected)
             applied, both = rebase(self._fetch, base, draft.root, onto)
             if applied.problems:
-                reason = "; ".join(f"{p.pointer} {p.message}" for p in applied.problems[:MAX_TOLD])
-                return VersionConflict(expected, actual, both=both[:MAX_TOLD], reason=reason)
+                reason = "; ".join(
+                    f"{p.pointer} {p.message}" for p in applied.problems[:MAX_LISTED]
+                )
+                return VersionConflict(expected, actual, both=both[:MAX_LISTED], reason=reason)
             self._workspaces.keep(applied)
             root = applied.root
         outcome = self._workspaces.commit(
@@ -133,14 +135,14 @@ class Drafts:
         )
         if isinstance(outcome, VersionConflict):
             return self._conflict(draft, base, expected, outcome.actual)
-        return DraftCommit(outcome, both[:MAX_TOLD])
+        return DraftCommit(outcome, both[:MAX_LISTED])
 
     def _conflict(self, draft: Version, base: str, expected: int, actual: int) -> VersionConflict:
         now = self._workspaces.root(draft.workspace, actual)
-        theirs = [c.path for c in islice(tree.diff(self._fetch, base, now), 10 * MAX_TOLD)]
+        theirs = [c.path for c in islice(tree.diff(self._fetch, base, now), 10 * MAX_LISTED)]
         mine = {c.path for c in tree.diff(self._fetch, base, draft.root)}
         both = tuple(path for path in theirs if path in mine)
-        return VersionConflict(expected, actual, tuple(theirs[:MAX_TOLD]), both[:MAX_TOLD])
+        return VersionConflict(expected, actual, tuple(theirs[:MAX_LISTED]), both[:MAX_LISTED])
 
     def _of(self, name: str, run: str) -> Version | None:
         """A run's draft, if it changes anything."""

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from artificer.backends.answer import ToolRefusal, page, receipt_of
 from artificer.backends.backend import ExecutorContext
-from artificer.backends.workspace import summary as told
+from artificer.backends.workspace import summary
 from artificer.backends.workspace.drafts import DraftCommit, Drafts
 from artificer.backends.workspace.service import Resolved, VersionConflict, Workspaces
 from artificer.backends.workspace.spec import tree
@@ -67,26 +67,26 @@ class WorkspaceExecutor:
     # --- reading ------------------------------------------------------------------------------
 
     def _list(self, call: Call) -> JsonObject:
-        asked = call.arguments
-        if "workspace" not in asked:
-            return self._names(asked)
-        path = told.path_in(asked)
+        arguments = call.arguments
+        if "workspace" not in arguments:
+            return self._names(arguments)
+        path = summary.path_in(arguments)
         found = self._resolve(call, "list", path)
         if found is None:
-            return {"workspace": str(asked["workspace"]), "exists": False}
+            return {"workspace": str(arguments["workspace"]), "exists": False}
         if not isinstance(tree.find(self._fetch, found.root, path), tree.Directory):
-            raise ToolRefusal(f"There is no directory {path!r} in {told.said(found)}.")
-        deep = asked.get("depth") == "subtree"
+            raise ToolRefusal(f"There is no directory {path!r} in {summary.said(found)}.")
+        deep = arguments.get("depth") == "subtree"
         entries = tree.walk(
-            self._fetch, found.root, path, deep=deep, after=str(asked.get("cursor", ""))
+            self._fetch, found.root, path, deep=deep, after=str(arguments.get("cursor", ""))
         )
         return {
-            **told.facts_of(found),
-            **page("entries", entries, told.entry, told.limit_in(asked)),
+            **summary.facts_of(found),
+            **page("entries", entries, summary.entry, summary.limit_in(arguments)),
         }
 
-    def _names(self, asked: JsonObject) -> JsonObject:
-        after = str(asked.get("cursor", ""))
+    def _names(self, arguments: JsonObject) -> JsonObject:
+        after = str(arguments.get("cursor", ""))
         names = (
             (name, name)
             for name in self._workspaces.names()
@@ -96,24 +96,24 @@ class WorkspaceExecutor:
         def tell(_: str, name: str) -> JsonObject:
             return {"workspace": name, "version": self._workspaces.head(name)}
 
-        return page("workspaces", names, tell, told.limit_in(asked))
+        return page("workspaces", names, tell, summary.limit_in(arguments))
 
     def _read(self, call: Call) -> JsonObject:
-        asked = call.arguments
-        path = told.path_in(asked)
+        arguments = call.arguments
+        path = summary.path_in(arguments)
         found = self._must_resolve(call, "read", path)
         file = tree.find(self._fetch, found.root, path)
         if not isinstance(file, tree.TreeFile):
             what = "is a directory" if file else "is not there"
-            raise ToolRefusal(f"{path!r} {what} in {told.said(found)}.")
-        offset = told.number_in(asked, "offset") or 0
+            raise ToolRefusal(f"{path!r} {what} in {summary.said(found)}.")
+        offset = summary.number_in(arguments, "offset") or 0
         if offset > file.size:
             raise ToolRefusal(f"The offset {offset} is beyond the file's {file.size} bytes.")
-        length = told.number_in(asked, "length") or READ_BYTES
+        length = summary.number_in(arguments, "length") or READ_BYTES
         data = self._fetch(file.digest)[offset : offset + length]
-        content, end = told.content(data, offset, ends=offset + len(data) == file.size)
+        content, end = summary.content(data, offset, ends=offset + len(data) == file.size)
         return {
-            **told.facts_of(found),
+            **summary.facts_of(found),
             "path": path,
             "mode": file.mode,
             "size": file.size,
@@ -124,11 +124,11 @@ class WorkspaceExecutor:
         }
 
     def _diff(self, call: Call) -> JsonObject:
-        asked = call.arguments
-        path = told.path_in(asked)
-        self._check("diff", str(asked["workspace"]), path)
-        after = self._must_resolve(call, "diff", path, told.number_in(asked, "to"))
-        since = told.number_in(asked, "from")
+        arguments = call.arguments
+        path = summary.path_in(arguments)
+        self._check("diff", str(arguments["workspace"]), path)
+        after = self._must_resolve(call, "diff", path, summary.number_in(arguments, "to"))
+        since = summary.number_in(arguments, "from")
         if since is None:
             if not after.draft:
                 raise ToolRefusal(
@@ -136,16 +136,16 @@ class WorkspaceExecutor:
                 )
             since = after.version
         before = self._must_resolve(call, "diff", path, since)
-        cursor = tuple(str(asked["cursor"]).split("/")) if "cursor" in asked else ()
+        cursor = tuple(str(arguments["cursor"]).split("/")) if "cursor" in arguments else ()
         changes = (
             (change.path, change)
             for change in tree.diff(self._fetch, before.root, after.root)
             if within(change.path, path) and tuple(change.path.split("/")) > cursor
         )
         return {
-            **told.facts_of(after),
+            **summary.facts_of(after),
             "from": {"version": before.version, "root": before.root},
-            **page("changes", changes, told.change, told.limit_in(asked)),
+            **page("changes", changes, summary.change, summary.limit_in(arguments)),
         }
 
     # --- writing ------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class WorkspaceExecutor:
         contents: list[bytes] = []
         for number, file in enumerate(files):
             self._check("write", name, file["path"])
-            data = told.bytes_of(file)
+            data = summary.bytes_of(file)
             if data is None:
                 message = "needs either text or base64, and base64 must be that"
                 problems.append(Problem(pointer=f"/files/{number}", message=message))
@@ -168,7 +168,7 @@ class WorkspaceExecutor:
             edits.append(Put(file["path"], digest, len(data), file.get("mode"), file.get("expect")))
         if problems:
             raise ToolRefusal("Nothing was written.", "invalid", problems)
-        base = told.number_in(call.arguments, "version")
+        base = summary.number_in(call.arguments, "version")
         return self._edit(call, edits, "/files/{}/path", base, contents)
 
     def _remove(self, call: Call) -> JsonObject:
@@ -200,7 +200,7 @@ class WorkspaceExecutor:
             )
         old = before.root if before else tree.EMPTY
         changes = ((c.path, c) for c in tree.diff(self._fetch, old, after.root))
-        return {**told.facts_of(after), **page("changes", changes, told.change, len(edits))}
+        return {**summary.facts_of(after), **page("changes", changes, summary.change, len(edits))}
 
     def _commit(self, call: Call) -> JsonObject:
         name = str(call.arguments["workspace"])
@@ -212,7 +212,7 @@ class WorkspaceExecutor:
             name,
             run=call.run,
             key=call.key,
-            expected=told.number_in(call.arguments, "expected"),
+            expected=summary.number_in(call.arguments, "expected"),
             message=str(call.arguments.get("message", "")),
         )
         match outcome:
@@ -229,7 +229,7 @@ class WorkspaceExecutor:
                 }
                 return {**facts, "overwrote": list(overwrote)} if overwrote else facts
             case VersionConflict():
-                return told.conflict(name, outcome)
+                return summary.conflict(name, outcome)
 
     # --- what is granted ----------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class WorkspaceExecutor:
         name = str(call.arguments["workspace"])
         if fault := name_fault(name):
             raise ToolRefusal(f"The workspace's name {fault}.")
-        number = told.number_in(call.arguments, "version") if number is None else number
+        number = summary.number_in(call.arguments, "version") if number is None else number
         found = self._drafts.resolve(name, number, call.run)
         self._check(operation, found.workspace if found else name, path)
         return found
@@ -250,7 +250,7 @@ class WorkspaceExecutor:
     ) -> Resolved:
         found = self._resolve(call, operation, path, number)
         if found is None:
-            number = told.number_in(call.arguments, "version") if number is None else number
+            number = summary.number_in(call.arguments, "version") if number is None else number
             self._absent(str(call.arguments["workspace"]), number)
         return found
 

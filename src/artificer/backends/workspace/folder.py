@@ -64,7 +64,7 @@ def check_out(
         OperatorError: the folder is not empty, or cannot be written.
     """
     found = workspaces.must_resolve(name, version)
-    with _told(folder):
+    with _os_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise OperatorError(f"{folder} is not empty.", hint="Check out into a new folder.")
@@ -96,7 +96,7 @@ def commit_folder(
     """
     if fault := name_fault(name):
         raise OperatorError(f"The workspace's name {name!r} {fault}.")
-    with _told(folder):
+    with _os_errors(folder):
         root = os.open(folder, _DIRECTORY)
         try:
             base, own = _base(workspaces, name, root, expected)
@@ -255,7 +255,7 @@ def _read_mark(root: int) -> CheckedOut | None:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _os_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

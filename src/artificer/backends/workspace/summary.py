@@ -63,11 +63,11 @@ def _side(found: TreeFile | Directory | None) -> JsonValue:
 
 def conflict(name: str, found: VersionConflict) -> JsonObject:
     """Why nothing was committed, and what to do about it."""
-    told: JsonObject = {"expected": found.expected, "actual": found.actual}
+    facts: JsonObject = {"expected": found.expected, "actual": found.actual}
     if found.changed:
-        told["changed"] = list(found.changed)
+        facts["changed"] = list(found.changed)
     if found.both:
-        told["both"] = list(found.both)
+        facts["both"] = list(found.both)
     if found.reason:
         detail = f"Your files cannot be put on version {found.actual}: {found.reason}."
     else:
@@ -76,7 +76,7 @@ def conflict(name: str, found: VersionConflict) -> JsonObject:
             f"draft where `both` says so, and commit with expected {found.actual}: of a path in "
             "`both`, your file stays."
         )
-    return {"workspace": name, "committed": False, "conflict": told, "detail": detail}
+    return {"workspace": name, "committed": False, "conflict": facts, "detail": detail}
 
 
 def content(data: bytes, offset: int, *, ends: bool) -> tuple[JsonObject, int]:
@@ -111,20 +111,20 @@ def bytes_of(file: JsonObject) -> bytes | None:
         return None
 
 
-def path_in(asked: JsonObject) -> str:
+def path_in(arguments: JsonObject) -> str:
     """The path that a call names; empty for the whole. Raises Refusal."""
-    path = str(asked.get("path", ""))
+    path = str(arguments.get("path", ""))
     if path and (fault := path_fault(path)):
         raise ToolRefusal(f"The path {path!r} {fault}.", "invalid")
     return path
 
 
-def number_in(asked: JsonObject, name: str) -> int | None:
+def number_in(arguments: JsonObject, name: str) -> int | None:
     """An integer that a call names, if it does."""
-    value = asked.get(name)
+    value = arguments.get(name)
     return int(value) if isinstance(value, int | float) else None
 
 
-def limit_in(asked: JsonObject) -> int:
+def limit_in(arguments: JsonObject) -> int:
     """How many items a page may have."""
-    return number_in(asked, "limit") or 100
+    return number_in(arguments, "limit") or 100

@@ -29,7 +29,7 @@ class BoundArguments:
 def bind(
     arguments: tuple[Argument, ...],
     constants: Mapping[str, JsonValue],
-    given: Mapping[str, JsonValue],
+    supplied: Mapping[str, JsonValue],
     scope: Scope | None = None,
 ) -> BoundArguments:
     """Bind values that have passed the input schema.
@@ -41,12 +41,12 @@ def bind(
     problems: list[Problem] = []
     values = dict(constants)
     notes: list[str] = []
-    unknown = len(given)
+    unknown = len(supplied)
     for argument in arguments:
         name = argument.name
-        if name in given:
+        if name in supplied:
             unknown -= 1
-            value = given[name]
+            value = supplied[name]
             values[name] = clamped = _clamped(argument, value) if argument.clamp else value
             if clamped != value:
                 notes.append(f"{name}: {value} was brought to {clamped}")
@@ -60,7 +60,7 @@ def bind(
         declared = {argument.name for argument in arguments}
         problems[:0] = [
             Problem(pointer=f"/{name}", message="is not a known parameter")
-            for name in given
+            for name in supplied
             if name not in declared
         ]
     if problems:

@@ -129,8 +129,8 @@ def _description(argument: Argument) -> str:
     if not argument.clamp:
         return argument.description
     low, high = bounds_of(argument)
-    told = f"A value beyond {low} to {high} is brought to the nearest of them."
-    return f"{argument.description} {told}".strip()
+    clamping = f"A value beyond {low} to {high} is brought to the nearest of them."
+    return f"{argument.description} {clamping}".strip()
 
 
 def refusal(argument: Argument, value: JsonValue) -> str | None:

@@ -15,12 +15,12 @@ FOCUSED = ":focus"
 """The selector of the element that has the focus."""
 
 
-def _selector(told: str, *, required: bool = True) -> Argument:
+def _selector(purpose: str, *, required: bool = True) -> Argument:
     return Argument(
         name="selector",
         pattern=".{1,1000}",
         required=required,
-        description=f"{told}: a CSS selector, or a role and a name: role=button[name='Send'].",
+        description=f"{purpose}: a CSS selector, or a role and a name: role=button[name='Send'].",
     )
 
 
@@ -28,7 +28,7 @@ def _selector(told: str, *, required: bool = True) -> Argument:
 class ActionForm:
     """One action. ``asks`` says that a person is asked unless the manifest says otherwise."""
 
-    told: str
+    summary: str
     effect: EffectClass
     arguments: tuple[Argument, ...] = ()
     asks: bool = False
@@ -101,7 +101,7 @@ ACTIONS: dict[Action, ActionForm] = {
 
 def arguments_of(browser: BrowserKeys, action: Action) -> tuple[Argument, ...]:
     """The arguments of an action, narrowed as its command says."""
-    given = browser.commands[action].args
+    declared = browser.commands[action].args
     own = {argument.name: argument for argument in ACTIONS[action].arguments}
     if action == "extract":
         own["mode"] = own["mode"].replace(default=browser.mode)
@@ -109,28 +109,28 @@ def arguments_of(browser: BrowserKeys, action: Action) -> tuple[Argument, ...]:
         services = tuple(usable_flows(browser))
         own["service"] = Argument(name="service", type="enum", allowed=services, required=True)
     return tuple(
-        _narrowed(argument, given.get(name))
+        _narrowed(argument, declared.get(name))
         for name, argument in own.items()
-        if not given or name in given or argument.required
+        if not declared or name in declared or argument.required
     )
 
 
-def _narrowed(own: Argument, given: Argument | None) -> Argument:
-    if given is None:
+def _narrowed(own: Argument, declared: Argument | None) -> Argument:
+    if declared is None:
         return own
     update: dict[str, object] = {
-        "required": (own.required or given.required) and given.default is None,
-        "default": own.default if given.default is None else given.default,
-        "description": given.description or own.description,
-        "multiline": own.multiline or given.multiline,
+        "required": (own.required or declared.required) and declared.default is None,
+        "default": own.default if declared.default is None else declared.default,
+        "description": declared.description or own.description,
+        "multiline": own.multiline or declared.multiline,
         "scope_check": False,  # [browser.scope] holds for every address, wherever it comes from
     }
-    if not (given.pattern or given.allowed) and given.type == own.type:
+    if not (declared.pattern or declared.allowed) and declared.type == own.type:
         update |= {"pattern": own.pattern, "allowed": own.allowed}
     for bound in ("min", "max"):
-        if getattr(given, bound) is None:
+        if getattr(declared, bound) is None:
             update[bound] = getattr(own, bound)
-    return given.replace(**update)
+    return declared.replace(**update)
 
 
 def argument_faults_of(browser: BrowserKeys, action: Action) -> Iterator[Fault]:

@@ -45,12 +45,12 @@ def browser_commands(tool: ToolKeys, browser: BrowserKeys) -> tuple[BrowserComma
 def _command(tool: ToolKeys, browser: BrowserKeys, action: Action) -> BrowserCommand:
     keys, form = browser.commands[action], ACTIONS[action]
     arguments = arguments_of(browser, action)
-    asked = form.asks if keys.human_approval is None else keys.human_approval
+    approval = form.asks if keys.human_approval is None else keys.human_approval
     seconds = browser.startup_timeout_seconds + tool.timeout_seconds + ENDING_SECONDS
     definition = ToolDefinition(
         name=f"{tool.name}.{action}",
         description=(
-            f"{keys.description or form.told} (In the browser {tool.name}: {tool.description})"
+            f"{keys.description or form.summary} (In the browser {tool.name}: {tool.description})"
         ),
         input_schema={
             "type": "object",
@@ -60,7 +60,7 @@ def _command(tool: ToolKeys, browser: BrowserKeys, action: Action) -> BrowserCom
         },
         effect=keys.effect or form.effect,
         risk=keys.risk_tier or tool.risk_tier,
-        human_approval=asked or tool.human_approval,
+        human_approval=approval or tool.human_approval,
         timeout_ms=seconds * 1000,
         backend="browser",
         trust=tool.trust or "untrusted",
@@ -90,8 +90,8 @@ def browser_faults(keys: ManifestKeys, browser: BrowserKeys) -> Iterator[Fault]:
         for domain in domains:
             if reason := domain_fault(domain, blocks=key == "blocked_domains"):
                 yield Fault((*where, key), reason)
-    given = browser.model_fields_set
-    if browser.defaults.extract_mode and "extract_mode" in given:
+    named = browser.model_fields_set
+    if browser.defaults.extract_mode and "extract_mode" in named:
         yield Fault(("browser", "defaults", "extract_mode"), "is said twice: in [browser] too")
     for action in browser.commands:
         yield from argument_faults_of(browser, action)

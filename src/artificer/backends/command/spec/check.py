@@ -172,8 +172,8 @@ def _lost_values(
         return
     before: Item | Flags | Group | None = None
     for group in groups:
-        alone = len(group.items) == 1 and isinstance(group.items[0], Item)
-        lost = optional.intersection(group.names) if alone and _is_option(before) else None
+        single = len(group.items) == 1 and isinstance(group.items[0], Item)
+        lost = optional.intersection(group.names) if single and _is_option(before) else None
         if lost:
             yield (
                 f"would leave {literal(before)!r} alone when {{{min(lost)}}} "
@@ -203,8 +203,8 @@ def _path_faults(keys: ManifestKeys, item: Item) -> Iterator[str]:
         argument = keys.args.get(part.name or "")
         if argument and argument.type in FILES:
             before = item.parts[index - 1] if index else None
-            alone = before is None or (before.name is None and _may_precede(before.text))
-            if not alone or index + 1 < len(item.parts):
+            begins = before is None or (before.name is None and _may_precede(before.text))
+            if not begins or index + 1 < len(item.parts):
                 yield (
                     f"joins other text to the path {{{part.name}}}; only '=', ':' or './' may "
                     "precede"

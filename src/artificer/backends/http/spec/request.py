@@ -213,8 +213,8 @@ class _Builder:
             yield "]"
         elif not isinstance(value, str):
             yield json.dumps(value)
-        elif (alone := _alone(value)) is not None:
-            yield written(self.values[alone], "json")
+        elif (sole := _sole_name(value)) is not None:
+            yield written(self.values[sole], "json")
         else:
             yield '"'
             for part in parse_parts(value, "string"):
@@ -225,11 +225,11 @@ class _Builder:
             yield '"'
 
     def _is_left_out(self, value: JsonValue) -> bool:
-        name = _alone(value) if isinstance(value, str) else None
+        name = _sole_name(value) if isinstance(value, str) else None
         return name is not None and name not in self.values
 
 
-def _alone(text: str) -> str | None:
+def _sole_name(text: str) -> str | None:
     parts = parse_parts(text)
     return parts[0].argument if len(parts) == 1 else None
 

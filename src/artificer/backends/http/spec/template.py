@@ -159,8 +159,8 @@ def _whole(url: str) -> str | None:
 
 def body_type(keys: HttpKeys) -> str:
     """The media type of ``body_template``: that of the header, else JSON."""
-    given = next((v for k, v in keys.headers.items() if k.lower() == "content-type"), "")
-    return given.partition(";")[0].strip().lower() or "application/json"
+    header = next((v for k, v in keys.headers.items() if k.lower() == "content-type"), "")
+    return header.partition(";")[0].strip().lower() or "application/json"
 
 
 def _body_parts(keys: HttpKeys) -> TemplateParts:

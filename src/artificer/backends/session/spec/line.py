@@ -39,9 +39,9 @@ class LineForm:
     extract_target: bool = False
     scope: Scope | None = None
 
-    def line(self, given: Mapping[str, JsonValue]) -> BuiltLine:
+    def line(self, arguments: Mapping[str, JsonValue]) -> BuiltLine:
         """The line for arguments that have passed the input schema."""
-        bound = bind(self.arguments, {}, given, self.scope)
+        bound = bind(self.arguments, {}, arguments, self.scope)
         if bound.problems:
             return BuiltLine(problems=bound.problems)
         text = fill(self.template, self._written(bound.values))
@@ -52,8 +52,8 @@ class LineForm:
         return BuiltLine(text)
 
     def _written(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        given = (argument for argument in self.arguments if argument.name in values)
-        return {argument.name: operand_of(argument, values[argument.name]) for argument in given}
+        bound = (argument for argument in self.arguments if argument.name in values)
+        return {argument.name: operand_of(argument, values[argument.name]) for argument in bound}
 
     def _refusals(self, text: str) -> Iterator[str]:
         for character in text:
