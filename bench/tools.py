@@ -134,7 +134,7 @@ def gate(file: str, rounds: int) -> Figures:
             toolset=toolset,
             policy=policy,
             made=(),
-            most=8,
+            limit=8,
             stop="tool_use",
             occasion=occasion,
         )

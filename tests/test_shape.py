@@ -59,7 +59,14 @@ FORBIDDEN = {
 }
 """Words that no name of ours has, and the term to use instead."""
 
-RECORDED: dict[str, str] = {}
+RECORDED: dict[str, str] = {
+    "cassette": "the header of a recording",
+    "facilities": "RunSpec",
+    "letter": "the events of signals",
+    "letters": "RunState, and a table of worlds",
+    "told": "the intent Compact, and Window",
+    "wish": "the intent AdvanceBuild",
+}
 """Names that have a forbidden word because journals and worlds hold them, and where."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef

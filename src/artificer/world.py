@@ -17,7 +17,7 @@ from artificer.archive import Archive
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
-from artificer.core.letters import LONGEST, Letter
+from artificer.core.signals import LONGEST, Signal
 from artificer.core.state import Phase, RunState
 from artificer.errors import AuthorError, NotFoundError
 from artificer.maintenance import Maintenance
@@ -216,7 +216,7 @@ class World:
         await self._tidy(run_id, state)
         return self._run(run_id, state)
 
-    async def send(self, run_id: str, signal: Letter) -> int:
+    async def send(self, run_id: str, signal: Signal) -> int:
         """Send a signal to a run, and return its number.
 
         The process that drives the run takes it at once; otherwise :meth:`resume` does.

@@ -370,7 +370,7 @@ def test_tabs_and_line_ends_are_text_and_a_file_may_hold_all_but_nul() -> None:
 def verdict_on(tool: str, arguments: JsonObject) -> Verdict:
     call = ToolUseBlock(id="c", name=tool, arguments=json.dumps(arguments))
     tools = Toolset(tools=catalog.TOOLS)
-    (verdict,) = judge((call,), toolset=tools, policy=Policy(), made=(), most=1, stop="tool_use")
+    (verdict,) = judge((call,), toolset=tools, policy=Policy(), made=(), limit=1, stop="tool_use")
     return verdict
 
 

@@ -192,7 +192,7 @@ def test_the_gate_refuses_before_anything_is_built() -> None:
     manifest = one("integer", 'exec = ["echo", "{x}"]')
     call = ToolUseBlock(id="c", name="t", arguments='{"x": "5"}')
     tools = toolset((manifest.definition,))
-    (verdict,) = judge((call,), toolset=tools, policy=Policy(), made=(), most=8, stop="tool_use")
+    (verdict,) = judge((call,), toolset=tools, policy=Policy(), made=(), limit=8, stop="tool_use")
     assert verdict.verdict == "invalid"
 
 

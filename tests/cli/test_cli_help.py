@@ -20,7 +20,7 @@ from artificer.cli.declare import Command
 from artificer.cli.main import COMMANDS, cli
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import MEANINGS, Exit
-from artificer.core.kinds import ASKED, RunKind
+from artificer.core.kinds import PROMPTED, RunKind
 
 LIGHT = ("artificer.cli.commands", "artificer.cli.terminal")
 LIGHT_MODULES = {
@@ -97,7 +97,7 @@ def test_declared_choices_are_those_of_the_runtime() -> None:
     assert tuple(kind.replace("_", "-") for kind in AGREED) == declared.ACCEPTED_CONCERNS
     assert get_args(RunKind) == policy.KINDS
     (kind,) = [p for p in run.params if p.name == "kind"]
-    assert isinstance(kind.type, click.Choice) and set(kind.type.choices) == set(ASKED)
+    assert isinstance(kind.type, click.Choice) and set(kind.type.choices) == set(PROMPTED)
     start = declared.build.commands["start"]
     helps = {p.name: p.help for p in start.params if isinstance(p, click.Option)}
     assert f"{RUN_TOKENS:,}" in (helps["max_run_tokens"] or "")

@@ -101,7 +101,7 @@ class TestGate:
             ToolUseBlock(id=f"c{n}", name=name, arguments=text)
             for n, (name, text) in enumerate(calls)
         )
-        verdicts = judge(blocks, toolset=TOOLS, policy=Policy(), made=(), most=3, stop="tool_use")
+        verdicts = judge(blocks, toolset=TOOLS, policy=Policy(), made=(), limit=3, stop="tool_use")
         assert [v.call_id for v in verdicts] == [b.id for b in blocks]
         for block, verdict in zip(blocks, verdicts, strict=True):
             assert verdict.canonical()
@@ -130,7 +130,7 @@ class TestGate:
     def test_any_name_and_text_get_a_verdict(self, name: str, text: str) -> None:
         block = ToolUseBlock(id="a", name=name, arguments=text)
         (verdict,) = judge(
-            (block,), toolset=TOOLS, policy=Policy(), made=(), most=9, stop="tool_use"
+            (block,), toolset=TOOLS, policy=Policy(), made=(), limit=9, stop="tool_use"
         )
         assert (verdict.verdict == "unknown_tool") is (TOOLS.get(name) is None)
         assert verdict.verdict not in ("allow", "ask") or TOOLS.get(name) is not None
@@ -141,7 +141,9 @@ class TestGate:
 
     def test_one_failure_names_every_call_of_a_cut_reply(self) -> None:
         blocks = tuple(ToolUseBlock(id=str(n), name="create_list", arguments="{") for n in range(3))
-        verdicts = judge(blocks, toolset=TOOLS, policy=Policy(), made=(), most=9, stop="max_tokens")
+        verdicts = judge(
+            blocks, toolset=TOOLS, policy=Policy(), made=(), limit=9, stop="max_tokens"
+        )
         assert [v.verdict for v in verdicts] == ["invalid"] * 3
 
 

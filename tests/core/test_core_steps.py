@@ -15,11 +15,11 @@ from artificer.core import events as ev
 from artificer.core.explain import explain
 from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, Generate
-from artificer.core.policy import Asked, Occasion, Policy, PolicyText, Rule, decide
+from artificer.core.policy import Occasion, Policy, PolicyQuery, PolicyText, Rule, decide
 from artificer.core.price import Price
 from artificer.core.repeats import Repeats
 from artificer.core.reported import counted
-from artificer.core.reports import asked_again, check_report, conclude_report, made_or_withdrawn
+from artificer.core.reports import check_report, conclude_report, made_or_withdrawn, reopened
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import Phase, RunState, with_message
 from artificer.core.transitions import reduce
@@ -87,7 +87,7 @@ def test_a_call_that_the_server_refuses_is_written_again_as_often_as_a_report_is
 
 @pytest.mark.req("report-follow-up")
 def test_what_was_said_next_to_a_report_is_not_said_next_to_a_later_one() -> None:
-    assert asked_again(begun(message="You are welcome.")).message == ""
+    assert reopened(begun(message="You are welcome.")).message == ""
 
 
 @pytest.mark.req("report-early-end")
@@ -216,21 +216,21 @@ READ = ToolDefinition(
 )
 
 
-def verdicts(*numbers: int, most: int = 9, policy: Policy = POLICY) -> list[str]:
+def verdicts(*numbers: int, limit: int = 9, policy: Policy = POLICY) -> list[str]:
     """Return the gate's answers to calls of one reply, each with its number as argument."""
     calls = tuple(
         ToolUseBlock(id=f"c{at}", name="read", arguments=f'{{"n":{number}}}')
         for at, number in enumerate(numbers)
     )
     tools = toolset((READ,))
-    judged = judge(calls, toolset=tools, policy=policy, made=(), most=most, stop="tool_use")
+    judged = judge(calls, toolset=tools, policy=policy, made=(), limit=limit, stop="tool_use")
     return [verdict.verdict for verdict in judged]
 
 
 @pytest.mark.req("gate-total")
 class TestCallsOfOneReply:
     def test_as_many_as_a_reply_may_hold_and_no_more(self) -> None:
-        assert verdicts(1, 2, 3, most=2) == ["allow", "allow", "invalid"]
+        assert verdicts(1, 2, 3, limit=2) == ["allow", "allow", "invalid"]
 
     def test_a_person_is_asked_once_about_the_same_call(self) -> None:
         assert verdicts(1, 1, 2, policy=Policy(default="ask")) == ["ask", "duplicate", "ask"]
@@ -241,7 +241,7 @@ def test_an_artifact_is_judged_and_run_without_the_members_that_say_nothing() ->
     given = {"name": "a.md", "content": "x", "replace": None}
     call = ToolUseBlock(id="c", name="create_file", arguments=json.dumps(given))
     tools = toolset(catalog.TOOLS)
-    (said,) = judge((call,), toolset=tools, policy=POLICY, made=(), most=1, stop="tool_use")
+    (said,) = judge((call,), toolset=tools, policy=POLICY, made=(), limit=1, stop="tool_use")
     assert (said.verdict, said.problems) == ("allow", ())
     assert json.loads(said.arguments or "") == {"name": "a.md", "content": "x"}
 
@@ -258,5 +258,5 @@ def test_where_nobody_can_be_asked_about_cedar_nothing_is_allowed() -> None:
 @pytest.mark.req("policy-explain")
 def test_an_explanation_says_that_it_is_the_workspace_that_a_rule_does_not_match() -> None:
     policy = Policy(rules=(Rule(decision="allow", workspace="draft-*"),), default="deny")
-    (step,) = explain(policy, Asked(READ, {"workspace": "main"}, Occasion())).steps
+    (step,) = explain(policy, PolicyQuery(READ, {"workspace": "main"}, Occasion())).steps
     assert (step.outcome, step.because) == ("does not match", ("workspace",))

@@ -21,7 +21,7 @@ from artificer.artifacts import build_catalog
 from artificer.backends.workspace.spec.tree import diff, load, walk
 from artificer.backends.workspace.spec.version import read_version
 from artificer.config import Config
-from artificer.core import letters
+from artificer.core import signals
 from artificer.core.record import decode, encode
 from artificer.errors import TamperedError
 from artificer.ports import Head, Record
@@ -177,16 +177,16 @@ LETTERS: tuple[dict[str, Any], ...] = (
 @given(trees(*LETTERS))
 @fuzz(120)
 def test_a_letter_is_read_or_is_none(value: Any) -> None:
-    letter = letters.read_letter(_json(value))
+    letter = signals.read_signal(_json(value))
     if letter is not None:
-        assert letters.read_letter(letter.canonical()) == letter
+        assert signals.read_signal(letter.canonical()) == letter
 
 
 @pytest.mark.req("fuzz-stored")
 @given(corpus(*(canonical(letter) for letter in LETTERS)))
 @fuzz(60)
 def test_the_bytes_of_a_letter_are_read_or_are_none(body: bytes) -> None:
-    letters.read_letter(body)
+    signals.read_signal(body)
 
 
 TREES = (

@@ -17,17 +17,17 @@ from artificer.builds.jobs import AskDecision
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.response_format import format_of
 from artificer.core.events import BuildAdvanced, RunForked
-from artificer.core.letters import (
+from artificer.core.policy import Policy, Rule
+from artificer.core.signals import (
     AnswerCall,
     Decide,
     FollowUp,
     Interrupt,
-    Letter,
     Pause,
     Resolve,
+    Signal,
     Steer,
 )
-from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import (
@@ -243,7 +243,7 @@ async def forked(run: Rig) -> None:
 async def letters(run: Rig) -> None:
     """Everything that people can say to a run."""
 
-    async def post(*said: Letter) -> None:
+    async def post(*said: Signal) -> None:
         for letter in said:
             await run.signals.post("run", letter.canonical())
 

@@ -176,7 +176,7 @@ def test_a_conversation_that_grows_begins_with_the_bytes_that_were_sent_before(
         for protocol, fresh in payloads(messages, cache_key="k").items():
             grown = WIRES[protocol](a_request(cache_key="k"), messages, memos[protocol])
             assert canonical(grown.body) == canonical(fresh.body), "remembered or made anew"
-            rest, items = canonical(fresh.rest), [canonical(item) for item in fresh.items]
+            rest, items = canonical(fresh.fields), [canonical(item) for item in fresh.items]
             known = before.get(protocol, (rest, []))
             assert (rest, items[: len(known[1])]) == known
             before[protocol] = (rest, items)

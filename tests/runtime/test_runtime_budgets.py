@@ -122,7 +122,7 @@ class TestWall:
 
         class Reads(ScriptedProvider):
             async def generate(self, payload: Any, on_delta: Any) -> Any:
-                if payload.rest["system"] == "Summarise.":
+                if payload.fields["system"] == "Summarise.":
                     clock.time += 200
                     await asyncio.get_running_loop().create_future()
                 answer = await super().generate(payload, on_delta)

@@ -10,7 +10,7 @@ import pytest
 from artificer.artifacts.plan import Plan
 from artificer.builds import facts, jobs
 from artificer.core import events as ev
-from artificer.core.letters import Cancel, Decide, Letter, Pause, Retry
+from artificer.core.signals import Cancel, Decide, Pause, Retry, Signal
 from artificer.core.state import RunState
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runtime.engine import Engine
@@ -82,7 +82,7 @@ def request(rig: Rig, **options: Any) -> Any:
     return rig.spec(kind="build", prompt="Make it.", build=asked)
 
 
-async def post(rig: Rig, *letters: Letter) -> None:
+async def post(rig: Rig, *letters: Signal) -> None:
     for letter in letters:
         await rig.signals.post("run", letter.canonical())
 

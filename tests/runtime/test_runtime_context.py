@@ -13,9 +13,9 @@ from test_runtime_snapshot import commits, prefix, same
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core import events as ev
 from artificer.core.intents import Compact
-from artificer.core.letters import Pause
 from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.signals import Pause
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.ports import Answer, Call, Head, Question, Receipt, Record
@@ -527,7 +527,7 @@ class TestLetters:
 
         class Held(ScriptedProvider):
             async def generate(self, payload: Any, on_delta: Any) -> Any:
-                if payload.rest["system"] == SUMMARISE:
+                if payload.fields["system"] == SUMMARISE:
                     await rig.signals.post("run", json.dumps({"type": word}).encode())
                     await taken.wait()
                 return await super().generate(payload, on_delta)

@@ -11,17 +11,17 @@ import pytest
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval
-from artificer.core.letters import (
+from artificer.core.policy import Policy, Rule
+from artificer.core.signals import (
     AnswerCall,
     Cancel,
     FollowUp,
     Interrupt,
-    Letter,
     Pause,
     Resolve,
+    Signal,
     Steer,
 )
-from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import OperatorError
@@ -62,7 +62,7 @@ def rig() -> Rig:
     return rig
 
 
-async def post(rig: Rig, *letters: Letter, run: str = "run") -> None:
+async def post(rig: Rig, *letters: Signal, run: str = "run") -> None:
     for letter in letters:
         await rig.signals.post(run, letter.canonical())
 
@@ -278,7 +278,7 @@ class TestInterrupt:
         await held(rig)
 
     @pytest.mark.parametrize("letter", [Interrupt(), Cancel()])
-    async def test_a_run_at_rest_ends_when_it_is_taken_up(self, rig: Rig, letter: Letter) -> None:
+    async def test_a_run_at_rest_ends_when_it_is_taken_up(self, rig: Rig, letter: Signal) -> None:
         failure = ModelFailure(code="unavailable", message="")
         for number, script in enumerate(([failure], [reply(call("asked", x=1))])):
             run = f"run-{number}"

@@ -17,18 +17,18 @@ from test_runtime_properties import SCRIPTS, Crash, CrashingJournal
 
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.core import events as ev
-from artificer.core.letters import (
+from artificer.core.policy import Policy, Rule
+from artificer.core.record import EventLine
+from artificer.core.signals import (
     AnswerCall,
     Cancel,
     FollowUp,
     Interrupt,
-    Letter,
     Pause,
     Resolve,
+    Signal,
     Steer,
 )
-from artificer.core.policy import Policy, Rule
-from artificer.core.record import EventLine
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.core.transitions import reduce
@@ -143,11 +143,11 @@ class Life:
         body = b"{}" if letter is None else letter.canonical()
         self.letters = await self.engine.signals.post("run", body)
 
-    def letter(self, wish: str, state: RunState | None) -> Letter | None:
+    def letter(self, wish: str, state: RunState | None) -> Signal | None:
         waiting = [c.verdict for c in state.calls if not c.status] if state else []
         asked = [v.digest for v in waiting if v and v.digest] or [NOBODY]
         doubts = [d.call_id for d in state.doubts] if state else []
-        made: dict[str, Letter | None] = {
+        made: dict[str, Signal | None] = {
             "steer": Steer(text="Hm."),
             "follow_up": FollowUp(text="And then?"),
             "pause": Pause(),

@@ -8,8 +8,8 @@ import pytest
 
 from artificer.core import events as ev
 from artificer.core.conditions import Condition
-from artificer.core.letters import FollowUp
 from artificer.core.policy import Policy, Rule
+from artificer.core.signals import FollowUp
 from artificer.core.state import RunState
 from artificer.core.taint import Taint
 from artificer.core.verdict import Verdict

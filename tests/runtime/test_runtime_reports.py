@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from artificer.core import events as ev
-from artificer.core.letters import FollowUp, Interrupt, Steer
+from artificer.core.signals import FollowUp, Interrupt, Steer
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import Call

@@ -17,8 +17,8 @@ from artificer.contracts.definition import ToolDefinition, open_object, toolset
 from artificer.contracts.response_format import format_of
 from artificer.core import events as ev
 from artificer.core.gate import judge
-from artificer.core.letters import FollowUp
 from artificer.core.policy import Policy
+from artificer.core.signals import FollowUp
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.errors import ConfigError

@@ -15,7 +15,7 @@ from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.heard import follows
-from artificer.core.letters import Cancel, Letter, Pause, Steer
+from artificer.core.signals import Cancel, Pause, Signal, Steer
 from artificer.errors import TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.verify import verify
@@ -171,5 +171,5 @@ ANSWERED = ev.ApprovalAnswered(intent=1, approved=True, reason="", content="", *
         (AnswerCall(call="sha256:" + "1" * 64, approved=False), ANSWERED),
     ],
 )
-def test_what_does_not_follow(letter: Letter | None, event: ev.Event) -> None:
+def test_what_does_not_follow(letter: Signal | None, event: ev.Event) -> None:
     assert not follows(event, letter, "sha256:" + "1" * 64)

@@ -23,8 +23,8 @@ from opentelemetry.trace import SpanKind, StatusCode
 from pytest_genai_semconv.assertions import assert_genai_span_compliant
 
 from artificer.core import events as ev
-from artificer.core.letters import FollowUp
 from artificer.core.policy import Policy, Rule
+from artificer.core.signals import FollowUp
 from artificer.ports import Answer, Call, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import ForkChanges, origin_of, plan_fork

@@ -95,7 +95,7 @@ async def main(home: Path) -> None:
         await run("waiting", [reply(call("pay", amount=5))], policy=ASKS)
         await run("stalled", [double_it, DOWN])
         await run("steered", [double_it, DOWN])
-        from artificer.core.letters import AnswerCall, FollowUp, Steer
+        from artificer.core.signals import AnswerCall, FollowUp, Steer
 
         await world.send("steered", Steer(by="anna", text="In words."))
         await run("asked-more", [say("One.")])

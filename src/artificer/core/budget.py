@@ -16,7 +16,7 @@ SHORTEST_REPLY = 256
 """A reply of fewer tokens is not worth asking for, unless the run wants no longer ones."""
 
 
-def most_for(price: Price, tokens: int, reply: int = 0) -> int:
+def max_price(price: Price, tokens: int, reply: int = 0) -> int:
     """Return the highest price of a request of so many tokens, with a reply of so many."""
     usage = Usage(input_tokens=tokens, output_tokens=reply)
     kept = usage.replace(written_tokens=tokens)
@@ -30,21 +30,21 @@ def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | 
     request.
     """
     limits, price = spec.limits, spec.price
-    most = limits.max_tokens
-    least = min(SHORTEST_REPLY, most)
+    longest = limits.max_tokens
+    least = min(SHORTEST_REPLY, longest)
     if limits.context_tokens is not None:  # a provider counts the reply as part of it
-        most = max(least, min(most, limits.context_tokens - context))
+        longest = max(least, min(longest, limits.context_tokens - context))
     if limits.total_tokens is not None:
         used = spent.input_tokens + spent.output_tokens + context
-        most = min(most, limits.total_tokens - used)
-        if most < least:
+        longest = min(longest, limits.total_tokens - used)
+        if longest < least:
             return "token_limit"
     if limits.cost_micros is not None and price is not None:
-        left = limits.cost_micros - cost - most_for(price, context)
+        left = limits.cost_micros - cost - max_price(price, context)
         if left < 0:
             return "cost_limit"
         if price.output:
-            most = min(most, left * 1_000_000 // price.output)
-        if most < least:
+            longest = min(longest, left * 1_000_000 // price.output)
+        if longest < least:
             return "cost_limit"
-    return most
+    return longest

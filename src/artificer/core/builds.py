@@ -1,4 +1,4 @@
-"""The run of a build: facts go to its scheduler, and what that wishes for becomes intents."""
+"""The run of a build: facts go to its scheduler, and its jobs become intents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def begin(state: RunState, spec: RunSpec) -> Step:
 
 
 def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
-    """Something came of a wish, or somebody decided."""
+    """Something came of a job, or somebody decided."""
     cost = state.cost_micros
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
@@ -51,7 +51,7 @@ def build_steered(state: RunState, event: ev.Steered) -> Step:
     Where none is, it is kept for those that begin later.
     """
     build = state.build
-    if build is not None and not any(is_run(wish) for wish in build.open):
+    if build is not None and not any(is_run(job) for job in build.open):
         build = build.replace(steered=(*build.steered, event.text))
     return state.replace(letters=event.letter, build=build), ()
 
@@ -68,8 +68,8 @@ def build_forked(state: RunState, event: ev.RunForked) -> Step:
     build = state.build.replace(resting=())
     changes = {"letters": 0, "hold": None, "pending": (), "running_since": state.now}
     state = state.replace(**changes, build=build)
-    wishes = enumerate(build.open)
-    return emit(state, *(AdvanceBuild(n=state.next_intent + i, wish=wish) for i, wish in wishes))
+    jobs = enumerate(build.open)
+    return emit(state, *(AdvanceBuild(n=state.next_intent + i, wish=job) for i, job in jobs))
 
 
 def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
@@ -80,13 +80,13 @@ def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
 
 def advance(state: RunState, fact: Fact) -> Step:
     """Tell the scheduler a fact."""
-    build, wishes = schedule(state.build or BuildState(), fact)
+    build, jobs = schedule(state.build or BuildState(), fact)
     state = state.replace(build=build)
-    ending = next((wish for wish in wishes if isinstance(wish, FinishBuild)), None)
-    due = [wish for wish in wishes if not isinstance(wish, FinishBuild)]
-    intents = [AdvanceBuild(n=state.next_intent + i, wish=wish) for i, wish in enumerate(due)]
+    ending = next((job for job in jobs if isinstance(job, FinishBuild)), None)
+    due = [job for job in jobs if not isinstance(job, FinishBuild)]
+    intents = [AdvanceBuild(n=state.next_intent + i, wish=job) for i, job in enumerate(due)]
     state, emitted = emit(state, *intents)
-    open_keys = {wish.key for wish in build.open}
+    open_keys = {job.key for job in build.open}
     waiting = tuple(pending for pending in state.pending if pending.call_id in open_keys)
     state = state.replace(pending=waiting)
     if ending is None:

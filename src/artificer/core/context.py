@@ -59,10 +59,10 @@ def cannot_fit(state: RunState) -> bool:
 def what_stays(state: RunState) -> str:
     """Name the texts that no window leaves out or shortens, the longest first."""
     texts = sorted(_whole(state), key=lambda part: -len(part[1]))
-    told = ", ".join(f"{name} ({len(text):,} characters)" for name, text in texts if text)
+    names = ", ".join(f"{name} ({len(text):,} characters)" for name, text in texts if text)
     limit = state.given.limits.context_tokens
-    most = "" if limit is None else f" The limit is {limit:,} tokens."
-    return f"Always sent whole are {told}.{most}"
+    note = "" if limit is None else f" The limit is {limit:,} tokens."
+    return f"Always sent whole are {names}.{note}"
 
 
 def _whole(state: RunState) -> Iterator[tuple[str, str]]:
@@ -82,7 +82,7 @@ def may_compact(spec: RunSpec) -> bool:
 def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | None:
     """The intent that moves the window; None when it cannot move."""
     limit = state.given.limits.context_tokens if why == "limit" else None
-    most = limit or state.context_tokens
+    size = limit or state.context_tokens
     found = boundaries(state.history, state.window.start)
     if why == "limit":  # what the last calls brought stays, if only the model can read it
         found = [number for number in found if number < len(state.history)]
@@ -90,12 +90,12 @@ def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | 
         return None
     sizes, whole = sizes_of(state), _kept_whole(state)
     always = sizes.scaled(sum(whole.values()))
-    movable = max(0, most - always) // 2
+    movable = max(0, size - always) // 2
     summary = min(LONGEST_SUMMARY, max(SHORTEST_REPLY, movable // 4))
     aim = always + movable - 2 * summary
     upto = next((n for n in found if sizes.since(n, _before(whole, n)) <= aim), found[-1])
-    told = sum(map(message_tokens, state.history[state.window.told : upto]))
-    room = min(most // 2, told + summary)
+    covered = sum(map(message_tokens, state.history[state.window.told : upto]))
+    room = min(size // 2, covered + summary)
     return Compact(
         n=state.next_intent,
         turn=state.turn + 1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from artificer.core.conditions import Match
-from artificer.core.policy import Asked, Consult, Decision, Heard, Policy, decide, hear
+from artificer.core.policy import Consult, Decision, Heard, Policy, PolicyQuery, decide, hear
 from artificer.values.base import Value
 
 Outcome = Literal["decides", "in doubt", "does not match"]
@@ -27,17 +27,17 @@ class Explanation(Value):
     steps: tuple[Step, ...]
 
 
-def explain(policy: Policy, asked: Asked, consult: Consult | None = None) -> Explanation:
+def explain(policy: Policy, query: PolicyQuery, consult: Consult | None = None) -> Explanation:
     """Decide about a call as the gate would, and say how. Rules after the first sure match are
     not heard.
     """
-    decision = decide(policy, asked.tool, asked.arguments, asked.occasion, consult)
-    steps = tuple(_step(heard, asked) for heard in hear(policy, asked))
+    decision = decide(policy, query.tool, query.arguments, query.occasion, consult)
+    steps = tuple(_step(heard, query) for heard in hear(policy, query))
     return Explanation(decision=decision, steps=steps)
 
 
-def _step(heard: Heard, asked: Asked) -> Step:
-    matches = list(heard.rule.criteria(asked))
+def _step(heard: Heard, query: PolicyQuery) -> Step:
+    matches = list(heard.rule.criteria(query))
     if not heard.match.possible:
         outcome: Outcome = "does not match"
         because = [what for what, match in matches if not match.possible]

@@ -121,7 +121,7 @@ def _judge_calls(
         toolset=spec.tools(),
         policy=spec.policy,
         made=state.artifacts,
-        most=spec.limits.calls,
+        limit=spec.limits.calls,
         stop=state.stop or "end_turn",
         occasion=Occasion(spec.kind, model, state.taint, before, spec.rules),
         consult=consult,
@@ -170,7 +170,7 @@ def _check_reply(
 
 def _check_format(
     state: RunState,
-    asked: ResponseFormat,
+    wanted: ResponseFormat,
     text: str,
     intent: CheckReply,
     at: int,
@@ -182,7 +182,7 @@ def _check_format(
     """
     if state.stop == "max_tokens":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=text, revised=True)
-    narrative, problems = asked.validate(text, formats=since(state.given, 2))
+    narrative, problems = wanted.validate(text, formats=since(state.given, 2))
     if not problems and check is not None:
         problems = check(narrative)
     count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"

@@ -36,7 +36,7 @@ _UNTRUSTED: dict[StopReason, str] = {
 
 _AGAIN = "The same call was refused before. Do not repeat it: change it, or do something else."
 
-_MOST_DESCRIBED, _LONGEST_DESCRIPTION = 5, 500
+_MAX_DESCRIBED, _LONGEST_DESCRIPTION = 5, 500
 """Arguments that are described again, and the characters of each description."""
 
 
@@ -46,7 +46,7 @@ def judge(
     toolset: Toolset,
     policy: Policy,
     made: tuple[ArtifactRef, ...],
-    most: int,
+    limit: int,
     stop: StopReason,
     occasion: Occasion | None = None,
     consult: Consult | None = None,
@@ -54,7 +54,7 @@ def judge(
     """Judge the calls of one turn, in order.
 
     ``made`` are the artifacts that exist; what earlier calls of the turn will make counts too.
-    ``most`` is the number of calls that one turn may have. ``stop`` says why the reply ended:
+    ``limit`` is the number of calls that one turn may have. ``stop`` says why the reply ended:
     when that was its output limit or a refusal, no call of it can be trusted to be whole and
     meant, and none runs. ``occasion`` is what the policy knows of the run;
     ``consult`` asks its Cedar policies. When a call was refused lately, a new refusal says so.
@@ -66,9 +66,9 @@ def judge(
     for number, call in enumerate(calls, 1):
         if stop in _UNTRUSTED:
             verdict = _refuse(call, "invalid", _UNTRUSTED[stop])
-        elif number > most:
+        elif number > limit:
             verdict = _refuse(
-                call, "invalid", f"Not run: one reply may hold at most {most} tool calls."
+                call, "invalid", f"Not run: one reply may hold at most {limit} tool calls."
             )
         else:
             verdict = _judge(call, toolset, rule, made, seen, formats=since(occasion, 2))
@@ -133,7 +133,7 @@ def _judge(
 def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:
     """Say that a refused call was refused before, and what the arguments at fault are."""
     schema = tool.input_schema if tool else {}
-    places = dict.fromkeys(problem.pointer for problem in verdict.problems[:_MOST_DESCRIBED])
+    places = dict.fromkeys(problem.pointer for problem in verdict.problems[:_MAX_DESCRIBED])
     words = {at: clip(description_at(schema, at), _LONGEST_DESCRIPTION) for at in places}
     more = "\n".join([_AGAIN, *(f"{at}: {said}" for at, said in words.items() if said)])
     return verdict.replace(content=with_more(verdict.content, more))

@@ -8,7 +8,7 @@ from typing import Literal
 from artificer.artifacts.ref import BuildArtifactKind
 
 RunKind = Literal["chat", "deliver", "plan", "spec", "phase", "code", "judge", "build"]
-ASKED: tuple[RunKind, ...] = ("chat", "deliver")
+PROMPTED: tuple[RunKind, ...] = ("chat", "deliver")
 """The kinds that people ask for by name. The others belong to builds."""
 
 

@@ -41,7 +41,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
     """The pending request is replaced by one of this run's own; a finished run goes on."""
     again = state.phase in (Phase.GENERATING, Phase.STALLED)
     if event.steer or not again:
-        state = reports.asked_again(state)
+        state = reports.reopened(state)
     state = state.replace(
         running_since=state.now,
         turn=state.turn - 1 if again else state.turn,
@@ -144,7 +144,7 @@ def _follow_up(state: RunState) -> Step:
     prompt, *rest = state.follow_ups
     kept = state.narrative if keeps_reports(state.given) else None
     cut = kept is not None and state.narrative_cut
-    state = reports.asked_again(state).replace(
+    state = reports.reopened(state).replace(
         follow_ups=tuple(rest),
         turns_before=state.turn,
         running_since=state.now,

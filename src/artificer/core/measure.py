@@ -11,7 +11,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.values.blocks import Message
 from artificer.values.model import Usage
-from artificer.values.tokens import MOST_BYTES_A_TOKEN, tokens_of
+from artificer.values.tokens import MAX_BYTES_A_TOKEN, tokens_of
 
 
 def context_after(spec: RunSpec, usage: Usage, reply: Message) -> int:
@@ -22,7 +22,7 @@ def context_after(spec: RunSpec, usage: Usage, reply: Message) -> int:
     counts for the reply. Its reasoning proves nothing, because it may be encrypted.
     """
     output = usage.output_tokens
-    if since(spec, 2) and output * MOST_BYTES_A_TOKEN < _written(reply):
+    if since(spec, 2) and output * MAX_BYTES_A_TOKEN < _written(reply):
         output = message_tokens(reply)
     return usage.input_tokens + output
 

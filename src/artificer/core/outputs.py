@@ -45,15 +45,15 @@ def outputs_of(state: RunState, event: Event) -> tuple[OutputRefs | None, list[b
             return None, []
 
 
-def tools_blob(provider: str, rest: JsonObject) -> bytes | None:
+def tools_blob(provider: str, fields: JsonObject) -> bytes | None:
     """The tools as a provider is given them, or None when it is given none.
 
-    ``rest`` is what a request says besides the conversation.
+    ``fields`` are the members of a request besides the conversation.
     """
-    if not rest.get("tools"):
+    if not fields.get("tools"):
         return None
-    choice = rest.get("tool_choice")
-    return canonical({"provider": provider, "tools": rest["tools"], "tool_choice": choice})
+    choice = fields.get("tool_choice")
+    return canonical({"provider": provider, "tools": fields["tools"], "tool_choice": choice})
 
 
 def _reply(blocks: Sequence[Block]) -> tuple[OutputRefs, list[bytes]]:

@@ -1,38 +1,38 @@
-"""Decisions that a later letter takes back before anything came of them."""
+"""Decisions that a later signal takes back before anything came of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from artificer.core import events as ev
-from artificer.core.letters import Consent, Decide, Letter, read_letter
+from artificer.core.signals import Consent, Decide, Signal, read_signal
 from artificer.values.base import Digest
 
 
-def overruled(letters: Iterable[tuple[int, bytes]]) -> set[int]:
-    """Return the decisions among waiting letters that a later one takes back.
+def overruled(signals: Iterable[tuple[int, bytes]]) -> set[int]:
+    """Return the decisions among waiting signals that a later one takes back.
 
     Nobody has acted on them yet, so the last word about a plan or a change counts.
     """
-    read = [(number, read_letter(body)) for number, body in letters]
-    said = [(n, letter) for n, letter in read if isinstance(letter, Decide | Consent)]
-    latest = {_subject(letter): _word(letter) for _, letter in said}
-    return {n for n, letter in said if _word(letter) != latest[_subject(letter)]}
+    read = [(number, read_signal(body)) for number, body in signals]
+    said = [(n, signal) for n, signal in read if isinstance(signal, Decide | Consent)]
+    latest = {_subject(signal): _word(signal) for _, signal in said}
+    return {n for n, signal in said if _word(signal) != latest[_subject(signal)]}
 
 
-def _subject(letter: Decide | Consent) -> Digest:
-    return letter.plan if isinstance(letter, Decide) else letter.change
+def _subject(signal: Decide | Consent) -> Digest:
+    return signal.plan if isinstance(signal, Decide) else signal.change
 
 
-def _word(letter: Decide | Consent) -> tuple[str, str]:
+def _word(signal: Decide | Consent) -> tuple[str, str]:
     """The content of a decision: to say the same once more takes nothing back."""
-    if isinstance(letter, Consent):
-        return str(letter.granted), ""
-    return letter.decision, letter.reason if letter.decision == "iterate" else ""
+    if isinstance(signal, Consent):
+        return str(signal.granted), ""
+    return signal.decision, signal.reason if signal.decision == "iterate" else ""
 
 
-def overruled_event(number: int, letter: Letter | None, at: int) -> ev.ReceiptIgnored:
-    """Return the event of a decision that a later letter takes back."""
+def overruled_event(number: int, signal: Signal | None, at: int) -> ev.ReceiptIgnored:
+    """Return the event of a decision that a later signal takes back."""
     why = "A later letter decides otherwise, and nothing had come of this one."
-    what = "letter" if letter is None else letter.type
+    what = "letter" if signal is None else signal.type
     return ev.ReceiptIgnored(at=at, letter=number, what=what, reason=why)

@@ -44,7 +44,7 @@ class Rule(CheckedValue):
     workspace: str = ""
     arguments: tuple[Condition, ...] = ()
 
-    def match(self, call: Asked) -> Match:
+    def match(self, call: PolicyQuery) -> Match:
         """Hold this rule against a call."""
         for _, holds in _PLAIN:
             if not holds(self, call):
@@ -58,13 +58,13 @@ class Rule(CheckedValue):
             matches.append(match)
         return both(matches)
 
-    def criteria(self, call: Asked) -> Iterator[tuple[str, Match]]:
+    def criteria(self, call: PolicyQuery) -> Iterator[tuple[str, Match]]:
         """Everything that this rule demands of a call, named, and how far it is so."""
         for name, holds in _PLAIN:
             yield name, YES if holds(self, call) else NO
         yield from self._conditions(call)
 
-    def _conditions(self, call: Asked) -> Iterator[tuple[str, Match]]:
+    def _conditions(self, call: PolicyQuery) -> Iterator[tuple[str, Match]]:
         tool, wide = call.tool, call.occasion.rules >= 2
         if self.workspace:
             named = Condition(at="/workspace", glob=self.workspace)
@@ -80,7 +80,7 @@ def _fits(text: str, glob: str) -> bool:
     return glob == "*" or fnmatchcase(text, glob)
 
 
-_PLAIN: tuple[tuple[str, Callable[[Rule, Asked], bool]], ...] = (
+_PLAIN: tuple[tuple[str, Callable[[Rule, PolicyQuery], bool]], ...] = (
     ("tool", lambda rule, call: _fits(call.tool.name, rule.tool)),
     ("risk", lambda rule, call: not rule.risk or call.tool.risk in rule.risk),
     ("effect", lambda rule, call: not rule.effect or call.tool.effect in rule.effect),
@@ -143,7 +143,7 @@ class Occasion:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PolicyQuery:
     """A call that the policy is asked about."""
 
     tool: ToolDefinition
@@ -151,7 +151,7 @@ class Asked:
     occasion: Occasion
 
 
-Consult = Callable[[tuple[PolicyText, ...], Asked], Decision]
+Consult = Callable[[tuple[PolicyText, ...], PolicyQuery], Decision]
 """Asks the Cedar policies: done outside the pure half, by whoever has an engine for them."""
 
 
@@ -177,15 +177,15 @@ def decide(
     conversation that holds untrusted data. Where there are Cedar policies and nobody to ask them,
     nothing is allowed. A call with the mark of a secret is denied: what was written was changed.
     """
-    asked = Asked(tool, arguments or {}, occasion or Occasion())
-    marked = _marked(asked)
-    decision = marked or by_rules(policy, asked)
+    query = PolicyQuery(tool, arguments or {}, occasion or Occasion())
+    marked = _marked(query)
+    decision = marked or by_rules(policy, query)
     if policy.cedar and not marked:
-        decision = _both(decision, _by_cedar(policy, asked, consult))
+        decision = _both(decision, _by_cedar(policy, query, consult))
     if decision.decision == "allow" and tool.human_approval:
         reason = "The tool demands a person's approval for every call."
         decision = Decision(decision="ask", rule="human_approval", reason=reason)
-    flow = flow_reason(asked.occasion.taint, tool)
+    flow = flow_reason(query.occasion.taint, tool)
     if flow and decision.decision == "allow":
         return Decision(decision="ask", rule="information_flow", reason=flow)
     if flow and decision.decision == "ask":
@@ -194,16 +194,16 @@ def decide(
     return decision
 
 
-def _marked(asked: Asked) -> Decision | None:
+def _marked(query: PolicyQuery) -> Decision | None:
     """The denial of a call that holds the mark of a secret that was taken out of it.
 
     Artifacts may cite one: they change nothing but themselves.
     """
-    if asked.occasion.rules < 2 or asked.tool.backend == "artifact":
+    if query.occasion.rules < 2 or query.tool.backend == "artifact":
         return None
-    if MARK_BEGINS not in str(asked.arguments):  # a quick look: canonical JSON costs four times it
+    if MARK_BEGINS not in str(query.arguments):  # a quick look: canonical JSON costs four times it
         return None
-    found = marks_in(canonical(asked.arguments).decode())
+    found = marks_in(canonical(query.arguments).decode())
     if not found:
         return None
     reason = (
@@ -213,13 +213,13 @@ def _marked(asked: Asked) -> Decision | None:
     return Decision(decision="deny", rule="secret", reason=reason)
 
 
-def by_rules(policy: Policy, asked: Asked) -> Decision:
+def by_rules(policy: Policy, query: PolicyQuery) -> Decision:
     """Return the decision of the allow-lists, the rules and the default."""
-    name = asked.tool.name
+    name = query.tool.name
     if not all(any(fnmatchcase(name, glob) for glob in allow) for allow in policy.allow_lists):
         reason = "This run's allow-list does not name the tool."
         return Decision(decision="deny", rule="allow_list", reason=reason)
-    heard = list(hear(policy, asked))
+    heard = list(hear(policy, query))
     said = [
         Decision(
             decision=h.rule.decision, rule=h.rule.name or f"rule {h.number}", reason=h.rule.reason
@@ -232,20 +232,20 @@ def by_rules(policy: Policy, asked: Asked) -> Decision:
     return max(said, key=_strictness)  # the first of equals
 
 
-def hear(policy: Policy, asked: Asked) -> Iterator[Heard]:
+def hear(policy: Policy, query: PolicyQuery) -> Iterator[Heard]:
     """Hold the rules against a call in order, up to the first that surely matches."""
     for number, rule in enumerate(policy.rules, 1):
-        heard = Heard(number, rule, rule.match(asked))
+        heard = Heard(number, rule, rule.match(query))
         yield heard
         if heard.match.certain:
             return
 
 
-def _by_cedar(policy: Policy, asked: Asked, consult: Consult | None) -> Decision:
+def _by_cedar(policy: Policy, query: PolicyQuery, consult: Consult | None) -> Decision:
     if consult is None:
         reason = "The Cedar policies could not be asked here."
         return Decision(decision="deny", rule="cedar", reason=reason)
-    return consult(policy.cedar, asked)
+    return consult(policy.cedar, query)
 
 
 def _both(one: Decision, other: Decision) -> Decision:

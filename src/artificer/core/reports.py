@@ -192,7 +192,7 @@ def report_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     if event.request is None:
         return finish(state, "output_limit" if event.cut else "done")
     if event.unfinished and state.notes:  # what a person says meanwhile is not about the rest
-        return next_turn(asked_again(state))
+        return next_turn(reopened(state))
     if event.unfinished:
         state = state.replace(continuations=state.continuations + 1)
         return next_turn(with_message(state, user(event.request)))
@@ -204,7 +204,7 @@ def report_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     return next_turn(with_message(state, user(event.request)))
 
 
-def asked_again(state: RunState) -> RunState:
+def reopened(state: RunState) -> RunState:
     """A person asks for more: the report stays. What an early end left unchecked may be it."""
     if state.reason in _CHECKED:
         state = state.replace(candidates=())

@@ -33,7 +33,7 @@ from artificer.values.tokens import tokens_of
 class Phase(StrEnum):
     """Where a run stands. ``JUDGING``, ``CHECKING`` and ``FINISHING`` last no longer than a commit.
 
-    ``BUILDING`` serves the wishes of a build's scheduler. ``STALLED`` waits for an operator: the
+    ``BUILDING`` serves the jobs of a build's scheduler. ``STALLED`` waits for an operator: the
     model could not be reached. ``PAUSED`` waits for whoever paused it. ``FINISHED`` lasts until
     somebody has more to ask.
     """
@@ -54,7 +54,7 @@ class Phase(StrEnum):
 class Pending(Value):
     """An intent whose receipt has not come yet.
 
-    ``call_id`` is that of a call or an approval, or the key of a wish.
+    ``call_id`` is that of a call or an approval, or the key of a job.
     """
 
     n: int
@@ -103,7 +103,7 @@ class RunState(Value):
     output limit. ``taint`` is the untrusted tool whose result ``history`` holds: whatever else
     begins from this conversation begins with it.
 
-    ``letters`` counts the letters that were taken. ``notes`` are to be said to the model before
+    ``letters`` counts the signals that were taken. ``notes`` are to be said to the model before
     its next reply, ``follow_ups`` are prompts for after this one is finished, and
     ``turns_before`` the turns that earlier prompts took. With ``hold`` nothing new begins;
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
@@ -190,8 +190,8 @@ class RunState(Value):
         return bool(self.pending) and all(p.type == "AskApproval" for p in self.pending)
 
     def _standing_of(self, build: BuildState) -> str:
-        asked = [wish for wish in build.open if isinstance(wish, AskDecision | AskConsent)]
-        if asked and len(asked) == len(build.open):
+        questions = [job for job in build.open if isinstance(job, AskDecision | AskConsent)]
+        if questions and len(questions) == len(build.open):
             return "waiting"
         if self.hold is not None:
             return "paused"

@@ -27,7 +27,7 @@ def next_turn(state: RunState) -> Step:
     if over is not None:
         return finish(state, over)
     turn = state.turn + 1
-    asked = Generate(
+    request = Generate(
         n=state.next_intent,
         turn=turn,
         tool_choice=state.choice(turn),
@@ -36,7 +36,7 @@ def next_turn(state: RunState) -> Step:
         since=state.window.start,
     )
     shorter = room if room < limits.max_tokens else None
-    return emit(state, asked, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
+    return emit(state, request, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
 
 
 def _over(state: RunState) -> FinishReason | None:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import cedarpy
 
-from artificer.core.policy import Asked, Decision, PolicyText
+from artificer.core.policy import Decision, PolicyQuery, PolicyText
 from artificer.policies.cedar_lint import name_faults
 from artificer.policies.statements import statements
 from artificer.values.base import JsonValue
@@ -75,7 +75,7 @@ def _misannotated(policy: dict[str, Any]) -> Iterator[str]:
     yield from name_faults(policy)
 
 
-def consult(texts: tuple[PolicyText, ...], query: Asked) -> Decision:
+def consult(texts: tuple[PolicyText, ...], query: PolicyQuery) -> Decision:
     """Return the policies' decision on a call. An undecidable call is denied, with the reason."""
     try:
         known = _known(texts)
@@ -124,7 +124,7 @@ def _place(key: str) -> int:
     return int(key.removeprefix("policy"))
 
 
-def _request(query: Asked) -> dict[str, Any]:
+def _request(query: PolicyQuery) -> dict[str, Any]:
     tool, occasion = query.tool, query.occasion
     arguments = json.loads(canonical(query.arguments), parse_float=Decimal)
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from artificer.core.policy import Asked, Consult, Decision, Policy, PolicyText
+from artificer.core.policy import Consult, Decision, Policy, PolicyQuery, PolicyText
 from artificer.errors import MissingExtraError
 
 
@@ -21,7 +21,7 @@ def consult_here(policy: Policy | None = None) -> Consult | None:
     return None
 
 
-def _consult(texts: tuple[PolicyText, ...], query: Asked) -> Decision:
+def _consult(texts: tuple[PolicyText, ...], query: PolicyQuery) -> Decision:
     from artificer.policies.cedar import consult  # only if there are policies
 
     return consult(texts, query)

@@ -12,20 +12,20 @@ from artificer.values.base import Digest
 
 
 class Builder(Protocol):
-    """Serves what the scheduler of a build wishes for, and looks after the runs it started."""
+    """Serves the jobs of a build's scheduler, and looks after the runs it started."""
 
-    async def serve(self, run: str, state: RunState, wish: Job) -> BuildAdvanced | None:
-        """Serve a wish, and return the fact that answers it.
+    async def serve(self, run: str, state: RunState, job: Job) -> BuildAdvanced | None:
+        """Serve a job, and return the fact that answers it.
 
-        None when there is none to tell now: the wish asks for no answer, or what it started rests
-        and will be taken up again. Serving a wish again comes to the same.
+        None when there is none now: the job asks for no answer, or what it started is idle
+        and will be taken up again. Serving a job again comes to the same.
         """
 
-    async def relay(self, run: str, state: RunState, letter: bytes) -> None:
-        """Leave a letter for every run of the build that is under way. It may come twice."""
+    async def relay(self, run: str, state: RunState, signal: bytes) -> None:
+        """Leave a signal for every run of the build that is under way. It may come twice."""
 
     async def signalled(self, state: RunState) -> Collection[Digest]:
-        """The keys of wishes whose runs rest, and have got letters since."""
+        """The keys of jobs whose runs are idle, and have got signals since."""
 
     async def tidy(self, run: str, state: RunState) -> None:
         """End every run of the build that nobody waits for, and remove what it left."""

@@ -20,19 +20,19 @@ class Memo:
     """
 
     _request: ModelRequest | None = None
-    _rest: JsonObject = field(default_factory=dict)
+    _fields: JsonObject = field(default_factory=dict)
     _key: object = None
     _known: int = 0
     _last: Message | None = None
     _items: list[JsonObject] = field(default_factory=list)
 
-    def rest(
+    def fields(
         self, request: ModelRequest, build: Callable[[ModelRequest], JsonObject]
     ) -> JsonObject:
         """Map all but the conversation, calling ``build`` only when the request has changed."""
         if request != self._request:
-            self._request, self._rest = request, build(request)
-        return self._rest
+            self._request, self._fields = request, build(request)
+        return self._fields
 
     def items(
         self,
@@ -64,7 +64,7 @@ class Payload:
     needs them, to turn names and arguments back.
     """
 
-    rest: JsonObject
+    fields: JsonObject
     key: str
     items: list[JsonObject]
     tools: tuple[ToolDefinition, ...] = ()
@@ -72,7 +72,7 @@ class Payload:
     @property
     def body(self) -> JsonObject:
         """The whole body."""
-        return {**self.rest, self.key: list(self.items)}
+        return {**self.fields, self.key: list(self.items)}
 
 
 class Provider(Protocol):

@@ -47,7 +47,7 @@ def to_payload(
 
     everything = [system, *messages] if system.text else messages
     return Payload(
-        rest=memo.rest(request, lambda it: _body(it, tools, dialect)),
+        fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
         key="messages",
         items=memo.items((dialect.tag, system.text, request.tools), everything, to_wire),
         tools=request.tools,

@@ -42,7 +42,7 @@ def to_payload(
     taken = response_format.optional if response_format else 0
     tools = WireTools(request.tools, strict=dialect.strict, optional=taken)
     return Payload(
-        rest=memo.rest(request, lambda it: _body(it, tools, dialect)),
+        fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
         key="messages",
         items=memo.items(
             (dialect.tag, request.tools), messages, lambda it: [_item(it, tools, dialect.tag)]

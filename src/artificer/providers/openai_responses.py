@@ -33,7 +33,7 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
         return create
 
     def _reply_stream(self, payload: Payload) -> ResponsesStream:
-        budget = count_of(payload.rest, "max_output_tokens")
+        budget = count_of(payload.fields, "max_output_tokens")
         return ResponsesStream(self._dialect, payload.tools, budget)
 
 

@@ -36,7 +36,7 @@ class RecordedProvider:
 
     def digest(self, payload: Payload) -> str:
         """Return the digest of a request. Only the new messages of its conversation are hashed."""
-        return self._digests.digest(payload.rest, payload.key, payload.items)
+        return self._digests.digest(payload.fields, payload.key, payload.items)
 
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]

@@ -59,7 +59,7 @@ def to_payload(
         return _assistant_items(message, tools, dialect.tag)
 
     return Payload(
-        rest=memo.rest(request, lambda it: _body(it, tools, dialect)),
+        fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
         key="input",
         items=memo.items((dialect.tag, request.tools), messages, to_wire),
         tools=request.tools,

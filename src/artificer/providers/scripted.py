@@ -71,7 +71,9 @@ class ScriptedProvider:
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Return the request in its normal form, which is the wire form."""
-        return Payload(memo.rest(request, _body), "messages", memo.items(None, messages, _to_wire))
+        return Payload(
+            memo.fields(request, _body), "messages", memo.items(None, messages, _to_wire)
+        )
 
     async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ScriptedAnswer:
         """Return the next reply and stream its pieces."""

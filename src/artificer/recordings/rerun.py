@@ -125,7 +125,7 @@ async def rerun(
     if any(isinstance(e, EventLine) and getattr(e.event, "letter", 0) for e in recorded.lines):
         return []
     inputs = inputs_of(recorded, blobs)
-    again = await _drive(recorded, inputs, blobs, provider, consult)
+    again = await _rerun(recorded, inputs, blobs, provider, consult)
     if isinstance(again, str):
         return [again]
     faults = _compare_requests(recorded, again)
@@ -141,7 +141,7 @@ _EXTERNAL_REASONS = ("cancelled", "wall_limit")
 """Reasons to end that a person or the clock decided, not the program."""
 
 
-async def _drive(
+async def _rerun(
     recorded: Loaded,
     inputs: RecordedInputs,
     blobs: BlobStore,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from artificer.core.budget import most_for
+from artificer.core.budget import max_price
 from artificer.core.price import Price
 from artificer.core.spec import RunSpec
 from artificer.errors import BudgetError
@@ -97,7 +97,7 @@ class Account:
                 f"The price of {model!r} is not known, and [budget] limits dollars: "
                 f'give it in artificer.toml, as [prices."{model}"].'
             )
-        micros = 0 if price is None else most_for(price, size.tokens, size.reply)
+        micros = 0 if price is None else max_price(price, size.tokens, size.reply)
         reserves = self.limit != SpendingLimit()
         number = secrets.randbits(60) + 1 if reserves else 0
         need = Amount(size.tokens + size.reply, micros)

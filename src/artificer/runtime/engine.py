@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from artificer.core import events as ev
 from artificer.core.facts import Judges
 from artificer.core.intents import CallTool, Intent
-from artificer.core.letters import cancelled
 from artificer.core.overruled import overruled
 from artificer.core.record import EventLine
+from artificer.core.signals import cancelled
 from artificer.core.spec import RunSpec
 from artificer.core.state import Phase, RunState
 from artificer.errors import ArtificerError, InvariantError, OperatorError, TransitionError

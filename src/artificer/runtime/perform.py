@@ -11,9 +11,9 @@ from typing import Literal
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Intent
-from artificer.core.letters import Pause, Steer, answer, opened, read_letter
 from artificer.core.overruled import overruled_event
 from artificer.core.record import FORMAT
+from artificer.core.signals import Pause, Steer, answer, opened, read_signal
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
@@ -72,12 +72,12 @@ class Performer:
 
         ``withdrawn`` are the signals that a later one takes back.
         """
-        letter = read_letter(body)
+        signal = read_signal(body)
         if number in withdrawn:
-            return overruled_event(number, letter, self.clock.now())
-        if isinstance(letter, Steer | Pause) and self.builder is not None:
+            return overruled_event(number, signal, self.clock.now())
+        if isinstance(signal, Steer | Pause) and self.builder is not None:
             await self.builder.relay(run, state, body)
-        return opened(state, number, letter, self.clock.now())
+        return opened(state, number, signal, self.clock.now())
 
     async def call_tool(self, run: str, intent: CallTool, result_chars: int) -> ev.ToolReturned:
         """Perform a tool call, within its time; every failure is a result."""

@@ -42,10 +42,10 @@ class Requests:
 
     def tools(self, state: RunState, payload: Payload) -> bytes | None:
         """Return the blob of a request's tools; the same one as long as they are the same."""
-        if self._tools is None or self._tools[0] is not payload.rest:
+        if self._tools is None or self._tools[0] is not payload.fields:
             spec = state.given
-            blob = tools_blob(spec.wire or spec.provider, payload.rest)
-            self._tools = (payload.rest, blob)
+            blob = tools_blob(spec.wire or spec.provider, payload.fields)
+            self._tools = (payload.fields, blob)
         return self._tools[1]
 
     def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
@@ -57,4 +57,4 @@ class Requests:
             self._memo, self._digests = Memo(), ListDigest()
         messages = sent(state.history, state.window)
         payload = self._provider.prepare(state.request(), messages, self._memo)
-        return payload, self._digests.digest(payload.rest, payload.key, payload.items)
+        return payload, self._digests.digest(payload.fields, payload.key, payload.items)

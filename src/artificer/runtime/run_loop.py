@@ -9,8 +9,8 @@ from contextlib import suppress
 from artificer.builds.jobs import CancelRun
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
-from artificer.core.letters import cancelled, read_letter
 from artificer.core.overruled import overruled
+from artificer.core.signals import cancelled, read_signal
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError, OperatorError
 from artificer.runtime.ledger import Ledger
@@ -188,7 +188,7 @@ class RunLoop:
         signals = await self._signals.read(self.run, self._ledger.state.letters)
         withdrawn = overruled(signals)
         for number, body in signals:
-            signal = read_letter(body)
+            signal = read_signal(body)
             if signal is not None and signal.type == "cancel":
                 await self._finish_tasks()
                 intents = []

@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 from artificer.core.events import RunForked
 from artificer.core.heard import follows
 from artificer.core.intents import AskApproval
-from artificer.core.letters import read_letter
 from artificer.core.record import EventLine
+from artificer.core.signals import read_signal
 from artificer.ports import Head, Journal, Signals
 from artificer.runtime.load import Line
 
@@ -69,5 +69,5 @@ def _faults(
             yield f"Run {run}, record {line.seq} names signal {number}, which was never posted."
             continue
         call = calls.get(getattr(line.event, "intent", 0), "")
-        if not follows(line.event, read_letter(posted[number]), call):
+        if not follows(line.event, read_signal(posted[number]), call):
             yield f"Run {run}, record {line.seq} says something else than its signal {number}."

@@ -11,7 +11,7 @@ from artificer.errors import BudgetError
 from artificer.ports import Amount, Correction, Reservation, Settlement, Spending
 from artificer.storage.notes import BudgetCorrected, BudgetReserved, BudgetSettled
 
-MOST = 2**53 - 1
+LARGEST = 2**53 - 1
 """A total that is not counted further, whatever a provider reports: sums stay
 what SQLite and canonical JSON can hold."""
 
@@ -67,7 +67,7 @@ def corrected(account: str, total: Amount, correction: Correction) -> BudgetCorr
 
 def bounded(amount: Amount) -> Amount:
     """Return an amount, or the largest that is counted."""
-    return Amount(min(amount.tokens, MOST), min(amount.micros, MOST))
+    return Amount(min(amount.tokens, LARGEST), min(amount.micros, LARGEST))
 
 
 def _settled(settlement: Settlement, total: Amount) -> BudgetSettled:

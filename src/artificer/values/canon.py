@@ -117,24 +117,24 @@ class ListDigest:
     """
 
     def __init__(self) -> None:
-        self._rest: Mapping[str, Any] | None = None
+        self._fields: Mapping[str, Any] | None = None
         self._key = ""
         self._head = self._tail = b""
         self._known = 0
         self._last: Any = None
         self._hash = hashlib.sha256()
 
-    def digest(self, rest: Mapping[str, Any], key: str, items: Sequence[Any]) -> str:
-        """Return ``digest({**rest, key: items})``.
+    def digest(self, fields: Mapping[str, Any], key: str, items: Sequence[Any]) -> str:
+        """Return ``digest({**fields, key: items})``.
 
         A conversation only ever grows: when ``items`` still holds, at its old place, the very
-        object that was hashed last, what precedes it is taken to be as it was. So is ``rest`` when
-        it is the same object. Otherwise all is hashed anew, with the same result.
+        object that was hashed last, all before it is taken to be unchanged. So is ``fields`` when
+        it is the same object. Otherwise all is hashed again, with the same result.
         """
         before = self._head
-        if rest is not self._rest or key != self._key:
-            self._head, self._tail = _split(rest, key)
-            self._rest, self._key = rest, key
+        if fields is not self._fields or key != self._key:
+            self._head, self._tail = _split(fields, key)
+            self._fields, self._key = fields, key
         known = self._known
         grown = known and len(items) >= known and items[known - 1] is self._last
         if before != self._head or not grown:
@@ -149,13 +149,13 @@ class ListDigest:
         return "sha256:" + whole.hexdigest()
 
 
-def _split(rest: Mapping[str, Any], key: str) -> tuple[bytes, bytes]:
+def _split(fields: Mapping[str, Any], key: str) -> tuple[bytes, bytes]:
     """Return the canonical bytes before and after the items of member ``key``."""
 
     def members(names: list[str]) -> bytes:
-        return b",".join(canonical(n) + b":" + canonical(rest[n]) for n in names)
+        return b",".join(canonical(n) + b":" + canonical(fields[n]) for n in names)
 
-    names = sorted(rest.keys() - {key}, key=lambda name: name.encode("utf-16-be"))
+    names = sorted(fields.keys() - {key}, key=lambda name: name.encode("utf-16-be"))
     before = [n for n in names if n.encode("utf-16-be") < key.encode("utf-16-be")]
     after = names[len(before) :]
     head = b"{" + members(before) + (b"," if before else b"") + canonical(key) + b":["

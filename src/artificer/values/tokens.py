@@ -9,7 +9,7 @@ BYTES_A_TOKEN = 2
 USUAL_BYTES_A_TOKEN = 4
 """Bytes that a token of English takes."""
 
-MOST_BYTES_A_TOKEN = 16
+MAX_BYTES_A_TOKEN = 16
 """Most bytes that a token stands for on average, in any text: fewer tokens are a false count."""
 
 

@@ -17,7 +17,7 @@ from site_of_builds import Site, site
 
 from artificer.builds.facts import BuildOptions
 from artificer.builds.state import BuildState
-from artificer.core.letters import Retry
+from artificer.core.signals import Retry
 from artificer.providers.scripted import ScriptedAnswer, call, reply, say
 from artificer.runs import Run
 from artificer.values.base import JsonObject

@@ -16,8 +16,8 @@ from artificer.builds.facts import BuildOptions, Checked
 from artificer.builds.jobs import AskConsent
 from artificer.builds.state import consents_of
 from artificer.core.events import BuildAdvanced
-from artificer.core.letters import Consent
 from artificer.core.record import EventLine
+from artificer.core.signals import Consent
 from artificer.providers.scripted import ScriptedAnswer, call, reply
 from artificer.runs import Run
 from artificer.values.base import JsonObject

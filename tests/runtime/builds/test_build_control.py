@@ -21,9 +21,9 @@ from site_of_builds import Site, site
 from artificer.builds.facts import BuildOptions, RunRested
 from artificer.core.conditions import Condition
 from artificer.core.events import BuildAdvanced, RunResumed, Steered
-from artificer.core.letters import AnswerCall, Cancel, Interrupt, Letter, Pause, Steer
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.signals import AnswerCall, Cancel, Interrupt, Pause, Signal, Steer
 from artificer.errors import OperatorError
 from artificer.ports import Payload
 from artificer.providers.scripted import ScriptedProvider
@@ -74,7 +74,7 @@ class Begun:
     task: asyncio.Task[Run]
     ears: Ears
 
-    async def hears(self, letter: Letter) -> None:
+    async def hears(self, letter: Signal) -> None:
         await self.place.world.send("b", letter)
         await self.ears.heard.wait()
 

@@ -17,8 +17,8 @@ from artificer.builds.facts import BuildOptions, Decided, SpecMerged
 from artificer.builds.scheduler import question_of
 from artificer.builds.state import BuildState
 from artificer.core.events import BuildAdvanced, ReceiptIgnored
-from artificer.core.letters import Decide, Revise
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.signals import Decide, Revise
 from artificer.errors import Fenced, OperatorError
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run

@@ -11,8 +11,8 @@ from site_of_builds import site
 
 from artificer.agent import Agent
 from artificer.core.events import RunForked
-from artificer.core.letters import Cancel
 from artificer.core.record import EventLine
+from artificer.core.signals import Cancel
 from artificer.errors import OperatorError
 from artificer.runtime.fork import ForkChanges
 from artificer.values.model import ModelFailure

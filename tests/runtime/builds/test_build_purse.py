@@ -14,7 +14,7 @@ from site_of_builds import Site, site
 from artificer.builds.facts import BuildOptions
 from artificer.builds.table import BUILD_TOKENS, RUN_TOKENS
 from artificer.config import Config, PriceConfig
-from artificer.core.letters import Retry
+from artificer.core.signals import Retry
 from artificer.core.spec import Limits
 from artificer.providers.scripted import ScriptedProvider, call, reply
 from artificer.runs import Run

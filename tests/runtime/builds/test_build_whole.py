@@ -18,7 +18,7 @@ from site_of_builds import site
 
 from artificer.builds.facts import BuildOptions
 from artificer.builds.jobs import AskDecision
-from artificer.core.letters import Decide
+from artificer.core.signals import Decide
 from artificer.errors import NotFoundError, OperatorError
 
 

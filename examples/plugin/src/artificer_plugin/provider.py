@@ -24,8 +24,8 @@ class Relay:
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request: the names of its tools, and each message's last block."""
-        rest = memo.rest(request, _rest)
-        return Payload(rest, "messages", memo.items(None, messages, _items))
+        fields = memo.fields(request, _fields)
+        return Payload(fields, "messages", memo.items(None, messages, _items))
 
     async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
         """Call a tool with a prompt; hand the result of a call on."""
@@ -34,7 +34,7 @@ class Relay:
             text = str(last["result"])
             on_delta(TextDelta(text=text))
             return ModelReply(blocks=(TextBlock(text=text),), stop="end_turn", usage=_USAGE)
-        (tool, *_) = payload.rest["tools"]
+        (tool, *_) = payload.fields["tools"]
         use = ToolUseBlock(id="", name=str(tool), arguments=str(last["prompt"]))
         return ModelReply(blocks=(use,), stop="tool_use", usage=_USAGE)
 
@@ -42,7 +42,7 @@ class Relay:
         """Release nothing."""
 
 
-def _rest(request: ModelRequest) -> JsonObject:
+def _fields(request: ModelRequest) -> JsonObject:
     return {"model": request.model, "tools": [tool.name for tool in request.tools]}
 
 

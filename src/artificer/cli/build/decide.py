@@ -21,7 +21,7 @@ from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
-from artificer.core.letters import Consent, Decide
+from artificer.core.signals import Consent, Decide
 from artificer.errors import NotFoundError, OperatorError
 from artificer.runs import Run
 

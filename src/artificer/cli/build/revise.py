@@ -11,7 +11,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.exits import Exit
-from artificer.core.letters import Retry, Revise
+from artificer.core.signals import Retry, Revise
 from artificer.errors import NotFoundError, OperatorError
 from artificer.world import World
 

@@ -11,7 +11,7 @@ from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for, user_name
 from artificer.cli.terminal.exits import Exit
-from artificer.core.letters import FollowUp
+from artificer.core.signals import FollowUp
 
 
 @interruptible

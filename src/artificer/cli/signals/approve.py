@@ -10,7 +10,7 @@ from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
-from artificer.core.letters import AnswerCall
+from artificer.core.signals import AnswerCall
 from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import Question
 

@@ -9,7 +9,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.exits import Exit
-from artificer.core.letters import Interrupt
+from artificer.core.signals import Interrupt
 
 
 @interruptible

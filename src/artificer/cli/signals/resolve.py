@@ -10,7 +10,7 @@ from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
-from artificer.core.letters import Resolve
+from artificer.core.signals import Resolve
 from artificer.core.state import Doubt
 from artificer.errors import NotFoundError, OperatorError
 

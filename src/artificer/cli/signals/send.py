@@ -7,8 +7,8 @@ import asyncio
 from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
 from artificer.core.events import ReceiptIgnored
-from artificer.core.letters import Letter
 from artificer.core.record import EventLine
+from artificer.core.signals import Signal
 from artificer.errors import OperatorError
 from artificer.world import World
 
@@ -16,7 +16,7 @@ CHECKS, PAUSE_S = 8, 0.25
 """How often, and how many seconds apart, to check whether a signal was received."""
 
 
-async def send_signal(world: World, run_id: str, signal: Letter) -> Exit:
+async def send_signal(world: World, run_id: str, signal: Signal) -> Exit:
     """Send a signal and wait a moment for the process that executes the run to receive it.
 
     Raises OperatorError for a run that has ended.

@@ -31,7 +31,7 @@ def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Ve
         toolset=box.toolset,
         policy=config.policy,
         made=(),
-        most=1,
+        limit=1,
         stop="tool_use",
         consult=consult_here(),
     )

@@ -16,7 +16,7 @@ from artificer.contracts.definition import Toolset
 from artificer.core.explain import Explanation, unheard
 from artificer.core.explain import explain as explain_call
 from artificer.core.gate import judge
-from artificer.core.policy import Asked, Occasion
+from artificer.core.policy import Occasion, PolicyQuery
 from artificer.core.taint import Taint
 from artificer.core.verdict import Verdict
 from artificer.policies.engine import consult_here
@@ -88,7 +88,7 @@ async def explain(settings: Settings, options: ExplainPolicyOptions) -> Exit:
         toolset=toolset,
         policy=config.policy,
         made=(),
-        most=1,
+        limit=1,
         stop="tool_use",
         occasion=occasion,
         consult=consult_here(),
@@ -96,7 +96,7 @@ async def explain(settings: Settings, options: ExplainPolicyOptions) -> Exit:
     definition, arguments = toolset.get(options.tool), parse_object(options.arguments)
     explanation = None
     if definition is not None and isinstance(arguments, dict) and verdict.verdict != "invalid":
-        request = Asked(definition, arguments, occasion)
+        request = PolicyQuery(definition, arguments, occasion)
         explanation = explain_call(config.policy, request, consult_here())
     _print(verdict, explanation, as_json=options.as_json)
     return Exit.OK

@@ -31,7 +31,7 @@ from artificer.builds.prompt import Instructions, instruct, instruct_judge
 from artificer.builds.state import BuildState
 from artificer.core.events import BuildAdvanced
 from artificer.core.kinds import KINDS, RunKind
-from artificer.core.letters import Pause, read_letter
+from artificer.core.signals import Pause, read_signal
 from artificer.core.spec import Limits
 from artificer.core.state import Phase, RunState
 from artificer.errors import InvariantError
@@ -95,7 +95,7 @@ class TreeBuilder:
 
         One that rests is not told to pause as well: it would do so again when it is resumed.
         """
-        pauses = isinstance(read_letter(signal), Pause)
+        pauses = isinstance(read_signal(signal), Pause)
         for job in filter(is_run, _build(state).open):
             child = child_id(run, job)
             if self.children.is_running(child) or not pauses:

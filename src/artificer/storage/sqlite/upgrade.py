@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from artificer.errors import ArtificerError, TamperedError
-from artificer.storage.budget import MOST
+from artificer.storage.budget import LARGEST
 from artificer.storage.chain import FORMAT
 from artificer.storage.notes import BudgetReserved, BudgetSettled, ChainingBegan, SignalPosted
 from artificer.storage.sqlite.anchor import Anchor
@@ -68,7 +68,7 @@ def _note_signals(work: Transaction) -> None:
 
 def _note_spending(work: Transaction) -> None:
     work.db.execute(
-        "UPDATE spending SET tokens = min(tokens, ?1), micros = min(micros, ?1)", (MOST,)
+        "UPDATE spending SET tokens = min(tokens, ?1), micros = min(micros, ?1)", (LARGEST,)
     )
     rows = work.db.execute("SELECT day, n, tokens, micros, until FROM spending").fetchall()
     for day, n, tokens, micros, until in rows:

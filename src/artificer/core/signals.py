@@ -1,6 +1,6 @@
-"""Letters: what people want of a run, whoever drives it, wherever that is.
+"""Signals: messages from people to a run, from any process.
 
-A letter lies in the run's mailbox until the process that drives the run takes it; then it becomes
+A signal waits in the storage until the owner of the run takes it; then it becomes
 an event. Each is taken once, in the order in which they were posted.
 """
 
@@ -21,51 +21,51 @@ from artificer.values.base import Digest, Meta, Text, Value, ValueReader
 from artificer.values.refusal import not_ok
 
 LONGEST = 64 * 1024
-"""Most bytes of one letter."""
+"""The limit of bytes of one signal."""
 
 _SHORT = Meta(max_length=16_000)
 
 
-class _Letter(Value, tag_field="type"):
+class _Signal(Value, tag_field="type"):
     by: Annotated[Text, _SHORT] = ""
 
 
-class Steer(_Letter):
+class Steer(_Signal):
     """Say something to the model before its next reply."""
 
     type: ClassVar[Literal["steer"]] = "steer"
     text: Annotated[Text, _SHORT]
 
 
-class FollowUp(_Letter):
+class FollowUp(_Signal):
     """Ask something more when the run is finished."""
 
     type: ClassVar[Literal["follow_up"]] = "follow_up"
     text: Annotated[Text, _SHORT]
 
 
-class Pause(_Letter):
+class Pause(_Signal):
     """Let nothing new begin until the run is resumed."""
 
     type: ClassVar[Literal["pause"]] = "pause"
     reason: Annotated[Text, _SHORT] = ""
 
 
-class Interrupt(_Letter):
+class Interrupt(_Signal):
     """Let nothing new begin, and end the run when all is quiet."""
 
     type: ClassVar[Literal["interrupt"]] = "interrupt"
     reason: Annotated[Text, _SHORT] = ""
 
 
-class Cancel(_Letter):
+class Cancel(_Signal):
     """End what is under way, and the run."""
 
     type: ClassVar[Literal["cancel"]] = "cancel"
     reason: Annotated[Text, _SHORT] = ""
 
 
-class AnswerCall(_Letter):
+class AnswerCall(_Signal):
     """Allow the call of this digest, or do not."""
 
     type: ClassVar[Literal["answer"]] = "answer"
@@ -74,7 +74,7 @@ class AnswerCall(_Letter):
     reason: Annotated[Text, _SHORT] = ""
 
 
-class Resolve(_Letter):
+class Resolve(_Signal):
     """Say whether an ambiguous call had happened."""
 
     type: ClassVar[Literal["resolve"]] = "resolve"
@@ -83,7 +83,7 @@ class Resolve(_Letter):
     reason: Annotated[Text, _SHORT] = ""
 
 
-class Decide(_Letter):
+class Decide(_Signal):
     """Approve the plan of this digest, reject it, or ask for another one."""
 
     type: ClassVar[Literal["decide"]] = "decide"
@@ -92,7 +92,7 @@ class Decide(_Letter):
     reason: Annotated[Text, _SHORT] = ""
 
 
-class Consent(_Letter):
+class Consent(_Signal):
     """Agree to the change of this digest, which a build cannot let count by itself, or do not."""
 
     type: ClassVar[Literal["consent"]] = "consent"
@@ -101,14 +101,14 @@ class Consent(_Letter):
     reason: Annotated[Text, _SHORT] = ""
 
 
-class Revise(_Letter):
+class Revise(_Signal):
     """Ask for another plan after work on a build began."""
 
     type: ClassVar[Literal["revise"]] = "revise"
     feedback: Annotated[Text, _SHORT]
 
 
-class Retry(_Letter):
+class Retry(_Signal):
     """Try failed work of a build again; without ``spec``, the plan."""
 
     type: ClassVar[Literal["retry"]] = "retry"
@@ -116,7 +116,7 @@ class Retry(_Letter):
     hint: Annotated[Text, _SHORT] = ""
 
 
-Letter = (
+Signal = (
     Steer
     | FollowUp
     | Pause
@@ -130,24 +130,24 @@ Letter = (
     | Retry
 )
 
-_letters: ValueReader[Letter] = ValueReader(Letter, "the signal")
+_signals: ValueReader[Signal] = ValueReader(Signal, "the signal")
 
 
-def read_letter(body: bytes) -> Letter | None:
-    """Read a letter, or None when it is none: another release may have written it."""
+def read_signal(body: bytes) -> Signal | None:
+    """Read a signal, or None when it cannot be read: another release may have written it."""
     try:
-        return _letters.read(body)
+        return _signals.read(body)
     except InvalidValueError:
         return None
 
 
-def opened(state: RunState, number: int, letter: Letter | None, at: int) -> ev.Event:
-    """Return the event that a letter is. One that comes too late is a ReceiptIgnored."""
-    event = _event(state, number, letter, at) if letter is not None else None
+def opened(state: RunState, number: int, signal: Signal | None, at: int) -> ev.Event:
+    """Return the event of a signal. One that comes too late is a ReceiptIgnored."""
+    event = _event(state, number, signal, at) if signal is not None else None
     if event is not None and (state.phase, type(event)) in TABLE:
         return event
-    what = "letter" if letter is None else letter.type
-    return ev.ReceiptIgnored(at=at, letter=number, what=what, reason=_too_late(state, letter))
+    what = "letter" if signal is None else signal.type
+    return ev.ReceiptIgnored(at=at, letter=number, what=what, reason=_too_late(state, signal))
 
 
 def cancelled(at: int, reason: str, *, by: str = "", letter: int = 0) -> ev.CancelRequested:
@@ -172,11 +172,11 @@ def answer(
     )
 
 
-def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | None:
-    by = letter.by
+def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | None:
+    by = signal.by
     event: ev.Event | None
-    match letter:
-        case Steer() | FollowUp() if state.build is not None and not _heard(state, letter):
+    match signal:
+        case Steer() | FollowUp() if state.build is not None and not _heard(state, signal):
             event = None
         case Steer(text=text):
             event = ev.Steered(at=at, letter=number, by=by, text=text)
@@ -189,37 +189,37 @@ def _event(state: RunState, number: int, letter: Letter, at: int) -> ev.Event | 
         case Cancel(reason=reason):
             event = cancelled(at, reason, by=by, letter=number)
         case AnswerCall():
-            event = _answered(state, number, letter, at)
+            event = _answered(state, number, signal, at)
         case Resolve():
-            event = _resolved(state, number, letter, at)
+            event = _resolved(state, number, signal, at)
         case Decide() | Consent() | Revise() | Retry():
-            event = _build_told(state, number, letter, at)
+            event = _build_fact(state, number, signal, at)
     return event
 
 
-def _heard(state: RunState, letter: Letter) -> bool:
+def _heard(state: RunState, signal: Signal) -> bool:
     """Whether a build can be told something: its runs under way, or those that begin later."""
-    if state.build is None or not isinstance(letter, Steer):
+    if state.build is None or not isinstance(signal, Steer):
         return False
-    under_way = any(is_run(wish) for wish in state.build.open)
+    under_way = any(is_run(job) for job in state.build.open)
     return under_way or (since(state.given, 2) and state.build.ended is None)
 
 
-def _build_told(
-    state: RunState, number: int, letter: Decide | Consent | Revise | Retry, at: int
+def _build_fact(
+    state: RunState, number: int, signal: Decide | Consent | Revise | Retry, at: int
 ) -> ev.BuildAdvanced | None:
     fact: Decided | ConsentGiven | RevisionRequested | RetryRequested
-    match letter:
+    match signal:
         case Decide(plan=plan, decision=decision, by=by, reason=reason):
             question = decision_on(state.build, plan) if state.build else ""
             if isinstance(question, str):
                 return None
             fact = Decided(key=question.key, digest=plan, decision=decision, by=by, reason=reason)
         case Consent(change=change, granted=granted, by=by, reason=reason):
-            asked = consents_of(state.build, change) if state.build else []
-            if not asked:
+            waiting = consents_of(state.build, change) if state.build else []
+            if not waiting:
                 return None
-            key = asked[0].key
+            key = waiting[0].key
             fact = ConsentGiven(key=key, digest=change, granted=granted, by=by, reason=reason)
         case Revise(feedback=feedback, by=by):
             fact = RevisionRequested(feedback=feedback, by=by)
@@ -234,37 +234,37 @@ def _interrupted(at: int, number: int, by: str, reason: str) -> ev.InterruptRequ
 
 
 def _answered(
-    state: RunState, number: int, letter: AnswerCall, at: int
+    state: RunState, number: int, signal: AnswerCall, at: int
 ) -> ev.ApprovalAnswered | None:
-    asked = {p.call_id: p.n for p in state.pending if p.type == "AskApproval"}
+    pending = {p.call_id: p.n for p in state.pending if p.type == "AskApproval"}
     for call in state.calls:
-        if call.id in asked and call.verdict and call.verdict.digest == letter.call:
+        if call.id in pending and call.verdict and call.verdict.digest == signal.call:
             return answer(
                 at,
-                asked[call.id],
+                pending[call.id],
                 call.verdict.tool,
-                approved=letter.approved,
-                by=letter.by,
-                reason=letter.reason,
+                approved=signal.approved,
+                by=signal.by,
+                reason=signal.reason,
                 letter=number,
             )
     return None
 
 
-def _resolved(state: RunState, number: int, letter: Resolve, at: int) -> ev.DoubtResolved | None:
-    doubt = next((d for d in state.doubts if d.call_id == letter.call_id), None)
+def _resolved(state: RunState, number: int, signal: Resolve, at: int) -> ev.DoubtResolved | None:
+    doubt = next((d for d in state.doubts if d.call_id == signal.call_id), None)
     if doubt is None:
         return None
-    found = "it had happened" if letter.happened else "it had not happened"
+    found = "it had happened" if signal.happened else "it had not happened"
     content = f"About the call {doubt.call_id} of {doubt.tool}: a person found out that {found}."
     return ev.DoubtResolved(
         at=at,
         letter=number,
         call_id=doubt.call_id,
-        happened=letter.happened,
-        reason=letter.reason,
-        content=f"{content} {letter.reason}".rstrip(),
-        by=letter.by,
+        happened=signal.happened,
+        reason=signal.reason,
+        content=f"{content} {signal.reason}".rstrip(),
+        by=signal.by,
     )
 
 
@@ -275,8 +275,8 @@ _TOO_LATE_FOR_A_BUILD = {
 }
 
 
-def _too_late(state: RunState, letter: Letter | None) -> str:
-    match letter:
+def _too_late(state: RunState, signal: Signal | None) -> str:
+    match signal:
         case None:
             return "This release cannot read it."
         case AnswerCall(call=call):
@@ -285,7 +285,7 @@ def _too_late(state: RunState, letter: Letter | None) -> str:
             question = decision_on(state.build, plan)
             return question if isinstance(question, str) else "It was answered before."
         case Consent() | Steer() | FollowUp() if state.build is not None:
-            return _TOO_LATE_FOR_A_BUILD[letter.type]
+            return _TOO_LATE_FOR_A_BUILD[signal.type]
         case Resolve(call_id=call_id):
             return f"No call {call_id!r} is in doubt."
         case _:
