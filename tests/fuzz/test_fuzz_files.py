@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -136,7 +137,7 @@ def test_cedar_policies_are_faulty_or_decide(text: str, arguments: Any, name: st
         if found or isinstance(given_arguments, tuple):
             return
         policy = Policy(cedar=(PolicyText(name="x.cedar", text=text),))
-        tool = DO.replace(name=name[:64].encode("ascii", "replace").decode())
+        tool = DO.replace(name=re.sub(r"[^A-Za-z0-9_.-]", "_", name[:64]) or "_")
         decision = decide(policy, tool, given_arguments, Occasion(), consult_here(policy))
     assert decision.decision in ("allow", "deny", "ask")
 
