@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.config import Config
-from artificer.contracts.capabilities import Facilities, Grant, Host
+from artificer.contracts.capabilities import Capabilities, Grant, Host
 from artificer.ports import Call
 from artificer.wiring.storage import open_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
@@ -69,7 +69,7 @@ def rows(rounds: int = 30, files: int = 2_000) -> Iterator[Row]:
         fill(folder, files)
         config = Config(home=Path(temporary) / "home", project="p")
         storage = runner.run(open_storage(config))
-        facilities = Facilities(host=Host(folder=str(folder)), workspaces=(Grant(names=("w",)),))
+        facilities = Capabilities(host=Host(folder=str(folder)), workspaces=(Grant(names=("w",)),))
         box = build_tools([], kind="chat", storage=storage, config=config, facilities=facilities)
         first = [{"path": f"d{n}/f", "text": str(n)} for n in range(60)]
         runner.run(call(box, "workspace.write", {**WORKSPACE, "version": 0, "files": first}))

@@ -11,7 +11,7 @@ import pytest
 
 from artificer.agent import Agent
 from artificer.config import Config
-from artificer.contracts.capabilities import Facilities, Host
+from artificer.contracts.capabilities import Capabilities, Host
 from artificer.core.events import ToolReturned
 from artificer.errors import ConfigError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -34,8 +34,8 @@ exec = ["{sys.executable}", "-c", "import sys; print(open(sys.argv[1]).read(), e
 """
 
 
-def given(folder: Path, **more: Any) -> Facilities:
-    return Facilities(host=Host(folder=str(folder), **more))
+def given(folder: Path, **more: Any) -> Capabilities:
+    return Capabilities(host=Host(folder=str(folder), **more))
 
 
 async def told(world: World, run: str) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.backends.mcp.settings import McpConfig, McpServerConfig
 from artificer.config import Config
-from artificer.contracts.capabilities import Facilities
+from artificer.contracts.capabilities import Capabilities
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -20,7 +20,7 @@ from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
 from artificer.world import World
 
-GIVEN = Facilities(introspect=True)
+GIVEN = Capabilities(introspect=True)
 
 
 @tool(effect="pure")

@@ -12,7 +12,7 @@ import pytest
 from artificer.agent import Agent
 from artificer.backends.workspace.folder import commit_folder
 from artificer.config import Config, load_config
-from artificer.contracts.capabilities import Facilities, Grant
+from artificer.contracts.capabilities import Capabilities, Grant
 from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
 from artificer.errors import ConfigError, TamperedError
@@ -20,7 +20,7 @@ from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.model import ModelFailure
 from artificer.world import World
 
-NOTES = Facilities(workspaces=(Grant(names=("notes",)),))
+NOTES = Capabilities(workspaces=(Grant(names=("notes",)),))
 FIRST = call("workspace.write", workspace="notes", version=0, files=[{"path": "a", "text": "1"}])
 DOWN = ModelFailure(code="unavailable", message="down")
 
@@ -98,7 +98,7 @@ async def test_a_draft_outlives_its_process(tmp_path: Path) -> None:
 class TestConfigured:
     async def test_nothing_is_given_that_nobody_configured(self, tmp_path: Path) -> None:
         config = load_config(tmp_path, home=str(tmp_path / "home"))
-        assert config.facilities == Facilities()
+        assert config.capabilities == Capabilities()
         async with World.in_memory(config) as world:
             provider = ScriptedProvider([say("Hi.")])
             await world.run("Go.", Agent(model=provider))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from artificer.builds.brief import Brief
     from artificer.builds.facts import BuildOptions
     from artificer.config import Config, load_config
-    from artificer.contracts.capabilities import Facilities, Grant, Host
+    from artificer.contracts.capabilities import Capabilities, Grant, Host
     from artificer.contracts.definition import ToolDefinition
     from artificer.contracts.response_format import ResponseFormat
     from artificer.core.conditions import Condition
@@ -87,6 +87,7 @@ _HOMES = {
     "BugError": "errors",
     "Call": "ports",
     "Cancel": "core.signals",
+    "Capabilities": "contracts.capabilities",
     "Clock": "ports",
     "Condition": "core.conditions",
     "Config": "config",
@@ -95,7 +96,6 @@ _HOMES = {
     "Decider": "runtime.builds.builder",
     "Deliverable": "artifacts.deliverable",
     "Executor": "ports",
-    "Facilities": "contracts.capabilities",
     "Finding": "artifacts.ref",
     "Grant": "contracts.capabilities",
     "FollowUp": "core.signals",
@@ -143,7 +143,7 @@ __all__ = [
     "Policy",
     "Rule",
     "Limits",
-    "Facilities",
+    "Capabilities",
     "Grant",
     "Host",
     "ResponseFormat",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, get_args
 
 from artificer.backends.function.executor import FunctionTool
-from artificer.contracts.capabilities import Facilities
+from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
@@ -81,7 +81,7 @@ class AgentFields(TypedDict, total=False):
     limits: Limits | None
     settings: ModelSettings
     output: Output | None
-    capabilities: Facilities | None
+    capabilities: Capabilities | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class Agent:
     limits: Limits | None = None
     settings: ModelSettings = ModelSettings()
     output: Output | None = None
-    capabilities: Facilities | None = None
+    capabilities: Capabilities | None = None
 
     def __post_init__(self) -> None:
         """Check what only a type checker would notice. Raises AuthorError."""

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationErro
 from artificer.backends.browser.settings import BrowserConfig
 from artificer.backends.mcp.settings import McpConfig
 from artificer.backends.sandbox.settings import SandboxConfig
-from artificer.contracts.capabilities import Facilities, Grant, Host
+from artificer.contracts.capabilities import Capabilities, Grant, Host
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
@@ -124,9 +124,9 @@ class Config(SettingsSection):
     introspect: bool = False
 
     @property
-    def facilities(self) -> Facilities:
-        """What every run of the project is given, unless it is told otherwise."""
-        return Facilities(host=self.host, workspaces=self.workspaces, introspect=self.introspect)
+    def capabilities(self) -> Capabilities:
+        """The capabilities of every run of the project whose agent names none."""
+        return Capabilities(host=self.host, workspaces=self.workspaces, introspect=self.introspect)
 
     @property
     def digest(self) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import BudgetConfig, Config
-from artificer.contracts.capabilities import Facilities, Grant
+from artificer.contracts.capabilities import Capabilities, Grant
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -27,7 +27,7 @@ from artificer.values.model import ModelFailure
 from artificer.world import World
 
 PROJECT = "p"
-NOTES = Facilities(workspaces=(Grant(names=("notes",)),))
+NOTES = Capabilities(workspaces=(Grant(names=("notes",)),))
 ASKS = Policy(rules=(Rule(decision="ask", tool="pay", reason="It is money."),))
 DOWN = ModelFailure(code="unavailable", message="down")
 DIES = "ARTIFICER_TEST_DIES"

@@ -76,7 +76,7 @@ class Host(CheckedValue):
     protect: tuple[str, ...] = (".git", "artificer.toml")
 
 
-class Facilities(CheckedValue):
+class Capabilities(CheckedValue):
     """A folder, workspaces, and a look at the run itself."""
 
     host: Host | None = None

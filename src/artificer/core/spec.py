@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from artificer.builds.facts import BuildRequested
-from artificer.contracts.capabilities import Facilities
+from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import Toolset
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import RunKind
@@ -97,7 +97,7 @@ class RunSpec(CheckedValue):
     model: str
     toolset: str
     sources: tuple[str, ...] = ()
-    facilities: Facilities = Facilities()
+    facilities: Capabilities = Capabilities()
     policy: Policy = Policy()
     limits: Limits = Limits()
     price: Price | None = None

@@ -53,7 +53,7 @@ async def assemble(
     facts = agent_facts(agent)
     model = choose_model(world, agent, agent.kind)
     config = world.config
-    facilities = located(agent.capabilities or config.facilities)
+    capabilities = located(agent.capabilities or config.capabilities)
     async with build_servers(config, world.storage) as servers:
         tools = build_tools(
             [*config.tools, *agent.tools, *await servers.offered()],
@@ -61,7 +61,7 @@ async def assemble(
             storage=world.storage,
             config=config,
             servers=servers,
-            facilities=facilities,
+            capabilities=capabilities,
         ).narrowed(agent.only)
         tools.must_offer(agent.settings.choices)
         must_fit(model.policy, tools.toolset)
@@ -71,7 +71,7 @@ async def assemble(
             prompt=prompt,
             toolset=tools.toolset.to_text(),
             sources=tools.folders,
-            facilities=facilities,
+            facilities=capabilities,
             **facts,
         )
         check = output_check_of(spec.response_format, agent)
@@ -106,7 +106,7 @@ async def assemble_recorded(
             storage=world.storage,
             config=config,
             servers=servers,
-            facilities=spec.facilities,
+            capabilities=spec.facilities,
         )
         tools.must_match(spec.tools())
         check = output_check_of(spec.response_format, agent)

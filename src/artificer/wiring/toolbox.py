@@ -13,7 +13,7 @@ from artificer.backends.artifact import ArtifactExecutor
 from artificer.backends.backend import ExecutorContext, ToolServers
 from artificer.backends.function.executor import FunctionExecutor, FunctionTool
 from artificer.config import Config
-from artificer.contracts.capabilities import Facilities
+from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.kinds import KINDS, RunKind
 from artificer.errors import ConfigError
@@ -36,7 +36,7 @@ _CAPABILITIES = {
     "introspect": "artificer.backends.introspect.backend:CAPABILITY",
     "workspaces": "artificer.backends.workspace.backend:CAPABILITY",
 }
-"""The members of Facilities that come with tools, each with what makes their executors."""
+"""The members of Capabilities that come with tools, each with what makes their executors."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def build_tools(
     storage: OpenStorage,
     config: Config,
     servers: ToolServers | None = None,
-    facilities: Facilities | None = None,
+    capabilities: Capabilities | None = None,
 ) -> ToolBox:
     """Collect the tools of a run. ``servers`` are those whose tools manifests may name.
 
@@ -98,8 +98,8 @@ def build_tools(
         ToolDefinitionError: two tools share a name.
     """
     keep_memory_private()
-    facilities = facilities or Facilities()
-    context = _context(storage, config, servers or build_servers(config, storage), facilities)
+    capabilities = capabilities or Capabilities()
+    context = _context(storage, config, servers or build_servers(config, storage), capabilities)
     functions: list[FunctionTool[..., Any]] = []
     executors: list[Executor] = []
     folders: list[str] = []
@@ -119,7 +119,7 @@ def build_tools(
     if functions:
         executors.append(FunctionExecutor(functions))
     for capability, registered in _CAPABILITIES.items():
-        if granted := getattr(facilities, capability):
+        if granted := getattr(capabilities, capability):
             executors += load(registered).executors(granted, context)
     if KINDS[kind].makes_artifacts:
         executors.append(ArtifactExecutor(storage.blobs, catalog.REPORT_TOOLS))
@@ -131,7 +131,7 @@ def build_tools(
 
 
 def _context(
-    storage: OpenStorage, config: Config, servers: ToolServers, facilities: Facilities
+    storage: OpenStorage, config: Config, servers: ToolServers, capabilities: Capabilities
 ) -> ExecutorContext:
     """The parts of the world that a run's executors are made with."""
     return ExecutorContext(
@@ -144,7 +144,7 @@ def _context(
         servers=servers,
         config_digest=config.digest,
         evidence=storage.evidence,
-        folder=Path(facilities.host.folder) if facilities.host else None,
+        folder=Path(capabilities.host.folder) if capabilities.host else None,
         grants=grants_of(config),
     )
 
@@ -155,13 +155,13 @@ def _from(tool: ToolDefinition, folder: str | None) -> ToolDefinition:
     return tool.replace(origin=origin)
 
 
-def located(facilities: Facilities) -> Facilities:
+def located(capabilities: Capabilities) -> Capabilities:
     """The same, with a folder that is found from everywhere."""
-    host = facilities.host
+    host = capabilities.host
     if host is None:
-        return facilities
+        return capabilities
     folder = str(Path(host.folder).expanduser().absolute())
-    return facilities.replace(host=host.replace(folder=folder))
+    return capabilities.replace(host=host.replace(folder=folder))
 
 
 def build_workspaces(storage: OpenStorage) -> Workspaces:

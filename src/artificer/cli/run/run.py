@@ -17,7 +17,7 @@ from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
-from artificer.contracts.capabilities import Facilities, Grant, Host
+from artificer.contracts.capabilities import Capabilities, Grant, Host
 from artificer.contracts.response_format import MAX_SCHEMA
 from artificer.contracts.workspace_names import name_fault
 from artificer.core.spec import Limits
@@ -43,7 +43,7 @@ async def run(settings: Settings, options: RunOptions) -> Exit:
                     tools=options.tools,
                     only=options.offer or None,
                     policy=policy.narrowed(options.allow) if options.allow else None,
-                    capabilities=_capabilities(world.config.facilities, options),
+                    capabilities=_capabilities(world.config.capabilities, options),
                     instructions=options.system,
                     output=schema,
                     limits=Limits(**limits) if limits else None,
@@ -57,7 +57,7 @@ async def run(settings: Settings, options: RunOptions) -> Exit:
             return await deliver(world, finished, progress, options)
 
 
-def _capabilities(configured: Facilities, options: RunOptions) -> Facilities:
+def _capabilities(configured: Capabilities, options: RunOptions) -> Capabilities:
     """The configured capabilities, with those that the command line replaces."""
     replaced: dict[str, object] = {}
     if options.folder is not None:

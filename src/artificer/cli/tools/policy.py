@@ -129,6 +129,6 @@ async def _toolset(config: Config, folders: tuple[Path, ...]) -> Toolset:
             storage=storage,
             config=config,
             servers=servers,
-            facilities=config.facilities,
+            capabilities=config.capabilities,
         )
         return box.toolset
