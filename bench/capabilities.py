@@ -69,8 +69,12 @@ def rows(rounds: int = 30, files: int = 2_000) -> Iterator[Row]:
         fill(folder, files)
         config = Config(home=Path(temporary) / "home", project="p")
         storage = runner.run(open_storage(config))
-        facilities = Capabilities(host=Host(folder=str(folder)), workspaces=(Grant(names=("w",)),))
-        box = build_tools([], kind="chat", storage=storage, config=config, facilities=facilities)
+        capabilities = Capabilities(
+            host=Host(folder=str(folder)), workspaces=(Grant(names=("w",)),)
+        )
+        box = build_tools(
+            [], kind="chat", storage=storage, config=config, capabilities=capabilities
+        )
         first = [{"path": f"d{n}/f", "text": str(n)} for n in range(60)]
         runner.run(call(box, "workspace.write", {**WORKSPACE, "version": 0, "files": first}))
 
