@@ -69,7 +69,7 @@ class Archive:
         return Maintenance(self._resources)
 
     async def budget(self) -> DayBudget:
-        """What the project has spent today, and what it may."""
+        """Return what the project has spent today, and its limits."""
         now = SystemClock().now()
         return await day_budget(self._storage.budget, self.config.budget.day, now)
 

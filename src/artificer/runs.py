@@ -73,7 +73,7 @@ class Run:
 
     @property
     def deliverable(self) -> Deliverable | None:
-        """What the run delivered, once it is finished."""
+        """The deliverable of the run, once it is finished."""
         if self.state.deliverable is None:
             return None
         return Deliverable.read(self._blobs.get(self.state.deliverable))

@@ -112,7 +112,7 @@ def echo(handler: BaseHTTPRequestHandler, seen: Seen) -> Answer:
 
 
 def encodings(text: str) -> list[str]:
-    """What a server may make of a text."""
+    """The forms in which a server may return a text."""
     data = text.encode()
     return [
         *(base64.b64encode(b"u" * n + data + b"!").decode() for n in range(3)),
@@ -244,7 +244,7 @@ async def test_no_secret_is_written_or_printed_anywhere(shell: Shell, tmp_path: 
 
 
 async def fails(story: Story, shell: Shell, server: Server) -> None:
-    """What is told when things go wrong."""
+    """Let calls and requests fail in every way that reports a text."""
     settings = shell.cwd / "artificer.toml"
     whole = settings.read_text()
     settings.write_text(whole.replace('leaky_mcp.py"', 'leaky_mcp.py", "dies"'))

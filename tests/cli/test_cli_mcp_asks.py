@@ -71,7 +71,7 @@ def person(asked: list[str], action: str = "accept", approve: bool = True) -> Ca
 
 
 def text_of(result: CallToolResult) -> str:
-    """What a model reads."""
+    """Return the text that a model reads."""
     return result.content[0].text  # type: ignore[union-attr]
 
 

@@ -61,7 +61,7 @@ async def commit_notes(home: Path, folder: Path) -> None:
 
 
 def read(*arguments: object, before: str = "") -> tuple[bytes, bytes]:
-    """What all commands print to stdout and stderr."""
+    """Return everything that the commands print to stdout and stderr."""
     words = [str(READER), *map(str, arguments)]
     if before:
         mounted = ["unshare", "-m", "sh", "-c", f'{before} && exec "$@"', "sh", sys.executable]

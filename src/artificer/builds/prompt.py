@@ -1,9 +1,8 @@
-"""What a run of a build is told: its instructions, and everything it may know, and nothing else.
+"""The prompt of a run of a build: its instructions, everything it may know, and nothing else.
 
-Every attempt begins afresh: its prompt is made of what its parents fixed, of the artifact so far,
-and of what validators themselves said. The first two are never shortened. Where they do not fit,
-that is an error before the call, for a model that saw half of its instructions follows the other
-half at best.
+Every attempt starts from a new prompt, made of the decisions of its parents, the artifact so far
+and the output of the validators. The first two are never shortened. If they do not fit, that is an
+error before the call: a model that sees half of its instructions follows half of them at best.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ MIN_REPORT = 400
 
 @dataclass(frozen=True)
 class Instructions:
-    """What a run is begun with. ``owed`` is the artifact it has to deliver."""
+    """The instructions of a run. ``owed`` is the artifact that it has to deliver."""
 
     system: str
     prompt: str
@@ -136,7 +135,7 @@ Section = tuple[str, str]
 
 
 def _given(state: BuildState, step: StepId) -> list[Section]:
-    """What is fixed above a step, from the request down."""
+    """Return the decisions above a step, from the request down."""
     sections: list[Section] = [("Request", state.request.strip())]
     plan = state.plan
     if plan is None or step.kind == "plan":

@@ -1,4 +1,4 @@
-"""What a build came to, in words for whoever asked for it."""
+"""The summary of a finished build, as text for the person who requested it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a compaction, as an event: the model's summary, or that there is none."""
+"""The result of a compaction, as an event: the model's summary, or the fact that there is none."""
 
 from __future__ import annotations
 

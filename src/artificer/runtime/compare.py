@@ -120,7 +120,7 @@ def _first(a: Sequence[Line], b: Sequence[Line]) -> First | None:
 
 
 def _facts(lines: Sequence[Line]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What each event tells, without what differs between any two runs."""
+    """Return the facts of each event, without those that differ between any two runs."""
     for line in lines:
         if not isinstance(line, EventLine) or isinstance(line.event, ev.RunResumed):
             continue

@@ -1,4 +1,4 @@
-"""What is logged of every effect: sizes and digests, never contents."""
+"""The log lines of every effect: sizes and digests, never contents."""
 
 from __future__ import annotations
 

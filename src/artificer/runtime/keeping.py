@@ -65,7 +65,7 @@ class Rebuildable(Protocol):
 
 @dataclass
 class Sweep:
-    """What a collection removed, or would remove."""
+    """The blobs that a collection removed, or would remove."""
 
     files: int = 0
     bytes: int = 0

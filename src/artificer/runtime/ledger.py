@@ -150,7 +150,7 @@ class Ledger:
 
     @property
     def former(self) -> FormerOwner:
-        """What had become of the run's former owner when it was acquired."""
+        """The state of the run's former owner when the run was acquired."""
         return self._hold.former
 
     async def commit(self, *events: Event, outcomes: Sequence[Outcome] = ()) -> Sequence[Intent]:

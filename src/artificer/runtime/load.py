@@ -130,7 +130,7 @@ def follow(
 
 
 async def first_spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec | None:
-    """What a run was asked to do, or None when its first record does not say."""
+    """Return the spec of a run, or None if its first record does not contain one."""
     records = await journal.read(run, limit=1)
     if not records:
         raise no_run(run)

@@ -176,7 +176,7 @@ class Performer:
         return {keys[key]: why for key, why in (await self.locks.held(keys)).items()}
 
     def settled(self, run: str, intents: Iterable[Intent]) -> None:
-        """What became of these is recorded: forget the locks of those that are calls."""
+        """Release the locks of calls whose results are recorded."""
         if self.locks is not None:
             calls = [i for i in intents if isinstance(i, CallTool) and i.effect != "pure"]
             self.locks.forget(idempotency_key(run, intent) for intent in calls)

@@ -33,9 +33,9 @@ class Divergence:
 
 @dataclass
 class Replay:
-    """What a replay found.
+    """The result of a replay.
 
-    The counts are of what came out identical; ``digest`` is that of the last such state.
+    The counts are of items that were identical; ``digest`` is that of the last such state.
     ``requests`` counts the model requests whose digest was recomputed; ``requests_unchecked``
     those whose provider is not known here, ``verdicts_unchecked`` the verdicts on calls for which
     Cedar policies could not be asked here, ``replies_unchecked`` the replies that a type of their

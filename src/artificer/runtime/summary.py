@@ -51,7 +51,7 @@ async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> Summar
 async def _status(
     journal: Journal, blobs: BlobStore, run: str, newest: EventLine | IntentLine
 ) -> str:
-    """What a finished run's last record says; how any other stands, only its state can tell."""
+    """Return the status in a finished run's last record; for others only the state has it."""
     if isinstance(newest, EventLine) and isinstance(newest.event, RunFinished):
         return newest.event.status
     return (await load(journal, blobs, run)).state.standing

@@ -184,8 +184,8 @@ def executors_of(
     evidence: Path | None,
     grants: Grants,
 ) -> Sequence[Executor]:
-    """What performs the calls of a run of a build: its worktree's files and commands, and the tool
-    by which it delivers. ``output`` is where the long outputs of commands are kept."""
+    """Return the executors of a run of a build: its worktree's files and commands, and the tool
+    that delivers its artifact. ``output`` is where the long outputs of commands are kept."""
     host = Host(folder=str(place.folder), write="write" in place.means, protect=(".git",))
     executors: list[Executor] = [
         HostExecutor(host, blobs=blobs, evidence=evidence),

@@ -1,7 +1,7 @@
-"""What a project is built and tested with: found in its files, offered as tools, allowed.
+"""The programs that build and test a project: found in its files, offered as tools, allowed.
 
-The files are a person's or a model's. They are read within bounds; what cannot be read is not
-there. Nothing of them is run here.
+People and models write these files. They are read within limits, and a file that cannot be read is
+ignored. Nothing in them is run here.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ProjectCommand(Value):
 
 
 class Project(Value):
-    """What was found. ``bins`` come before PATH, ``variables`` may name the worktree.
+    """The tools found in a project. ``bins`` come before PATH, ``variables`` may name the worktree.
 
     ``links`` are folders that have to be found above a worktree, not in it: there, nothing that
     works in the worktree writes through them by accident.
@@ -95,7 +95,7 @@ class Project(Value):
         return tuple(dict.fromkeys((*(c.line for c in self.commands), *ALWAYS_ALLOWED)))
 
     def beneath(self, tree: Project) -> Project:
-        """What is found in a tree of this project, with the programs that this has installed."""
+        """Return the tools of a tree of this project, with the programs installed for this one."""
         return tree.replace(
             bins=self.bins,
             variables=tuple(dict([*tree.variables, *self.variables]).items()),
@@ -108,8 +108,8 @@ class Project(Value):
         return self.replace(commands=(command, *self.commands))
 
     def granted(self, grants: Grants, worktree: Path) -> Grants:
-        """What the project's commands may reach, of what is granted to programs: the worktree to
-        write in, and what the project has installed to read."""
+        """Return the grants of the project's commands: write access to the worktree, read access to
+        the programs that the project has installed."""
         installed = [Path(folder).parent for folder in self.bins]
         installed += [Path(target) for _, target in self.links]
         above = worktree.parent.parent  # where programs look for what is linked
@@ -177,7 +177,7 @@ def detect(root: Path) -> Project:
 
 
 def detected(file: Path, root: Path) -> Project:
-    """What was found when this was first asked, kept in ``file``: a resumed run needs the same.
+    """Return the result of the first detection, kept in ``file``: a resumed run needs the same.
 
     Raises TamperedError when the file is not what was written.
     """

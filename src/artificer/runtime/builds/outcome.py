@@ -40,10 +40,10 @@ def artifact_of(state: RunState, kind: BuildArtifactKind, blobs: BlobStore) -> B
 
 
 def returned(job: StartRun, state: RunState, blobs: BlobStore) -> RunReturned:
-    """What became of a run. What it owed counts however the run ended: the gate let it through.
+    """Return the outcome of a run. An artifact that the gate accepted counts in every case.
 
-    Raises InvariantError for a run that has not finished: one that is stalled or waits has told
-    the build nothing yet.
+    Raises InvariantError for a run that has not finished: one that is stalled or waiting has no
+    outcome yet.
     """
     if state.phase is not RunPhase.FINISHED:
         raise InvariantError(f"The run of {job.step.path} has not finished.")
