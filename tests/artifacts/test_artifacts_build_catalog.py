@@ -185,7 +185,7 @@ def test_a_run_can_only_make_what_it_owes_and_is_told_which_tool_that_is(owed: A
             toolset=Toolset(tools=(offered,)),
             policy=Policy(),
             made=(),
-            most=32,
+            limit=32,
             stop="tool_use",
         )
         assert verdict.verdict == ("allow" if kind == owed else "unknown_tool")
@@ -255,7 +255,7 @@ def test_arguments_that_are_text_in_the_place_of_an_object_are_told_to_the_model
         toolset=Toolset(tools=(build_catalog.tool_for(RequiredArtifact(kind="plan")),)),
         policy=Policy(),
         made=(),
-        most=32,
+        limit=32,
         stop="tool_use",
     )
     assert verdict.verdict == "invalid" and verdict.problems

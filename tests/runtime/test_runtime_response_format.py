@@ -319,7 +319,7 @@ class TestFormats:
             tool = ToolDefinition(name="t", description="", backend=backend, input_schema=schema)
             use = ToolUseBlock(id="c", name="t", arguments='{"day": "2026-02-31"}')
             (verdict,) = judge(
-                (use,), toolset=toolset((tool,)), policy=Policy(), made=(), most=9, stop="tool_use"
+                (use,), toolset=toolset((tool,)), policy=Policy(), made=(), limit=9, stop="tool_use"
             )
             verdicts.append(verdict.verdict)
         assert verdicts == ["invalid", "allow"]
