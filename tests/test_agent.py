@@ -69,7 +69,7 @@ async def test_a_temperature_is_a_number_and_recorded_as_text(value: float, text
     agent = Agent(model=ScriptedProvider([say("Hi.")]), settings=ModelSettings(temperature=value))
     async with World.in_memory() as world:
         run = await world.run("Hi.", agent)
-        assert run.state.given.temperature == text
+        assert run.state.run_spec.temperature == text
 
 
 @pytest.mark.req("provider-pool")

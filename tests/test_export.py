@@ -350,7 +350,7 @@ class TestRerun:
             journal, blobs = world._resources.storage.journal, world._resources.storage.blobs
             recorded = await load(journal, blobs, run.id)
             assert await rerun(recorded, blobs, ScriptedProvider([])) == []
-            allowed = recorded.state.replace(spec=recorded.state.given.replace(policy=Policy()))
+            allowed = recorded.state.replace(spec=recorded.state.run_spec.replace(policy=Policy()))
             from dataclasses import replace
 
             (fault,) = await rerun(replace(recorded, state=allowed), blobs, ScriptedProvider([]))

@@ -60,6 +60,8 @@ FORBIDDEN = {
 """Words that no name of ours has, and the term to use instead."""
 
 RECORDED: dict[str, str] = {
+    "ConsentGiven": "a fact of builds",
+    "RunRested": "a fact of builds",
     "cassette": "the header of a recording",
     "facilities": "RunSpec",
     "letter": "the events of signals",

@@ -113,11 +113,11 @@ class TestWorld:
             for kind, turns, tools in (("chat", 15, 0), ("deliver", 24, 12)):
                 provider = ScriptedProvider([say("Done.")])
                 run = await world.run("Go.", Agent(model=provider, kind=kind))
-                assert run.state.given.limits.turns == turns
+                assert run.state.run_spec.limits.turns == turns
                 provider = ScriptedProvider([say("Done.")])
                 limits = Limits(max_tokens=99)
                 run = await world.run("Go.", Agent(model=provider, kind=kind, limits=limits))
-                assert run.state.given.limits == Limits(
+                assert run.state.run_spec.limits == Limits(
                     max_tokens=99,
                     turns=turns,
                     waiting_counts=False,
@@ -306,7 +306,7 @@ class TestWire:
             )
             async with World.open(there) as world:
                 run = await world.run("Hi.", Agent(model="double/m"))
-        assert run.state.given.wire == "chat/foreign/reasoning"
+        assert run.state.run_spec.wire == "chat/foreign/reasoning"
         elsewhere = Config(home=tmp_path, project="p")
         async with World.open(elsewhere) as world:
             found = await world.replay(run.id)

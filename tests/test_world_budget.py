@@ -54,7 +54,7 @@ async def test_a_run_takes_the_limits_of_the_project_unless_it_is_told_others(
         plain = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])))
         told = Limits(total_tokens=50_000)
         other = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")]), limits=told))
-    given = [run.state.given.limits for run in (plain, other)]
+    given = [run.state.run_spec.limits for run in (plain, other)]
     assert [limits.total_tokens for limits in given] == [9_000, 50_000]
     assert [limits.cost_micros for limits in given] == [2_000_000, 2_000_000]
     assert [limits.waiting_counts for limits in given] == [False, False]

@@ -99,7 +99,7 @@ async def test_the_manifest_is_what_the_run_was_given() -> None:
     policy = Policy(rules=(Rule(decision="deny", tool="none"),))
     async with World.in_memory() as world:
         ((_, told),) = await ask(world, [call("introspect.manifest")], policy=policy)
-        spec = (await world.get("x")).state.given
+        spec = (await world.get("x")).state.run_spec
     assert told["spec"] == spec.digest
     assert told["toolset"] == {"digest": spec.tools().digest, "count": 7}
     assert told["policy"]["digest"] == digest_of(policy.identity())
@@ -123,7 +123,7 @@ async def test_schemas_are_told_with_their_digests() -> None:
                 call("introspect.schemas", tool="triple"),
             ],
         )
-        toolset = (await world.get("x")).state.given.tools()
+        toolset = (await world.get("x")).state.run_spec.tools()
     (_, all_), (_, one), (status, missing) = answers
     assert [t["name"] for t in all_["tools"]] == list(toolset.names)
     (told,) = one["tools"]
@@ -221,7 +221,7 @@ class TestBounded:
                 [call("introspect.journal_head", after=1, limit=3)],
                 [call("introspect.journal_head", after=4, limit=100)],
             )
-            names = (await world.get("x")).state.given.tools().names
+            names = (await world.get("x")).state.run_spec.tools().names
         first, rest = ([t["name"] for t in told["tools"]] for _, told in answers[:2])
         assert answers[0][1]["next"] == first[-1] == names[3]
         assert rest == list(names[names.index("introspect.schemas") + 1 :][:4])
@@ -287,5 +287,5 @@ class TestGate:
             await ask(world, [call("introspect.state")], run_id="one")
             ((_, told),) = await ask(world, [call("introspect.journal_head")], run_id="two")
             assert told["run"] == "two"
-            tools = (await world.get("two")).state.given.tools().tools
+            tools = (await world.get("two")).state.run_spec.tools().tools
             assert all("run" not in t.input_schema.get("properties", {}) for t in tools)

@@ -32,7 +32,7 @@ async def test_the_limit_of_a_run(
     (tmp_path / "artificer.toml").write_text(settings, encoding="utf-8")
     async with World.in_memory(load_config(tmp_path)) as world:
         run = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")]), limits=limits))
-        assert run.state.given.limits.repeats == repeats
+        assert run.state.run_spec.limits.repeats == repeats
 
 
 @pytest.mark.parametrize("value", ["1", "2", "-1", "true", '"no"', "6.5"])

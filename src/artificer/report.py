@@ -91,12 +91,12 @@ def _title(state: RunState, deliverable: Deliverable) -> str:
     for line in deliverable.narrative.splitlines():
         if line.startswith("# "):
             return clip(line[2:].strip(), TITLE_CHARACTERS)
-    first = state.given.prompt.strip().splitlines()
+    first = state.run_spec.prompt.strip().splitlines()
     return clip(first[0] if first else "Report", TITLE_CHARACTERS)
 
 
 def _provenance(run_id: str, state: RunState) -> Provenance:
-    spec, usage = state.given, state.usage
+    spec, usage = state.run_spec, state.usage
     created = datetime.fromtimestamp(state.now / 1000, UTC)
     turns = f"{state.turn} turn{'' if state.turn == 1 else 's'}"
     return Provenance(

@@ -48,8 +48,10 @@ class Run:
     @property
     def questions(self) -> tuple[Question, ...]:
         """The calls that wait for a person's approval: `AnswerCall` their digest."""
-        asked = {pending.call_id for pending in self.state.pending if pending.type == "AskApproval"}
-        verdicts = [call.verdict for call in self.state.calls if call.id in asked]
+        questions = {
+            pending.call_id for pending in self.state.pending if pending.type == "AskApproval"
+        }
+        verdicts = [call.verdict for call in self.state.calls if call.id in questions]
         return tuple(
             Question(self.id, v.tool, v.arguments or "", v.reason, v.digest or "")
             for v in verdicts
@@ -83,7 +85,7 @@ class Run:
         """The narrative, or the model's last text so far; of a build, how it stands."""
         if self.state.build is not None:
             return told(self.state.build)
-        delivered = self.deliverable if keeps_reports(self.state.given) else None
+        delivered = self.deliverable if keeps_reports(self.state.run_spec) else None
         if delivered is not None:
             return delivered.narrative
         return self.state.narrative or self.state.last_text
@@ -122,7 +124,7 @@ class Run:
             raise AuthorError(f"The run's output is no {kind.__name__}: {error}.") from error
 
     def _json(self) -> str:
-        if self.state.given.response_format is None:
+        if self.state.run_spec.response_format is None:
             raise OperatorError(
                 f"Run {self.id} has no output: it was not asked for JSON.",
                 hint="Begin it with a response_format; its reply is `text`.",

@@ -172,7 +172,7 @@ class World:
         if before.state.phase is Phase.FINISHED and not signals:
             await self._tidy(run_id, before.state)
             return self._run(run_id, before.state)
-        spec = before.state.given
+        spec = before.state.run_spec
         provider = recorded_provider(self._resources, agent, spec)
         recorded = Recorded(run_id, spec, provider, build_tokens)
         attendance = Attendance(approver, decider, observer)

@@ -324,7 +324,7 @@ async def test_the_offered_tools_are_those_that_recorded_runs_were_offered() -> 
     data = (Path(__file__).parents[1] / "journals" / "deliver-repair.jsonl").read_bytes()
     recording = await read_recording(data)
     loaded = await load(recording.journal, recording.blobs, recording.run)
-    recorded = loaded.state.given.tools().tools
+    recorded = loaded.state.run_spec.tools().tools
     assert {tool.name for tool in recorded} >= set(NAMES)
     assert [t.contract for t in recorded if t.name in TOOLS] == [
         TOOLS[t.name].contract for t in recorded if t.name in TOOLS

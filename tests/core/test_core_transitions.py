@@ -175,7 +175,7 @@ class TestPure:
 
     def test_a_run_without_a_spec_cannot_be_asked_for_it(self) -> None:
         with pytest.raises(InvariantError):
-            _ = RunState().given
+            _ = RunState().run_spec
 
     def test_finish_is_established_with_its_bytes(self) -> None:
         state, _ = reduce(RunState(), EVENTS[0])

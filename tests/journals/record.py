@@ -233,8 +233,10 @@ async def forked(run: Rig) -> None:
     )
     origin = await load(run.journal, run.blobs, "origin")
     wish = Wish(edits={8: "echo: 2"}, steer="And now?")
-    plan = plan_fork(origin.lines, wish, origin.state.given)
-    came_from = await origin_of(run.journal, "origin", plan, origin.state.given, origin.state.given)
+    plan = plan_fork(origin.lines, wish, origin.state.run_spec)
+    came_from = await origin_of(
+        run.journal, "origin", plan, origin.state.run_spec, origin.state.run_spec
+    )
     begun = RunForked(at=run.clock.now(), origin=came_from, steer=wish.steer)
     answers = ScriptedProvider([reply(call("once")), say("This.")])
     await run.engine(answers).fork("run", plan.facts, begun)

@@ -161,7 +161,7 @@ class TestToolLoops:
         async def work(world: World) -> None:
             nonlocal down
             run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
-            assert run.state.given.wire == "chat/foreign" and run.status == "stalled"
+            assert run.state.run_spec.wire == "chat/foreign" and run.status == "stalled"
             down = False
             own = world.config.providers["own"].model_copy(update={"returns_reasoning": True})
             again = world.config.model_copy(update={"providers": {"own": own}})

@@ -216,11 +216,11 @@ def test_a_fork_at_any_record_replays(
 
 async def _fork(rig: Rig, loaded: Loaded, options: ForkChanges) -> None:
     try:
-        plan = plan_fork(loaded.lines, options, loaded.state.given)
+        plan = plan_fork(loaded.lines, options, loaded.state.run_spec)
     except OperatorError:
         assert options.edits, "without an edit there is always the prompt to go back to"
         return
-    given = loaded.state.given
+    given = loaded.state.run_spec
     forked = ev.RunForked(
         at=rig.clock.now(),
         origin=await origin_of(rig.journal, "run", plan, given, given),

@@ -160,7 +160,7 @@ class TestForks:
         """Go on, in a run of its own, from where a run that fetched something had ended."""
         await play(rig, reply(call("fetch")), say("Read it."))
         before = await load(rig.journal, rig.blobs, "run")
-        given = before.state.given
+        given = before.state.run_spec
         plan = plan_fork(before.lines, ForkChanges(steer="Now send it."), given)
         origin = await origin_of(rig.journal, "run", plan, given, given)
         engine = rig.engine(ScriptedProvider([reply(call("send")), say(".")]))

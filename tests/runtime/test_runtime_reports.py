@@ -317,7 +317,7 @@ class TestFollowUps:
         await deliver(rig, reply(make("a")), say(REPORT))
         await follow(rig, "Again.", *[say(f"{PROSE} {n}.") for n in range(5)])
         loaded = await load(rig.journal, rig.blobs, "run")
-        spec = loaded.state.given
+        spec = loaded.state.run_spec
         plan = plan_fork(loaded.lines, ForkChanges(None, None, "Leave it."), spec)
         origin = await origin_of(rig.journal, "run", plan, spec, spec)
         forked = ev.RunForked(at=rig.clock.now(), origin=origin, steer="Leave it.")

@@ -194,12 +194,12 @@ async def held(talk: Talk, state: RunState, prompt: str) -> None:
     loaded = await load(talk.rig.journal, talk.rig.blobs, "run")
     events = await talk.rig.events()
     moved = [e for e in events if isinstance(e, ev.ContextCompacted | ev.CompactionFailed)]
-    may = state.given.compaction or state.given.limits.context_tokens
+    may = state.run_spec.compaction or state.run_spec.limits.context_tokens
     if state.reason == "model_failed":
         assert not may
     else:
         assert state.reason in ("done", "context_limit", "token_limit")
-    limits = state.given.limits
+    limits = state.run_spec.limits
     whole = len(prompt) + len(state.history[state.said].text if state.said else "") + len(SYSTEM)
     too_long = limits.context_tokens is not None and whole > 4 * limits.context_tokens
     overflows = state.reason in ("context_limit", "model_failed") and not too_long

@@ -281,7 +281,7 @@ class TestStructure:
     async def test_a_fork_tells_only_what_is_its_own(self, bench: Bench) -> None:
         await bench.run(reply(call("work")), say("Read."))
         before = await load(bench.rig.journal, bench.rig.blobs, "run")
-        spec = before.state.given
+        spec = before.state.run_spec
         plan = plan_fork(before.lines, ForkChanges(steer="More."), spec)
         origin = await origin_of(bench.rig.journal, "run", plan, spec, spec)
         forked = ev.RunForked(at=bench.rig.clock.now(), origin=origin, steer="More.")

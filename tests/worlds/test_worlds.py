@@ -50,7 +50,7 @@ async def resume(world: World, run: str, *answers: ModelReply) -> tuple[Run, lis
 async def test_a_run_of_a_newer_release_is_not_taken_for_a_damaged_one() -> None:
     rig = Rig()
     state = await rig.run([say("Done.")])
-    newer = state.given.replace(rules=RULES + 1)
+    newer = state.run_spec.replace(rules=RULES + 1)
     with pytest.raises(OperatorError, match="knows up to"):
         reduce(RunState(), PromptReceived(at=1, spec=newer, release="9.9.9"))
     records = _rewritten(await rig.journal.read("run"), newer)

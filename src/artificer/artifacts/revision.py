@@ -132,10 +132,10 @@ class _Text:
     def shaped(self) -> bool:
         """Whether a placeholder is on a line of its own, as in a report."""
         found = (*self.examined.citations, *self.examined.missing)
-        return any(_alone(self.examined.narrative, item.start, item.end) for item in found)
+        return any(_on_own_line(self.examined.narrative, item.start, item.end) for item in found)
 
 
-def _alone(text: str, start: int, end: int) -> bool:
+def _on_own_line(text: str, start: int, end: int) -> bool:
     """Return whether a span has only white space around it on its line."""
     line_end = text.find("\n", end)
     after = text[end : line_end if line_end >= 0 else len(text)]

@@ -13,7 +13,7 @@ _SHORTEST = 16
 _SENTENCE_END = re.compile(r"[.!?:;]\s+|\n+|[\u3002\uff01\uff1f]")
 
 
-def rest_request(text: str) -> str:
+def continuation_request(text: str) -> str:
     """Return a request for the rest of a text."""
     return (
         "Your reply was cut off at its output limit. Continue it exactly where it ends: begin with"
@@ -22,12 +22,12 @@ def rest_request(text: str) -> str:
     )
 
 
-def joined(text: str, rest: str) -> str:
+def joined(text: str, continuation: str) -> str:
     """Return both parts as one text, without a repeated beginning of an unfinished sentence.
 
     Other repetitions stay, because they cannot be told from a text that repeats itself.
     """
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     unfinished = text[ends[-1] :] if ends else text
-    again = len(unfinished) >= _SHORTEST and rest.startswith(unfinished)
-    return text + (rest[len(unfinished) :] if again else rest)
+    again = len(unfinished) >= _SHORTEST and continuation.startswith(unfinished)
+    return text + (continuation[len(unfinished) :] if again else continuation)

@@ -75,7 +75,7 @@ def instruct(
         ConfigError: what must not be shortened does not fit.
     """
     step = run.step
-    sections = [*_given(state, step), *_so_far(state, step)]
+    sections = [*_request_sections(state, step), *_so_far(state, step)]
     if run.review != "draft":
         sections.append(("Your task in this pass", texts[f"{run.review}.md"].strip()))
     elif step.kind == "phase" and commands:
@@ -102,7 +102,11 @@ def instruct_judge(
     step = check.step
     criteria = CRITERIA[step.kind]
     numbered = "\n".join(f"{n}. {criterion}" for n, criterion in enumerate(criteria, 1))
-    sections = [*_given(state, step), ("Criteria", numbered), *_so_far(state, step, "The work")]
+    sections = [
+        *_request_sections(state, step),
+        ("Criteria", numbered),
+        *_so_far(state, step, "The work"),
+    ]
     system = texts["judge.md"].strip()
     return Instructions(
         system,
@@ -134,7 +138,7 @@ def _owed(step: StepId, commands: tuple[str, ...]) -> RequiredArtifact:
 Section = tuple[str, str]
 
 
-def _given(state: BuildState, step: StepId) -> list[Section]:
+def _request_sections(state: BuildState, step: StepId) -> list[Section]:
     """Return the decisions above a step, from the request down."""
     sections: list[Section] = [("Request", state.request.strip())]
     plan = state.plan

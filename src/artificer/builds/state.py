@@ -154,10 +154,10 @@ class BuildState(Value):
     def standing(self) -> Standing | None:
         """The standing of the build when no open job is in progress, or None while one is."""
         found = {entry.key: entry.standing for entry in self.resting}
-        asked: dict[Digest, Standing] = {
+        consents: dict[Digest, Standing] = {
             job.key: "waiting" for job in self.open if isinstance(job, AskDecision | AskConsent)
         }
-        stands = [(found | asked).get(job.key) for job in self.open]
+        stands = [(found | consents).get(job.key) for job in self.open]
         ways: tuple[Standing, ...] = ("waiting", "stalled", "paused")
         return None if None in stands else next((way for way in ways if way in stands), None)
 
@@ -218,9 +218,9 @@ class BuildState(Value):
 
 def consents_of(state: BuildState, digest: str = "") -> list[AskConsent]:
     """Return the open questions about changes; with ``digest``, only those that begin with it."""
-    asked = [job for job in state.open if isinstance(job, AskConsent)]
+    consents = [job for job in state.open if isinstance(job, AskConsent)]
     starts = (digest, f"sha256:{digest}")
-    return [job for job in asked if job.digest.startswith(starts)]
+    return [job for job in consents if job.digest.startswith(starts)]
 
 
 def phase_ref(spec: Spec, name: str) -> PhaseRef:

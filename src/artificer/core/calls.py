@@ -62,7 +62,7 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
 
 
 def _counted(state: RunState, event: ev.ToolReturned) -> RunState:
-    limits = state.given.limits
+    limits = state.run_spec.limits
     if limits.tool_ms is not None:
         state = state.replace(tool_ms=state.tool_ms + event.duration_ms)
     if limits.output_chars is not None:
@@ -108,7 +108,7 @@ def close_turn(state: RunState) -> RunState:
 
 def _repeats(state: RunState) -> Repeats:
     """Compare the turn with those before it, where the run limits how often they may repeat."""
-    limit = state.given.limits.repeats
+    limit = state.run_spec.limits.repeats
     if limit is None:
         return state.repeats
     written = {call.id: call for call in state.history[-1].calls}
@@ -155,13 +155,13 @@ def _next_of(
 def _in_the_way(state: RunState, other: CallState, verdict: Verdict) -> bool:
     if other.verdict is None or not set(other.verdict.resources) & set(verdict.resources):
         return False
-    tools = state.given.tools()
+    tools = state.run_spec.tools()
     effects = (tools.get(other.verdict.tool), tools.get(verdict.tool))
     return any(tool is not None and tool.effect != "pure" for tool in effects)
 
 
 def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:
-    tool = state.given.tools().get(verdict.tool)
+    tool = state.run_spec.tools().get(verdict.tool)
     if tool is None or verdict.arguments is None:
         raise InvariantError(f"The gate let an unreadable call of {verdict.tool!r} through.")
     return CallTool(
@@ -176,7 +176,7 @@ def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:
 
 def _within(state: RunState) -> int | None:
     """How long a call may still take where the run limits that; it is cut off then."""
-    limit = state.given.limits.tool_ms
+    limit = state.run_spec.limits.tool_ms
     return None if limit is None else max(1, limit - state.tool_ms)
 
 

@@ -37,10 +37,10 @@ def pressed(state: RunState) -> bool:
     Before each turn the window moves at most once: where even that is not enough, the provider
     has the last word.
     """
-    limit = state.given.limits.context_tokens
+    limit = state.run_spec.limits.context_tokens
     if limit is None or state.window.turn == state.turn + 1:
         return False
-    reserve = min(state.given.limits.max_tokens, limit // 4)
+    reserve = min(state.run_spec.limits.max_tokens, limit // 4)
     return state.context_tokens + reserve > limit
 
 
@@ -49,8 +49,8 @@ def cannot_fit(state: RunState) -> bool:
 
     Sent all the same it might be cut by a server that says nothing.
     """
-    limit = state.given.limits.context_tokens
-    if limit is None or not since(state.given, 2):
+    limit = state.run_spec.limits.context_tokens
+    if limit is None or not since(state.run_spec, 2):
         return False
     size = sum(len(text.encode()) for name, text in _whole(state) if name != "the tools")
     return size > limit * USUAL_BYTES_A_TOKEN
@@ -60,7 +60,7 @@ def what_stays(state: RunState) -> str:
     """Name the texts that no window leaves out or shortens, the longest first."""
     texts = sorted(_whole(state), key=lambda part: -len(part[1]))
     names = ", ".join(f"{name} ({len(text):,} characters)" for name, text in texts if text)
-    limit = state.given.limits.context_tokens
+    limit = state.run_spec.limits.context_tokens
     note = "" if limit is None else f" The limit is {limit:,} tokens."
     return f"Always sent whole are {names}.{note}"
 
@@ -69,9 +69,9 @@ def _whole(state: RunState) -> Iterator[tuple[str, str]]:
     yield "the prompt", state.history[0].text
     if state.said:
         yield "the last message", state.history[state.said].text
-    yield "the instructions", state.given.system
-    if state.given.tools().tools:
-        yield "the tools", state.given.toolset
+    yield "the instructions", state.run_spec.system
+    if state.run_spec.tools().tools:
+        yield "the tools", state.run_spec.toolset
 
 
 def may_compact(spec: RunSpec) -> bool:
@@ -81,7 +81,7 @@ def may_compact(spec: RunSpec) -> bool:
 
 def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | None:
     """The intent that moves the window; None when it cannot move."""
-    limit = state.given.limits.context_tokens if why == "limit" else None
+    limit = state.run_spec.limits.context_tokens if why == "limit" else None
     size = limit or state.context_tokens
     found = boundaries(state.history, state.window.start)
     if why == "limit":  # what the last calls brought stays, if only the model can read it
@@ -110,7 +110,7 @@ def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | 
 
 def _kept_whole(state: RunState) -> dict[int, int]:
     """The messages that an opening holds whole, with their tokens (rules 2)."""
-    numbers = {0, state.said} if since(state.given, 2) else set[int]()
+    numbers = {0, state.said} if since(state.run_spec, 2) else set[int]()
     return {n: tokens_of(state.history[n].text.encode()) for n in numbers}
 
 
@@ -120,11 +120,11 @@ def _before(whole: dict[int, int], upto: int) -> int:
 
 def _affordable(state: RunState, room: int, summary: int) -> int:
     """How long the summary may be within the run's budget; 0 when it is not to be asked for."""
-    if not state.given.compaction:
+    if not state.run_spec.compaction:
         return 0
-    beside = state.given.compaction + state.window.summary
+    beside = state.run_spec.compaction + state.window.summary
     need = room + tokens_of(beside.encode())
-    left = reply_tokens(state.given, state.usage, state.cost_micros or 0, need)
+    left = reply_tokens(state.run_spec, state.usage, state.cost_micros or 0, need)
     return 0 if isinstance(left, str) else min(left, summary)
 
 
@@ -133,7 +133,7 @@ def _affordable(state: RunState, room: int, summary: int) -> int:
 
 def summary_request(state: RunState, intent: Compact) -> tuple[ModelRequest, tuple[Message, ...]]:
     """Return the request for a summary: without tools, and without reasoning of other models."""
-    spec = state.given
+    spec = state.run_spec
     request = ModelRequest(
         model=spec.model,
         system=spec.compaction,

@@ -109,7 +109,7 @@ def establish(
 def _judge_calls(
     state: RunState, intent: JudgeCalls, at: int, consult: Consult | None
 ) -> ev.CallsJudged:
-    spec = state.given
+    spec = state.run_spec
     calls = state.history[-1].calls
     if state.stop == "max_tokens" and since(spec, 2):
         refused = cut_off(calls, state.request().max_tokens)
@@ -138,22 +138,22 @@ def _check_reply(
     """
     last = state.history[-1]
     text = last.text if last.role == "assistant" else ""
-    if state.given.response_format is not None:
-        return _check_format(state, state.given.response_format, text, intent, at, check)
-    if keeps_reports(state.given):
+    if state.run_spec.response_format is not None:
+        return _check_format(state, state.run_spec.response_format, text, intent, at, check)
+    if keeps_reports(state.run_spec):
         return check_report(state, intent, at)
     kept, rejected = state.narrative or "", None
     if kept and text and text != kept:
         rejected = keeps(kept, text, state.artifacts)
     revised = bool(text) and rejected is None
     kept = text if revised else kept
-    owed = KINDS[state.given.kind].owes
+    owed = KINDS[state.run_spec.kind].owes
     if owed is not None and not any(ref.kind == owed for ref in state.artifacts):
         request = f"You still owe a {owed}: call {tool_of(owed)}. Only that call delivers it."
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, request=request)
     if not kept.strip() and not state.artifacts:
         return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=EMPTY)
-    if state.given.kind != "deliver":
+    if state.run_spec.kind != "deliver":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, revised=revised)
     examined = examine(kept, state.artifacts)
     faults = blocking(examined.findings)
@@ -182,7 +182,7 @@ def _check_format(
     """
     if state.stop == "max_tokens":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=text, revised=True)
-    narrative, problems = wanted.validate(text, formats=since(state.given, 2))
+    narrative, problems = wanted.validate(text, formats=since(state.run_spec, 2))
     if not problems and check is not None:
         problems = check(narrative)
     count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
@@ -208,17 +208,17 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
         status: DeliverableStatus = "completed" if reason == "done" else "cancelled"
         return Deliverable(status=status, narrative=told(state.build), note=_NOTES[reason])
     narrative = state.narrative or state.last_text
-    if state.given.response_format is not None:
+    if state.run_spec.response_format is not None:
         return _conclude_format(state, reason, narrative)
-    if keeps_reports(state.given):
+    if keeps_reports(state.run_spec):
         report, incomplete = conclude_report(state, reason, _note(state, reason))
         exists = bool(report.narrative.strip() or report.artifacts)
         return report.replace(status=_status(reason, exists, incomplete))
     examined = examine(narrative, state.artifacts)
-    findings = examined.findings if state.given.kind == "deliver" else ()
+    findings = examined.findings if state.run_spec.kind == "deliver" else ()
     return Deliverable(
         status=_status(reason, bool(narrative.strip() or state.artifacts), dangling(findings)),
-        narrative=examined.narrative if state.given.kind == "deliver" else narrative,
+        narrative=examined.narrative if state.run_spec.kind == "deliver" else narrative,
         artifacts=state.artifacts,
         findings=findings,
         note=_note(state, reason),
@@ -238,7 +238,7 @@ def _conclude_format(state: RunState, reason: FinishReason, narrative: str) -> D
 
 def _note(state: RunState, reason: FinishReason) -> str:
     note = _FAILURES.get(state.failure or "", _NOTES[reason])
-    if reason == "context_limit" and since(state.given, 2):
+    if reason == "context_limit" and since(state.run_spec, 2):
         return f"{note} {what_stays(state)}"
     if reason == "stuck":
         return f"{note} The last turn called {repeated_calls(state.history)}."

@@ -76,7 +76,7 @@ def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
 def steered(state: RunState, event: ev.Steered) -> Step:
     """Keep the text until the model's next request, and send it there."""
     state = _noted(state, event, event.text)
-    return state.replace(steered=since(state.given, 2)), ()
+    return state.replace(steered=since(state.run_spec, 2)), ()
 
 
 def pause_requested(state: RunState, event: ev.PauseRequested) -> Step:
@@ -142,7 +142,7 @@ def _held(state: RunState) -> Step:
 def _follow_up(state: RunState) -> Step:
     """The conversation goes on, with the limits of a new run; what was made stays."""
     prompt, *rest = state.follow_ups
-    kept = state.narrative if keeps_reports(state.given) else None
+    kept = state.narrative if keeps_reports(state.run_spec) else None
     cut = kept is not None and state.narrative_cut
     state = reports.reopened(state).replace(
         follow_ups=tuple(rest),

@@ -60,7 +60,7 @@ class Sizes:
 
 def sizes_of(state: RunState) -> Sizes:
     """Measure a conversation: each message once, for it is long when this is asked."""
-    spec, first = state.given, state.window.start
+    spec, first = state.run_spec, state.window.start
     fixed = spec.fixed_tokens
     measured = (message_tokens(message) for message in reversed(state.history[first:]))
     newest = list(accumulate(measured, initial=0))

@@ -26,7 +26,7 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
     called = message.calls
-    if called and keeps_reports(state.given):
+    if called and keeps_reports(state.run_spec):
         state = reports.called(state, message)
     changes: dict[str, object] = {
         "usage": state.usage + event.usage,
@@ -36,7 +36,7 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
         "last_text": message.text or state.last_text,
     }
     if event.usage.input_tokens:  # the provider's own count beats our estimate
-        changes["context_tokens"] = context_after(state.given, event.usage, message)
+        changes["context_tokens"] = context_after(state.run_spec, event.usage, message)
     if any(not isinstance(block, ReasoningBlock) for block in blocks):
         state = with_message(state, message, **changes)
     else:
@@ -58,9 +58,9 @@ def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
         return state.replace(phase=Phase.STALLED), ()
     if event.code == "out_of_time":
         return finish(state.replace(failure=None), "wall_limit")
-    if event.code == "invalid_call" and state.repairs < state.given.limits.repairs:
+    if event.code == "invalid_call" and state.repairs < state.run_spec.limits.repairs:
         return _again(state, event)
-    if event.code == "context_overflow" and may_compact(state.given):
+    if event.code == "context_overflow" and may_compact(state.run_spec):
         return overflowed(state)
     return finish(state, "model_failed")
 
@@ -78,7 +78,7 @@ def _again(state: RunState, event: ev.ModelFailed) -> Step:
 
 def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
     """Accept the text, or send it back with what is wrong while there are rounds left."""
-    if keeps_reports(state.given):
+    if keeps_reports(state.run_spec):
         return reports.report_checked(state, event)
     cut = state.stop == "max_tokens" if event.revised else state.narrative_cut
     state = settle(state, event.intent).replace(
@@ -89,7 +89,7 @@ def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
         return next_turn(state.replace(narrative=None, findings=()))
     if event.request is None:
         return finish(state, "output_limit" if cut else "done")
-    if state.repairs >= state.given.limits.repairs:
+    if state.repairs >= state.run_spec.limits.repairs:
         return finish(state, "repair_limit" if state.last_text else "empty_reply")
     state = state.replace(repairs=state.repairs + 1)
     return next_turn(with_message(state, user(event.request)))

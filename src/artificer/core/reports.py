@@ -20,7 +20,7 @@ from artificer.artifacts.deliverable import (
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.repair import repairs_request, uncited_request
 from artificer.artifacts.revision import Candidate, Choice, choose, why_rejected
-from artificer.artifacts.seam import joined, rest_request
+from artificer.artifacts.seam import continuation_request, joined
 from artificer.artifacts.withdraw import NAME as WITHDRAW
 from artificer.artifacts.withdraw import Withdrawal, without
 from artificer.core import events as ev
@@ -52,7 +52,7 @@ def check_report(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
             intent=intent.n,
             narrative=state.narrative or "",
             cut=state.narrative_cut,
-            request=rest_request(reply),
+            request=continuation_request(reply),
             message=state.message,
             unfinished=reply,
         )
@@ -109,7 +109,7 @@ def _reply(state: RunState) -> str:
 def _may_continue(state: RunState, reply: str) -> bool:
     """Whether to ask for the rest of a reply that was cut: not of one that does not grow."""
     grown = len(reply.rstrip()) > len(state.unfinished.rstrip())
-    left = state.continuations < state.given.limits.continuations
+    left = state.continuations < state.run_spec.limits.continuations
     return state.stop == "max_tokens" and grown and left and len(reply) <= MAX_NARRATIVE
 
 
@@ -124,8 +124,8 @@ def _insists(state: RunState, choice: Choice) -> bool:
 
 def _request(state: RunState, choice: Choice, examined: Examined) -> str | None:
     """Return a request to the model, if any: no two requests for one prompt are the same."""
-    limits, said = state.given.limits, []
-    may_withdraw = state.given.tools().get(WITHDRAW) is not None
+    limits, said = state.run_spec.limits, []
+    may_withdraw = state.run_spec.tools().get(WITHDRAW) is not None
     faults = blocking(examined.findings)
     if not choice.narrative.strip() and not state.artifacts:
         said.append(_cut_to_nothing(limits.max_tokens) if state.stop == "max_tokens" else EMPTY)
@@ -198,7 +198,7 @@ def report_checked(state: RunState, event: ev.ReplyChecked) -> Step:
         return next_turn(with_message(state, user(event.request)))
     if event.rejected is not None:
         state = _with_candidate(state, Candidate(text=reply, final=True))
-    if state.repairs >= state.given.limits.repairs:
+    if state.repairs >= state.run_spec.limits.repairs:
         return finish(state, "repair_limit" if state.last_text else "empty_reply")
     state = state.replace(repairs=state.repairs + 1, mending=True)
     return next_turn(with_message(state, user(event.request)))

@@ -202,7 +202,7 @@ def _heard(state: RunState, signal: Signal) -> bool:
     if state.build is None or not isinstance(signal, Steer):
         return False
     under_way = any(is_run(job) for job in state.build.open)
-    return under_way or (since(state.given, 2) and state.build.ended is None)
+    return under_way or (since(state.run_spec, 2) and state.build.ended is None)
 
 
 def _build_fact(

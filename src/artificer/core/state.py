@@ -200,10 +200,10 @@ class RunState(Value):
     @property
     def time_left(self) -> int:
         """The milliseconds that are left of the run's time."""
-        return self.given.limits.wall_ms - (self.now - self.running_since)
+        return self.run_spec.limits.wall_ms - (self.now - self.running_since)
 
     @property
-    def given(self) -> RunSpec:
+    def run_spec(self) -> RunSpec:
         """Return the run's spec. Raises InvariantError before it began."""
         if self.spec is None:
             raise InvariantError("A run that has not begun has no spec.")
@@ -217,21 +217,21 @@ class RunState(Value):
         """
         if self.unfinished:
             return ToolChoice(mode="none")
-        owed = KINDS[self.given.kind].owes
+        owed = KINDS[self.run_spec.kind].owes
         if owed is None or owed == "completion" or not self.repairs:
-            return self.given.choice(turn)
+            return self.run_spec.choice(turn)
         if any(ref.kind == owed for ref in self.artifacts):
-            return self.given.choice(turn)
+            return self.run_spec.choice(turn)
         return ToolChoice(mode="tool", name=tool_of(owed))
 
     @property
     def longest_reply(self) -> int:
         """The most tokens that the next reply may have."""
-        return self.reply_tokens or self.given.limits.max_tokens
+        return self.reply_tokens or self.run_spec.limits.max_tokens
 
     def request(self) -> ModelRequest:
         """Return the request of the pending Generate, without the conversation."""
-        spec = self.given
+        spec = self.run_spec
         return ModelRequest(
             model=spec.model,
             system=spec.system,
@@ -261,13 +261,13 @@ def with_message(state: RunState, message: Message, **changes: object) -> RunSta
 
 def with_words(state: RunState, text: str) -> RunState:
     """Append what a person says."""
-    said = len(state.history) if since(state.given, 2) else 0
+    said = len(state.history) if since(state.run_spec, 2) else 0
     return with_message(state, user(text), said=said)
 
 
 def labelled(state: RunState, call: CallState) -> RunState:
     """The state after a tool was performed, with the taint that its result brings."""
-    tool = state.given.tools().get(call.verdict.tool) if call.verdict else None
+    tool = state.run_spec.tools().get(call.verdict.tool) if call.verdict else None
     taint = tainted(state.taint, tool, call.id)
     return state if taint is state.taint else state.replace(taint=taint)
 

@@ -17,7 +17,7 @@ def next_turn(state: RunState) -> Step:
     if state.hold == "pause":
         return state.replace(phase=Phase.PAUSED), ()
     state = _with_notes(state)
-    spec, limits = state.given, state.given.limits
+    spec, limits = state.run_spec, state.run_spec.limits
     over = _over(state)
     if over is None and pressed(state) and (intent := compaction(state, "limit")):
         return emit(state, intent, phase=Phase.COMPACTING, turn=intent.turn)
@@ -41,7 +41,7 @@ def next_turn(state: RunState) -> Step:
 
 def _over(state: RunState) -> FinishReason | None:
     """The limit that the run has reached by itself, whatever the next reply would be."""
-    limits = state.given.limits
+    limits = state.run_spec.limits
     if limits.repeats is not None and state.repeats.times >= limits.repeats:
         return "stuck"
     if state.turn - state.turns_before >= limits.turns:

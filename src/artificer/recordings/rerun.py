@@ -148,7 +148,7 @@ async def _rerun(
     provider: Provider,
     consult: Consult | None,
 ) -> Loaded | str:
-    spec = recorded.state.given
+    spec = recorded.state.run_spec
     journal, ours = MemoryJournal(), _OverlayStore(blobs)
     tools = _RecordedTools(spec, inputs)
     performer = Performer(
@@ -172,7 +172,7 @@ async def _rerun(
 
 def _check_of(recorded: Loaded) -> OutputCheck | None:
     """Return the recorded verdicts of the caller's output type; the type itself is not recorded."""
-    response_format = recorded.state.given.response_format
+    response_format = recorded.state.run_spec.response_format
     if response_format is None or not response_format.type:
         return None
     checked = [

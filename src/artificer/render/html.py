@@ -53,10 +53,10 @@ class _Body:
         if message := self._report.deliverable.message:
             yield message_html(message, self._inline)
         for passage in self._report.body:
-            if not passage.alone:
+            if not passage.on_own_line:
                 yield passage_html(passage, self._inline)
             for citation in passage.citations:
-                yield self._block(citation, stands_alone=passage.alone)
+                yield self._block(citation, on_own_line=passage.on_own_line)
         if self._report.uncited and self._report.body:
             yield "<h2>Also made</h2>"
         for key in self._report.uncited:
@@ -71,14 +71,14 @@ class _Body:
             return f'<mark class="missing">{_complaint(citation)}</mark>'
         return f'<a href="#{name.anchor}"><bdi>{escape(name.short)}</bdi></a>'
 
-    def _block(self, citation: Citation, *, stands_alone: bool) -> str:
+    def _block(self, citation: Citation, *, on_own_line: bool) -> str:
         """Return the artifact at its first citation; a link or a note at any other."""
         name = self._name(citation)
         if name is None:
             card = f'<p class="missing" role="note">{_complaint(citation)}</p>'
-            return card if stands_alone else ""
+            return card if on_own_line else ""
         if name.key in self._placed:
-            return f"<p>See {self._inline(citation)} above.</p>" if stands_alone else ""
+            return f"<p>See {self._inline(citation)} above.</p>" if on_own_line else ""
         self._placed.add(name.key)
         return artifact_html(self._report.artifacts[name.key], name)
 

@@ -43,7 +43,7 @@ def to_markdown(report: Report) -> str:
 def _passage(report: Report, passage: Passage, placed: set[Key]) -> Iterator[str]:
     """Yield the passage with named citations, then the artifacts that it is the first to cite."""
     marks = passage.marks
-    if not passage.alone:
+    if not passage.on_own_line:
         source = passage_markdown(passage)
         yield marks.pattern.sub(lambda m: _inline(report, marks.citations[int(m[1])]), source)
     for citation in passage.citations:
@@ -51,7 +51,7 @@ def _passage(report: Report, passage: Passage, placed: set[Key]) -> Iterator[str
         if name and name.key not in placed:
             placed.add(name.key)
             yield _artifact(report.artifacts[name.key], name)
-        elif passage.alone:
+        elif passage.on_own_line:
             yield f"See {_inline(report, citation)} above." if name else _inline(report, citation)
 
 

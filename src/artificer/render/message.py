@@ -16,7 +16,7 @@ def message_html(message: str, inline: Inline) -> str:
     """Return the message as HTML. Citations become names; no artifact is placed."""
     body = "\n".join(
         passage_html(passage, inline)
-        if not passage.alone
+        if not passage.on_own_line
         else f"<p>{', '.join(map(inline, passage.citations))}</p>"
         for passage in read(message)
     )

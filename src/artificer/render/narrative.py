@@ -58,7 +58,7 @@ class Passage:
         return self.tokens[1].content if simple else ""
 
     @property
-    def alone(self) -> bool:
+    def on_own_line(self) -> bool:
         """Whether the block is a paragraph that holds only placeholders."""
         others = self.marks.pattern.sub("", self.words)
         paragraph = bool(self.words) and self.level == 0

@@ -19,18 +19,18 @@ def compacted(
     at: int,
     *,
     reply: ModelReply | ModelFailure | None = None,
-    not_asked: str = "",
+    not_sent: str = "",
     duration_ms: int = 0,
     raw: str | None = None,
 ) -> ev.ContextCompacted | ev.CompactionFailed:
     """Say what the model reads from now on in place of the messages that are no longer sent.
 
-    ``not_asked`` is why no model was asked.
+    ``not_sent`` is why no request was sent.
     """
     if isinstance(reply, ModelReply):
         texts = (block.text for block in reply.blocks if block.type == "text")
         summary = clip("\n\n".join(texts).strip(), CHARS_A_TOKEN * intent.max_tokens)
-        cost = None if state.given.price is None else state.given.price.micros(reply.usage)
+        cost = None if state.run_spec.price is None else state.run_spec.price.micros(reply.usage)
         if summary and reply.stop != "refusal":  # what it then says is no summary
             return ev.ContextCompacted(
                 at=at,
@@ -51,7 +51,7 @@ def compacted(
         intent=intent.n,
         upto=intent.upto,
         code="not_asked",
-        message=not_asked,
+        message=not_sent,
         content=opening(state, intent, ""),
         duration_ms=duration_ms,
         raw=raw,

@@ -18,7 +18,7 @@ from artificer.core.spec import RunSpec
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
 from artificer.runtime.load import Line, Loaded
-from artificer.runtime.turns import CallTold, TurnTold, turns_of
+from artificer.runtime.turns import CallSummary, TurnSummary, turns_of
 
 _READ = ("prompt", "system", "toolset")
 """What of a spec the model reads; the rest are settings."""
@@ -74,7 +74,7 @@ class Comparison:
 
 def compare(a: Loaded, b: Loaded, blobs: BlobStore) -> Comparison:
     """Compare two runs of one world."""
-    specs = a.state.given, b.state.given
+    specs = a.state.run_spec, b.state.run_spec
     return Comparison(
         runs=(a.run, b.run),
         settings=tuple(_settings(*specs)),
@@ -141,19 +141,19 @@ def _what(a: dict[str, Any], b: dict[str, Any]) -> str:
     return f"{a['type']}: {', '.join(names)}"
 
 
-def _turns(a: list[TurnTold], b: list[TurnTold]) -> Iterator[TurnDifference]:
+def _turns(a: list[TurnSummary], b: list[TurnSummary]) -> Iterator[TurnDifference]:
     for one, other in zip_longest(_answered(a), _answered(b)):
         found = tuple(_turn(one, other))
         if found:
             yield TurnDifference((one or other).number, found)
 
 
-def _answered(turns: list[TurnTold]) -> list[TurnTold]:
+def _answered(turns: list[TurnSummary]) -> list[TurnSummary]:
     """The last request of each turn: one that was asked again counts once."""
     return list({turn.number: turn for turn in turns}.values())
 
 
-def _turn(a: TurnTold | None, b: TurnTold | None) -> Iterator[Difference]:
+def _turn(a: TurnSummary | None, b: TurnSummary | None) -> Iterator[Difference]:
     if a is None or b is None:
         yield Difference("turn", _short(a), _short(b))
         return
@@ -163,14 +163,14 @@ def _turn(a: TurnTold | None, b: TurnTold | None) -> Iterator[Difference]:
         yield from _call(number, one, other)
 
 
-def _short(turn: TurnTold | None) -> str | None:
+def _short(turn: TurnSummary | None) -> str | None:
     if turn is None:
         return None
     calls = ", ".join(call.tool for call in turn.calls)
     return turn.text or turn.failure or f"calls {calls}"
 
 
-def _call(number: int, a: CallTold | None, b: CallTold | None) -> Iterator[Difference]:
+def _call(number: int, a: CallSummary | None, b: CallSummary | None) -> Iterator[Difference]:
     if a is None or b is None or a.tool != b.tool:
         yield Difference(
             f"call {number}",
@@ -197,7 +197,7 @@ def _deliverable(a: Loaded, b: Loaded, blobs: BlobStore) -> Iterator[Difference]
 
 def _narrative(loaded: Loaded, blobs: BlobStore) -> str:
     state = loaded.state
-    if state.deliverable is not None and keeps_reports(state.given):
+    if state.deliverable is not None and keeps_reports(state.run_spec):
         return Deliverable.read(blobs.get(state.deliverable)).narrative
     return state.narrative or state.last_text
 

@@ -27,7 +27,7 @@ from artificer.runtime.load import Line, Loaded
 from artificer.runtime.turns import turns_of
 from artificer.values.model import Usage
 
-MOST = 5
+SHOWN = 5
 """Refusals that are told one by one."""
 
 
@@ -51,7 +51,7 @@ class Explanation:
     stands: str
     phase: str
     turn: int
-    turns_most: int
+    turn_limit: int
     records: int
     why: str
     pending: tuple[str, ...]
@@ -91,11 +91,11 @@ def explain(loaded: Loaded) -> Explanation:
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
         run=loaded.run,
-        kind=state.given.kind,
+        kind=state.run_spec.kind,
         stands=state.standing,
         phase=state.phase.value,
         turn=state.turn,
-        turns_most=state.given.limits.turns,
+        turn_limit=state.run_spec.limits.turns,
         records=loaded.head.seq,
         why=_why(state, loaded.lines),
         pending=tuple(map(_pending, loaded.open)),
@@ -208,7 +208,7 @@ def _next(loaded: Loaded) -> Iterator[str]:
     if not turns_of(loaded.lines):  # nothing was asked: a fork has nothing to go on with
         yield "artificer run 'PROMPT' --model PROVIDER/MODEL"
     elif state.reason == "turn_limit":
-        yield f"artificer fork {run} --max-turns {2 * state.given.limits.turns} --steer 'Go on.'"
+        yield f"artificer fork {run} --max-turns {2 * state.run_spec.limits.turns} --steer 'Go on.'"
     elif state.reason == "stuck":
         yield f"artificer fork {run} --steer 'Try another way.'"
     elif state.failure == "max_tokens":

@@ -26,7 +26,7 @@ def why_building(build: BuildState, *, held: bool) -> str:
         )
     if build.standing is not None:
         return " ".join(
-            f"{rested.run} is {rested.standing}: {rested.reason}" for rested in build.resting
+            f"{found.run} is {found.standing}: {found.reason}" for found in build.resting
         )
     done = f"{len(build.merged)} of {len(build.specs)} specs are merged" if build.specs else ""
     return f"Work is under way, or was interrupted; {done or 'there is no plan yet'}."

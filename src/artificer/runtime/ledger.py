@@ -237,7 +237,7 @@ class Ledger:
         waiting = {intent.n for intent in batch.external}
         found = {
             intent.n: self.budgets.charges(
-                batch.state.given, size_of(batch.state, intent, payload), now
+                batch.state.run_spec, size_of(batch.state, intent, payload), now
             )
             for intent, payload in batch.requests_made
             if intent.n in waiting

@@ -96,7 +96,7 @@ class ModelRequests:
                     raw=result.raw_digest,
                 )
             )
-        price = state.given.price
+        price = state.run_spec.price
         return result.outcome(
             ev.ModelResponded(
                 at=self.clock.now(),
@@ -124,8 +124,8 @@ class ModelRequests:
     ) -> Outcome:
         """Ask for a summary. The event is ContextCompacted; CompactionFailed when there is none."""
         if payload is None:
-            why = "There is no budget for it." if state.given.compaction else "None is wanted."
-            return Outcome(compacted(state, intent, self.clock.now(), not_asked=why))
+            why = "There is no budget for it." if state.run_spec.compaction else "None is wanted."
+            return Outcome(compacted(state, intent, self.clock.now(), not_sent=why))
         result = await self._request(run, intent, state, payload, _ignore, charges)
         return result.outcome(
             compacted(
@@ -147,7 +147,7 @@ class ModelRequests:
         on_delta: OnDelta,
         charges: Charges | None,
     ) -> RequestResult:
-        spec, size = state.given, size_of(state, intent, payload)
+        spec, size = state.run_spec, size_of(state, intent, payload)
         reserved = charges or await self.budgets.reserve(spec, size, self.clock.now())
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)

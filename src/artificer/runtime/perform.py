@@ -126,7 +126,7 @@ class Performer:
         except (Exception, asyncio.CancelledError) as error:  # one broken tool must not end a run
             if limit.expired():
                 return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
-            if _asked_to_end(error):
+            if _is_cancellation(error):
                 raise
             log.error("tool %s raised an error\n%s", intent.tool, places(error))
             return _failed("error", intent, "The tool broke; its author can see why in the log.")
@@ -208,14 +208,14 @@ class Performer:
             reason=intent.reason,
             digest=intent.call,
         )
-        given = await self.approver.ask(question)
+        decision = await self.approver.ask(question)
         return answer(
             self.clock.now(),
             intent.n,
             intent.tool,
-            approved=given.approved,
-            by=given.by,
-            reason=given.reason,
+            approved=decision.approved,
+            by=decision.by,
+            reason=decision.reason,
         )
 
 
@@ -229,7 +229,7 @@ def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) 
     return Receipt(status=status, content=not_ok(status, f"{intent.tool}: {detail}"))
 
 
-def _asked_to_end(error: BaseException) -> bool:
+def _is_cancellation(error: BaseException) -> bool:
     """Whether it is this task that is being cancelled, not something inside the tool."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0

@@ -175,12 +175,12 @@ class _Machine:
         if (
             isinstance(event, CallsJudged)
             and self._consult is None
-            and self.state.given.policy.cedar
+            and self.state.run_spec.policy.cedar
         ):
             self.report.verdicts_unchecked += len(event.verdicts)
             return
-        asked = self.state.given.response_format
-        if isinstance(event, ReplyChecked) and asked is not None and asked.type:
+        response_format = self.state.run_spec.response_format
+        if isinstance(event, ReplyChecked) and response_format is not None and response_format.type:
             self.report.replies_unchecked += 1
             return
         fact, _ = establish(self.state, intent, event.at, Judges(self._consult))

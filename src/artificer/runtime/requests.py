@@ -26,7 +26,7 @@ class Requests:
         self._provider = provider
         self._window = Window()
         self._memo, self._digests = Memo(), ListDigest()
-        self._asked: object = None
+        self._key: object = None
         self._answer: tuple[Payload, str] | None = None
         self._tools: tuple[JsonObject, bytes | None] | None = None
 
@@ -35,15 +35,15 @@ class Requests:
 
         Recorded first and sent after, the same request is prepared once.
         """
-        asked = (intent.n, state.turn, state.history_digest)
-        if self._answer is None or asked != self._asked:
-            self._asked, self._answer = asked, self._prepare(state, intent)
+        key = (intent.n, state.turn, state.history_digest)
+        if self._answer is None or key != self._key:
+            self._key, self._answer = key, self._prepare(state, intent)
         return self._answer
 
     def tools(self, state: RunState, payload: Payload) -> bytes | None:
         """Return the blob of a request's tools; the same one as long as they are the same."""
         if self._tools is None or self._tools[0] is not payload.fields:
-            spec = state.given
+            spec = state.run_spec
             blob = tools_blob(spec.wire or spec.provider, payload.fields)
             self._tools = (payload.fields, blob)
         return self._tools[1]

@@ -42,7 +42,7 @@ class RunLoop:
         self._signals = signals
         self._tasks: dict[_Task, Intent] = {}
         self._signalled = signals.watch(self.run)
-        self._slots = asyncio.Semaphore(ledger.state.given.limits.concurrency)
+        self._slots = asyncio.Semaphore(ledger.state.run_spec.limits.concurrency)
         self._cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
@@ -123,7 +123,7 @@ class RunLoop:
                 async with self._slots:
                     if intent.effect != "pure":
                         await self._ledger.anchor()
-                    limits = state.given.limits
+                    limits = state.run_spec.limits
                     chars = limits.result_chars
                     return Outcome(await self._performer.call_tool(self.run, intent, chars))
             case AskApproval():

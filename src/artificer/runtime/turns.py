@@ -14,7 +14,7 @@ from artificer.values.model import Usage
 
 
 @dataclass
-class CallTold:
+class CallSummary:
     """One call. ``arguments`` are canonical once they were read, before that as they were written.
 
     ``status`` is empty while there is no answer; ``seq`` is the record of the answer.
@@ -33,7 +33,7 @@ class CallTold:
 
 
 @dataclass
-class TurnTold:
+class TurnSummary:
     """One turn. ``seq`` is the record of its request, ``reply_seq`` that of its reply."""
 
     number: int
@@ -46,10 +46,10 @@ class TurnTold:
     sent_back: str = ""
     usage: Usage = field(default_factory=Usage)
     cost_micros: int | None = None
-    calls: list[CallTold] = field(default_factory=list)
+    calls: list[CallSummary] = field(default_factory=list)
 
 
-def turns_of(lines: Iterable[Line]) -> list[TurnTold]:
+def turns_of(lines: Iterable[Line]) -> list[TurnSummary]:
     """Put a run's records together to turns, in order."""
     teller = _Teller()
     for line in lines:
@@ -58,16 +58,16 @@ def turns_of(lines: Iterable[Line]) -> list[TurnTold]:
             continue
         match line.intent:
             case Generate(turn=number):
-                teller.turns.append(TurnTold(number, line.seq, line.request or ""))
+                teller.turns.append(TurnSummary(number, line.seq, line.request or ""))
             case CallTool(n=n, call_id=call_id) | AskApproval(n=n, call_id=call_id):
-                teller.asked[n] = call_id
+                teller.waiting[n] = call_id
     return teller.turns
 
 
 class _Teller:
     def __init__(self) -> None:
-        self.turns: list[TurnTold] = []
-        self.asked: dict[int, str] = {}
+        self.turns: list[TurnSummary] = []
+        self.waiting: dict[int, str] = {}
 
     def event(self, seq: int, event: ev.Event) -> None:
         if not self.turns:
@@ -80,7 +80,7 @@ class _Teller:
                 turn.reply_seq, turn.failure = seq, f"{code}: {message}"
             case ev.CallsJudged(verdicts=verdicts):
                 turn.calls = [
-                    CallTold(
+                    CallSummary(
                         v.call_id,
                         v.tool,
                         before.arguments if v.arguments is None else v.arguments,
@@ -109,18 +109,18 @@ class _Teller:
             case _:
                 pass
 
-    def _answer(self, turn: TurnTold, intent: int, seq: int, **facts: str) -> None:
+    def _answer(self, turn: TurnSummary, intent: int, seq: int, **facts: str) -> None:
         for call in turn.calls:
-            if call.call_id == self.asked.get(intent):
+            if call.call_id == self.waiting.get(intent):
                 call.seq = seq
                 for name, value in facts.items():
                     setattr(call, name, value)
 
 
-def _reply(turn: TurnTold, seq: int, event: ev.ModelResponded) -> None:
+def _reply(turn: TurnSummary, seq: int, event: ev.ModelResponded) -> None:
     turn.reply_seq, turn.stop = seq, event.stop
     turn.usage, turn.cost_micros = event.usage, event.cost_micros
     turn.text = "\n\n".join(b.text for b in event.blocks if isinstance(b, TextBlock))
     turn.calls = [
-        CallTold(b.id, b.name, b.arguments) for b in event.blocks if isinstance(b, ToolUseBlock)
+        CallSummary(b.id, b.name, b.arguments) for b in event.blocks if isinstance(b, ToolUseBlock)
     ]

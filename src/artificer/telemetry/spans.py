@@ -125,7 +125,7 @@ class Telemetry(Observer):
     # --- spans --------------------------------------------------------------------------------
 
     def _open(self, run: str, traced: _TracedRun, at: int) -> None:
-        spec = traced.state.given
+        spec = traced.state.run_spec
         name = f"artificer.{spec.kind}"
         traced.span = self._tracer.start_span(
             f"invoke_agent {name}",
@@ -163,7 +163,7 @@ class Telemetry(Observer):
         event: ev.ModelResponded | ev.ModelFailed,
     ) -> None:
         request = before.request()
-        facts = _operation("chat", before.given)
+        facts = _operation("chat", before.run_spec)
         span = self._tracer.start_span(
             f"chat {request.model}",
             context=traced.context,
@@ -200,9 +200,9 @@ class Telemetry(Observer):
         """Export a summary of the conversation, requested from the same model."""
         if not event.attempts:
             return  # no request was sent
-        facts = _operation("chat", traced.state.given)
+        facts = _operation("chat", traced.state.run_spec)
         span = self._tracer.start_span(
-            f"chat {traced.state.given.model}",
+            f"chat {traced.state.run_spec.model}",
             context=traced.context,
             kind=SpanKind.CLIENT,
             start_time=traced.start_of(event),
@@ -223,7 +223,7 @@ class Telemetry(Observer):
     def _tool(self, traced: _TracedRun, before: RunState, event: ev.ToolReturned) -> None:
         call = call_of(before, event.intent)
         name = call.verdict.tool if call.verdict else ""
-        tool = before.given.tools().get(name)
+        tool = before.run_spec.tools().get(name)
         facts: Attributes = {
             "gen_ai.operation.name": "execute_tool",
             **_call(name, call.id),
@@ -267,10 +267,10 @@ def _request_attributes(state: RunState) -> Attributes:
     request: Attributes = {
         "gen_ai.input.messages": content.input_messages(sent(state.history, state.window))
     }
-    if state.given.system:
-        request["gen_ai.system_instructions"] = content.system_instructions(state.given)
-    if state.given.tools().tools:
-        request["gen_ai.tool.definitions"] = content.tool_definitions(state.given)
+    if state.run_spec.system:
+        request["gen_ai.system_instructions"] = content.system_instructions(state.run_spec)
+    if state.run_spec.tools().tools:
+        request["gen_ai.tool.definitions"] = content.tool_definitions(state.run_spec)
     return request
 
 

@@ -103,7 +103,7 @@ class Builds:
             GitError: git failed; the branch exists and holds something else.
         """
         state = await self._state(run)
-        build, project = state.build, Path(state.given.project)
+        build, project = state.build, Path(state.run_spec.project)
         if build is None or build.ended != "completed":
             what = "not a build" if build is None else f"{state.standing}, not completed"
             raise OperatorError(f"Run {run} is {what}.", hint=f"artificer explain {run}")
@@ -121,7 +121,7 @@ class Builds:
 
     async def diff(self, run: str, base: str, commit: str) -> str:
         """Return the difference of two commits of a build. Raises NotFoundError, GitError."""
-        project = Path((await self._state(run)).given.project)
+        project = Path((await self._state(run)).run_spec.project)
         place = await BuildPlace.open(self._config, run, project)
         return await place.repository.diff(base, commit)
 
@@ -135,12 +135,12 @@ class Builds:
             return ""
         if build.integration == build.base:
             return ""
-        if await holds(Path(state.given.project), build.integration):
+        if await holds(Path(state.run_spec.project), build.integration):
             return ""
         specs = ", ".join(build.merged)
         return (
             f"The build {run} was never promoted: its work ({specs}, commit "
-            f"{build.integration[:12]}) is in no branch of {state.given.project}, and would be "
+            f"{build.integration[:12]}) is in no branch of {state.run_spec.project}, and would be "
             "lost."
         )
 
@@ -259,7 +259,7 @@ async def tidied(engine: Engine, run: str, state: RunState, config: Config) -> N
         return
     with suppress(OperatorError):
         async with exclusive_lock(folder, run):
-            repository = await BuildRepository.open(folder, Path(state.given.project))
+            repository = await BuildRepository.open(folder, Path(state.run_spec.project))
             await repository.clean_up()
 
 

@@ -40,7 +40,7 @@ async def new_fork(
     """
     storage = world.storage
     origin = await load(storage.journal, storage.blobs, run)
-    before = origin.state.given
+    before = origin.state.run_spec
     _require_same(agent, before)
     provider, spec = _fork_spec(world, agent, before, changes.prompt)
     if agent.instructions is not None or changes.prompt is not None:

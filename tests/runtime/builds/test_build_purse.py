@@ -109,12 +109,12 @@ async def test_a_build_has_ceilings_though_nobody_named_any(tmp_path: Path) -> N
     home = project(tmp_path / "p", PROJECT)
     async with site(tmp_path, home, PAIR) as place:
         run = await place.build()
-        spec = run.state.given
+        spec = run.state.run_spec
         assert spec.limits.total_tokens == BUILD_TOKENS["small"]
         assert spec.build is not None and spec.build.options.run_tokens == RUN_TOKENS
         children = [(await place.world.get(child)).state for child in await place.children()]
-        assert {child.given.limits.total_tokens for child in children} == {RUN_TOKENS}
-        turns = {child.given.kind: child.given.limits.turns for child in children}
+        assert {child.run_spec.limits.total_tokens for child in children} == {RUN_TOKENS}
+        turns = {child.run_spec.kind: child.run_spec.limits.turns for child in children}
         assert turns["code"] == 80
 
 

@@ -25,7 +25,7 @@ _BOX: dict[str, Grammar] = {
 }
 _VIEW: dict[str, Grammar] = {"viewBox": g.view_box, "preserveAspectRatio": g.words}
 _SHAPE: dict[str, Grammar] = {"pathLength": g.number}
-_LETTERS: dict[str, Grammar] = {
+_TEXT: dict[str, Grammar] = {
     "x": g.lengths,
     "y": g.lengths,
     "dx": g.lengths,
@@ -61,8 +61,8 @@ ELEMENTS: dict[str, dict[str, Grammar]] = {
     "line": {**_SHAPE, "x1": g.length, "y1": g.length, "x2": g.length, "y2": g.length},
     "polyline": {**_SHAPE, "points": g.points},
     "polygon": {**_SHAPE, "points": g.points},
-    "text": _LETTERS,
-    "tspan": _LETTERS,
+    "text": _TEXT,
+    "tspan": _TEXT,
     "marker": {
         **_VIEW,
         "refX": g.length_or_words,

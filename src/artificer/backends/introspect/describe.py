@@ -31,7 +31,7 @@ def number(arguments: JsonObject, name: str) -> int | None:
 
 def manifest(view: RunView, arguments: JsonObject) -> JsonObject:
     """Return the run's specification, with digests."""
-    spec = view.state.given
+    spec = view.state.run_spec
     toolset = spec.tools()
     tools = [(tool.name, tool) for tool in toolset.tools]
     return {
@@ -58,7 +58,7 @@ def _format(spec: RunSpec) -> JsonObject:
 
 def schemas(view: RunView, arguments: JsonObject) -> JsonObject:
     """The tools with their schemas."""
-    toolset = view.state.given.tools()
+    toolset = view.state.run_spec.tools()
     wanted = arguments.get("tool")
     if wanted is not None and toolset.get(str(wanted)) is None:
         raise ToolRefusal(f"This run has no tool {wanted!r}. It has: {', '.join(toolset.names)}.")
@@ -69,7 +69,7 @@ def schemas(view: RunView, arguments: JsonObject) -> JsonObject:
 
 def module(known: Module, view: RunView, arguments: JsonObject) -> JsonObject:
     """Which code and configuration decide the run."""
-    spec = view.state.given
+    spec = view.state.run_spec
     files = [(file.path, file) for file in known.manifests(spec.sources)]
     return {
         "release": {"began": view.release, "here": known.release},

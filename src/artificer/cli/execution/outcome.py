@@ -41,10 +41,10 @@ async def deliver(world: World, run: Run, progress: Progress, options: OutcomeOp
 
 def _print(run: Run, views: Views | None) -> None:
     """Write paths for a report, JSON for a run with a schema, else the text."""
-    if views and run.state.given.kind == "deliver":
+    if views and run.state.run_spec.kind == "deliver":
         out(str(views.html))
         out(str(views.markdown))
-    elif run.state.given.response_format is not None:
+    elif run.state.run_spec.response_format is not None:
         if run.status == "completed":  # for a program: JSON that fits, or nothing
             out(run.text)
     elif run.text:
@@ -54,7 +54,7 @@ def _print(run: Run, views: Views | None) -> None:
 def _save(world: World, run: Run, folder: Path | None) -> Views | None:
     """A report always has its views in the project; the user's own folder is an extra copy."""
     views = None
-    if run.state.given.kind == "deliver":
+    if run.state.run_spec.kind == "deliver":
         views = run.save(views_folder(world.config, run.id))
     return run.save(folder.absolute()) if folder else views
 

@@ -21,8 +21,8 @@ def outcome_json(
     state = run.state
     return {
         "run": run.id,
-        "kind": state.given.kind,
-        "model": f"{state.given.provider}/{state.given.model}",
+        "kind": state.run_spec.kind,
+        "model": f"{state.run_spec.provider}/{state.run_spec.model}",
         "status": run.status,
         "reason": state.reason,
         "text": run.text,
@@ -41,7 +41,7 @@ def outcome_json(
 
 
 def _output(run: Run) -> Any:
-    has_schema = run.state.given.response_format is not None
+    has_schema = run.state.run_spec.response_format is not None
     return run.output if has_schema and run.status == "completed" else None
 
 

@@ -11,7 +11,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, joined, tokens
-from artificer.runtime.explain import MOST, Explanation, Refusal
+from artificer.runtime.explain import SHOWN, Explanation, Refusal
 
 WIDTH = 160
 """Characters of one line."""
@@ -33,7 +33,7 @@ async def explain(settings: Settings, options: ExplainOptions) -> Exit:
 
 
 def _lines(found: Explanation) -> list[tuple[str, str]]:
-    turn = "" if found.kind == "build" else f"turn {found.turn} of at most {found.turns_most}"
+    turn = "" if found.kind == "build" else f"turn {found.turn} of at most {found.turn_limit}"
     lines = [
         ("run", found.run),
         ("status", joined(found.stands, turn, count(found.records, "record"))),
@@ -51,14 +51,14 @@ def _lines(found: Explanation) -> list[tuple[str, str]]:
 
 def _some(label: str, texts: list[str]) -> list[tuple[str, str]]:
     """One line for each of the first few; the label stands once."""
-    shown = texts[:MOST] or ["nothing"]
-    if len(texts) > MOST:
-        shown.append(f"and {len(texts) - MOST} more")
+    shown = texts[:SHOWN] or ["nothing"]
+    if len(texts) > SHOWN:
+        shown.append(f"and {len(texts) - SHOWN} more")
     return [(label if number == 0 else "", text) for number, text in enumerate(shown)]
 
 
 def _refusal(refusal: Refusal) -> str:
     rule = f" by {refusal.rule}" if refusal.rule else ""
-    turns = ", ".join(map(str, refusal.turns[:MOST]))
-    more = "" if len(refusal.turns) <= MOST else ", …"
+    turns = ", ".join(map(str, refusal.turns[:SHOWN]))
+    more = "" if len(refusal.turns) <= SHOWN else ", …"
     return f"{refusal.tool}: {refusal.verdict}{rule} (turn {turns}{more}): {refusal.reason}"

@@ -87,7 +87,7 @@ def _heading(
     run: Run, begun: int, ended: int, lines: tuple[EventLine | IntentLine, ...]
 ) -> list[tuple[str, str]]:
     state = run.state
-    spec = state.given
+    spec = state.run_spec
     first = lines[0]
     release = ""
     if isinstance(first, EventLine) and isinstance(first.event, PromptReceived):

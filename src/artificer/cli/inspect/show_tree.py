@@ -18,7 +18,7 @@ def tree_as_json(run: Run, nodes: list[BuildNode]) -> dict[str, object]:
     """A build and its runs as one JSON object."""
     return {
         "run": run.id,
-        "kind": run.state.given.kind,
+        "kind": run.state.run_spec.kind,
         "status": run.status,
         "runs": [{**asdict(node), "usage": node.usage.to_json()} for node in nodes],
     }
@@ -28,7 +28,7 @@ def print_tree(run: Run, nodes: list[BuildNode]) -> None:
     """Print a run, and below it the runs that it started."""
     state = run.state
     spent = joined(count(len(nodes), "run"), tokens(state.usage), cost(state.cost_micros))
-    out(joined(f"{state.given.kind} {run.id}", run.status, spent), "strong")
+    out(joined(f"{state.run_spec.kind} {run.id}", run.status, spent), "strong")
     if not nodes:
         return
     rows = [COLUMNS, *(_row(run.id, node) for node in nodes)]

@@ -29,7 +29,7 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
         async with opened_world(settings, options) as world:
             run_id = await world.find(options.run)
             progress.requested_record = options.at
-            limits = (await world.get(run_id)).state.given.limits if changed else None
+            limits = (await world.get(run_id)).state.run_spec.limits if changed else None
             finished = await world.fork(
                 run_id,
                 Agent(

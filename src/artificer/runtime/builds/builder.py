@@ -126,7 +126,7 @@ class TreeBuilder:
             build,
             job,
             self.prompts,
-            room=_room(state.given.limits),
+            room=_room(state.run_spec.limits),
             commands=place.project.allowed,
             before=await self._before(build, job),
         )
@@ -150,7 +150,7 @@ class TreeBuilder:
     ) -> BuildAdvanced | None:
         name = f"judge-{worktree_name(job.step, job.attempt, job.key)}"
         worktree = await self.tree.repository.worktree(name, job.commit)
-        instructions = instruct_judge(build, job, self.prompts, room=_room(state.given.limits))
+        instructions = instruct_judge(build, job, self.prompts, room=_room(state.run_spec.limits))
         place = place_of(build, job, worktree, self.project)
         ended = await self._run_child(run, state, job, instructions, place)
         if ended is None:
@@ -169,7 +169,7 @@ class TreeBuilder:
         """Drive the run of a job; None if it rests before its end."""
         child = child_id(run, job)
         kind: RunKind = "judge" if isinstance(job, Check) else job.step.kind
-        parent = (run, state.given)
+        parent = (run, state.run_spec)
         ended = await self.children.run_until_idle(
             child, kind, instructions, place, parent, _limits(state)
         )
@@ -183,7 +183,7 @@ class TreeBuilder:
 
     def _show(self, child: str, ended: RunState) -> None:
         """Write what a run made, for people to look at."""
-        owes = KINDS[ended.given.kind].owes
+        owes = KINDS[ended.run_spec.kind].owes
         if self.views is None or owes is None:
             return
         artifact = artifact_of(ended, owes, self.children.blobs)
@@ -233,7 +233,7 @@ def _limits(state: RunState) -> Limits:
 
     That is held against the build's own budget, before each request of any of them.
     """
-    return state.given.limits.replace(cost_micros=None, total_tokens=None)
+    return state.run_spec.limits.replace(cost_micros=None, total_tokens=None)
 
 
 def _room(limits: Limits) -> int:
