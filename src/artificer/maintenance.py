@@ -10,8 +10,8 @@ from artificer.ports import Amount, Correction
 from artificer.runtime.budgets import day_of
 from artificer.runtime.keeping import (
     GRACE_S,
-    Check,
     Prunable,
+    StorageCheck,
     Sweep,
     check_world,
     collect,
@@ -32,7 +32,9 @@ class Maintenance:
     def __init__(self, resources: WorldResources) -> None:
         self._resources = resources
 
-    async def fsck(self, *, repair: bool = False, progress: ReportProgress = unreported) -> Check:
+    async def fsck(
+        self, *, repair: bool = False, progress: ReportProgress = unreported
+    ) -> StorageCheck:
         """Verify the world, and find what nothing refers to and what was never finished."""
         storage = self._resources.storage
         check = await check_world(

@@ -18,7 +18,7 @@ from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
 from artificer.core.signals import LONGEST, Signal
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import AuthorError, NotFoundError
 from artificer.maintenance import Maintenance
 from artificer.ports import Approver, Provider
@@ -169,7 +169,7 @@ class World:
         storage, agent = self._resources.storage, agent or Agent()
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
         signals = await storage.signals.read(run_id, before.state.letters)
-        if before.state.phase is Phase.FINISHED and not signals:
+        if before.state.phase is RunPhase.FINISHED and not signals:
             await self._tidy(run_id, before.state)
             return self._run(run_id, before.state)
         spec = before.state.run_spec

@@ -301,7 +301,7 @@ def test_a_cancelled_build_ends_every_run_under_way() -> None:
     world = approved({"a": [], "b": []})
     world.tell(world.answer(world.open(jobs.PrepareBase, "a")))
     run = world.open(jobs.StartRun, "spec/a")
-    wishes = world.tell(facts.CancelRequested(reason="Enough.", by="me"))
+    wishes = world.tell(facts.BuildCancelRequested(reason="Enough.", by="me"))
     assert [x.key for x in wishes if isinstance(x, jobs.CancelRun)] == [run.key]
     assert wishes[-1].type == "FinishBuild" and world.state.open == ()
 

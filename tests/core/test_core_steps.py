@@ -21,7 +21,7 @@ from artificer.core.repeats import Repeats
 from artificer.core.reported import counted
 from artificer.core.reports import check_report, conclude_report, made_or_withdrawn, reopened
 from artificer.core.spec import Limits, RunSpec
-from artificer.core.state import Phase, RunState, with_message
+from artificer.core.state import RunPhase, RunState, with_message
 from artificer.core.transitions import reduce
 from artificer.core.turns import next_turn, overflowed
 from artificer.core.window import Window, sent
@@ -65,9 +65,9 @@ def test_a_fork_does_not_take_on_what_people_still_had_to_ask_its_origin() -> No
 
 @pytest.mark.req("run-follow-up")
 def test_a_follow_up_has_all_its_rounds_of_repair() -> None:
-    state = begun(phase=Phase.FINISHED, pending=(), repairs=1, status="completed")
+    state = begun(phase=RunPhase.FINISHED, pending=(), repairs=1, status="completed")
     state, _ = reduce(state, ev.FollowUpReceived(at=2, letter=1, by="", text="And now?"))
-    assert (state.repairs, state.phase) == (0, Phase.GENERATING)
+    assert (state.repairs, state.phase) == (0, RunPhase.GENERATING)
 
 
 @pytest.mark.req("loop-limits")

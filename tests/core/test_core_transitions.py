@@ -13,7 +13,7 @@ from artificer.core import events as ev
 from artificer.core.facts import establish
 from artificer.core.intents import Finish, Generate, JudgeCalls
 from artificer.core.spec import RunSpec
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import TABLE, reduce
 from artificer.errors import InvariantError, TransitionError
 from artificer.values.blocks import ToolUseBlock
@@ -78,31 +78,31 @@ class TestTable:
 
     @pytest.mark.parametrize(
         ("phase", "event"),
-        [(p, e) for p in Phase for e in EVENTS if (p, type(e)) not in TABLE],
+        [(p, e) for p in RunPhase for e in EVENTS if (p, type(e)) not in TABLE],
         ids=lambda value: getattr(value, "type", value),
     )
-    def test_an_event_without_a_row_is_refused(self, phase: Phase, event: ev.Event) -> None:
+    def test_an_event_without_a_row_is_refused(self, phase: RunPhase, event: ev.Event) -> None:
         with pytest.raises(TransitionError, match=event.type):
             reduce(RunState(phase=phase), event)
 
     def test_every_row_is_of_a_known_phase_and_event(self) -> None:
         for (phase, event), row in TABLE.items():
-            assert phase in Phase and event in TYPES
-            assert row.leads_to <= set(Phase)
+            assert phase in RunPhase and event in TYPES
+            assert row.leads_to <= set(RunPhase)
 
     def test_every_phase_can_be_reached_and_left(self) -> None:
-        reached, last = {Phase.NEW}, set[Phase]()
+        reached, last = {RunPhase.NEW}, set[RunPhase]()
         while reached != last:
             last = set(reached)
             for (phase, _), row in TABLE.items():
                 reached |= row.leads_to if phase in reached else set()
-        assert reached == set(Phase)
+        assert reached == set(RunPhase)
         left = {phase for phase, _ in TABLE}
-        assert left == set(Phase)
+        assert left == set(RunPhase)
 
     def test_phases_within_a_commit_take_only_their_one_fact(self) -> None:
         """So that a journal never ends in one of them."""
-        for phase in (Phase.JUDGING, Phase.CHECKING, Phase.FINISHING):
+        for phase in (RunPhase.JUDGING, RunPhase.CHECKING, RunPhase.FINISHING):
             assert sum(p == phase for p, _ in TABLE) == 1
 
 
@@ -188,5 +188,5 @@ def test_the_docs_draw_the_table_as_it_is() -> None:
     generate: dict[str, Any] = runpy.run_path(str(DOCS / "generate.py"))
     page = (DOCS / "concepts" / "run-states.md").read_text(encoding="utf-8")
     assert generate["run_states"](page) == page, "run: python docs/generate.py"
-    for phase in Phase:
+    for phase in RunPhase:
         assert f"| `{phase}` |" in page

@@ -17,7 +17,7 @@ from artificer.core.price import Price
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.signals import Pause
 from artificer.core.spec import Limits
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.ports import Answer, Call, Head, Question, Receipt, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.rerun import rerun
@@ -538,7 +538,7 @@ class TestLetters:
     @pytest.mark.parametrize(("word", "phase"), [("pause", "paused"), ("interrupt", "finished")])
     async def test_held_while_it_is_compacted(self, rig: Rig, word: str, phase: str) -> None:
         state = await self.held_while_compacting(rig, word)
-        assert state.phase == Phase(phase)
+        assert state.phase == RunPhase(phase)
         assert (await rig.replay()).identical
 
     async def test_it_goes_on_when_it_is_resumed(self, rig: Rig) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine, decode, encode
-from artificer.core.state import Phase
+from artificer.core.state import RunPhase
 from artificer.errors import Fenced, NotFoundError, OperatorError, OwnedError, TamperedError
 from artificer.ports import (
     NO_SPENDING,
@@ -141,7 +141,7 @@ class TestFence:
         journal = Overtaken()
         rig = Rig(journal)
         state = await rig.run([ModelFailure(code="auth", message="No.", attempts=1)])
-        assert state.phase is Phase.STALLED and rig.owner.unreleased == 0
+        assert state.phase is RunPhase.STALLED and rig.owner.unreleased == 0
         journal.spoilt = True
         with pytest.raises(TamperedError):
             await rig.resume([say("Done.")], take_over=True)
@@ -262,7 +262,7 @@ class TestInterrupted:
         await work.begun.wait()
         engine.stop("run", "enough")
         state = await driving
-        assert (state.status, state.phase) == ("cancelled", Phase.FINISHED)
+        assert (state.status, state.phase) == ("cancelled", RunPhase.FINISHED)
         assert results(state) == ["ok", "cancelled"]
         assert work.ended == ["cancelled"]
         deliverable = rig.deliverable(state)

@@ -16,7 +16,7 @@ from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.core import events as ev
 from artificer.core.record import EventLine
-from artificer.core.state import Phase
+from artificer.core.state import RunPhase
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import Loaded, load
@@ -229,7 +229,7 @@ async def _fork(rig: Rig, loaded: Loaded, options: ForkChanges) -> None:
     before = list(rig.tools.calls)
     model = ScriptedProvider(lambda _: say("That is all."))
     state = await rig.engine(model).fork("fork", plan.facts, forked)
-    assert state.phase is Phase.FINISHED
+    assert state.phase is RunPhase.FINISHED
     assert rig.tools.calls == before
     assert unpaired(state.history) == []
     replayed = await replay(rig.journal, rig.blobs, "fork", model)

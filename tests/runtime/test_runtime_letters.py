@@ -23,7 +23,7 @@ from artificer.core.signals import (
     Steer,
 )
 from artificer.core.spec import Limits
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import OperatorError
 from artificer.ports import MAX_SIGNALS, Answer, Call, Question, Signals
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -384,7 +384,7 @@ class TestSignals:
         for body in (b"", b"\xff", b"{}", b'{"type":"steer"}', b'{"type":"fly","text":"x"}'):
             await rig.signals.post("run", body)
         state = await rig.resume([say("Done.")])
-        assert (state.status, state.letters, state.phase) == ("completed", 5, Phase.FINISHED)
+        assert (state.status, state.letters, state.phase) == ("completed", 5, RunPhase.FINISHED)
 
 
 @pytest.mark.req("calls-ordered")

@@ -30,7 +30,7 @@ from artificer.core.signals import (
     Steer,
 )
 from artificer.core.spec import Limits
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.ports import UNCLAIMED, Call, Claim, Lease, Memo, Probed, Receipt
 from artificer.providers import chat_wire, messages_wire, responses_wire
@@ -183,7 +183,7 @@ class Life:
         """Say yes to all that is asked, until nothing is left to do."""
         for _ in range(60):
             state = await self.state()
-            if state and state.phase is Phase.FINISHED and state.letters == self.letters:
+            if state and state.phase is RunPhase.FINISHED and state.letters == self.letters:
                 return state
             waits = state is not None and state.standing == "waiting"
             await self.live(Step(["yes"] if waits else [], [], None, False), kind)
@@ -231,7 +231,7 @@ async def held(life: Life, state: RunState) -> None:
         if isinstance(line, EventLine):
             prefix, _ = reduce(prefix, line.event)
             assert prefix.digest == line.state
-            if prefix.phase is Phase.GENERATING:
+            if prefix.phase is RunPhase.GENERATING:
                 every_provider_accepts(prefix)
     assert prefix == state
 

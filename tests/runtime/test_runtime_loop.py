@@ -14,7 +14,7 @@ from artificer.core.kinds import KINDS
 from artificer.core.policy import Policy, Rule
 from artificer.core.price import Price
 from artificer.core.spec import Limits
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import AuthorError, OperatorError, ToolDefinitionError
 from artificer.ports import Answer, Call, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -235,7 +235,7 @@ class TestLimits:
         stalled = await rig.run([ModelFailure(code="auth", message="no")])
         rig.clock.time -= 7_200_000
         state = await rig.resume([reply(call("echo", x=1)), say("Done.")])
-        assert (stalled.phase, state.reason) == (Phase.STALLED, "done")
+        assert (stalled.phase, state.reason) == (RunPhase.STALLED, "done")
 
     async def test_calls_of_one_reply(self, rig: Rig) -> None:
         calls = [call("echo", x=n) for n in range(5)]
@@ -572,9 +572,9 @@ class TestFailures:
     async def test_what_an_operator_can_mend_stalls_and_resumes(self, rig: Rig, code: Any) -> None:
         failure = ModelFailure(code=code, message="no")
         state = await rig.run([reply(call("echo", x=1)), failure])
-        assert (state.phase, state.failure, state.turn) == (Phase.STALLED, code, 2)
+        assert (state.phase, state.failure, state.turn) == (RunPhase.STALLED, code, 2)
         state = await rig.resume([failure])
-        assert (state.phase, state.turn) == (Phase.STALLED, 2), "a failed turn is not used up"
+        assert (state.phase, state.turn) == (RunPhase.STALLED, 2), "a failed turn is not used up"
         provider = ScriptedProvider([say("There.")])
         state = await rig.resume(provider)
         assert (state.status, state.narrative, state.failure) == ("completed", "There.", None)
@@ -593,7 +593,7 @@ class TestFailures:
         provider = ScriptedProvider([ModelFailure(code="auth", message="no")])
         await rig.run(provider)
         state = await rig.engine(provider).cancel("run", "enough")
-        assert (state.status, state.phase) == ("cancelled", Phase.FINISHED)
+        assert (state.status, state.phase) == ("cancelled", RunPhase.FINISHED)
 
     async def test_a_finished_run_is_resumed_as_it_is(self, rig: Rig) -> None:
         state = await rig.run([say("Done.")])

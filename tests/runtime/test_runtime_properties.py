@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from artificer.core import events as ev
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.ports import (
     NO_SPENDING,
     UNCLAIMED,
@@ -176,7 +176,7 @@ class World:
                     state = await self.rig.resume(provider)
                 else:
                     state = await self.rig.run(provider, kind=kind, policy=policy, limits=limits)
-                if state.phase is Phase.FINISHED:
+                if state.phase is RunPhase.FINISHED:
                     return state
                 started = True
             except Crash:

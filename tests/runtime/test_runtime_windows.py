@@ -15,7 +15,7 @@ from artificer.core import events as ev
 from artificer.core.intents import Generate, Intent
 from artificer.core.record import IntentLine
 from artificer.core.spec import Limits
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.window import boundaries
 from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -190,7 +190,7 @@ def test_whatever_is_said(
 
 async def held(talk: Talk, state: RunState, prompt: str) -> None:
     """Check what holds for every conversation."""
-    assert state.phase is Phase.FINISHED
+    assert state.phase is RunPhase.FINISHED
     loaded = await load(talk.rig.journal, talk.rig.blobs, "run")
     events = await talk.rig.events()
     moved = [e for e in events if isinstance(e, ev.ContextCompacted | ev.CompactionFailed)]

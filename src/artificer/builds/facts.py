@@ -139,6 +139,10 @@ class ConsentGiven(Value, tag_field="type"):
     reason: Text = ""
 
 
+PlanDecision = Literal["approve", "reject", "iterate"]
+"""A person's decision about a plan."""
+
+
 class Decided(Value, tag_field="type"):
     """A person decided about the plan with this digest, asked with this key.
 
@@ -149,7 +153,7 @@ class Decided(Value, tag_field="type"):
     type: ClassVar[Literal["Decided"]] = "Decided"
     key: Digest
     digest: Digest
-    decision: Literal["approve", "reject", "iterate"]
+    decision: PlanDecision
     by: Text
     reason: Text = ""
 
@@ -221,8 +225,8 @@ class RetryRequested(Value, tag_field="type"):
     by: Text = ""
 
 
-class CancelRequested(Value, tag_field="type"):
-    """Somebody wants the build to end."""
+class BuildCancelRequested(Value, tag_field="type"):
+    """Somebody wants the build to end. Journals hold it as ``CancelRequested``."""
 
     type: ClassVar[Literal["CancelRequested"]] = "CancelRequested"
     reason: Text
@@ -244,5 +248,5 @@ Fact = (
     | RebuildRefused
     | RevisionRequested
     | RetryRequested
-    | CancelRequested
+    | BuildCancelRequested
 )

@@ -336,7 +336,7 @@ def _retry_requested(transition: Transition, fact: facts.RetryRequested) -> bool
     return True
 
 
-def _cancel_requested(transition: Transition, fact: facts.CancelRequested) -> bool:
+def _cancel_requested(transition: Transition, fact: facts.BuildCancelRequested) -> bool:
     transition.update(ended="cancelled", reason=fact.reason)
     return True
 
@@ -356,7 +356,7 @@ HANDLERS: dict[type[Any], Callable[[Transition, Any], bool]] = {
     facts.RebuildRefused: _rebuild_refused,
     facts.RevisionRequested: _revision_requested,
     facts.RetryRequested: _retry_requested,
-    facts.CancelRequested: _cancel_requested,
+    facts.BuildCancelRequested: _cancel_requested,
 }
 
 

@@ -127,7 +127,7 @@ def happened(fact: facts.Fact) -> str:
             words = f"{spec or 'the plan'} {hint}"
         case (
             facts.BuildRequested(request=words)
-            | facts.CancelRequested(reason=words)
+            | facts.BuildCancelRequested(reason=words)
             | facts.RevisionRequested(feedback=words)
         ):
             pass

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from artificer.builds.facts import CancelRequested, Fact
+from artificer.builds.facts import BuildCancelRequested, Fact
 from artificer.builds.jobs import FinishBuild, is_run
 from artificer.builds.scheduler import schedule
 from artificer.builds.state import BuildState, Ending
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, FinishReason
 from artificer.core.spec import RunSpec
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import Step, emit
 from artificer.core.turns import finish
 from artificer.errors import InvariantError
@@ -25,7 +25,7 @@ def begin(state: RunState, spec: RunSpec) -> Step:
     """The request is the scheduler's first fact."""
     if spec.build is None:
         raise InvariantError("The run of a build does not say what to build.")
-    return advance(state.replace(phase=Phase.BUILDING), spec.build)
+    return advance(state.replace(phase=RunPhase.BUILDING), spec.build)
 
 
 def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
@@ -42,7 +42,7 @@ def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
 def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptRequested) -> Step:
     """End the jobs under way; what is merged stays where it is."""
     state = state.replace(letters=max(state.letters, event.letter))
-    return advance(state, CancelRequested(reason=event.reason, by=event.by))
+    return advance(state, BuildCancelRequested(reason=event.reason, by=event.by))
 
 
 def build_steered(state: RunState, event: ev.Steered) -> Step:

@@ -12,7 +12,7 @@ from artificer.core.reports import made_or_withdrawn
 from artificer.core.state import (
     CallState,
     Doubt,
-    Phase,
+    RunPhase,
     RunState,
     labelled,
     results_of,
@@ -34,7 +34,7 @@ def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
         if verdict.verdict != "allow" and verdict.verdict != "ask":
             call = answered(call, verdict.verdict, verdict.content)
         calls.append(call)
-    return dispatch(settle(state, event.intent, phase=Phase.WORKING, calls=tuple(calls)))
+    return dispatch(settle(state, event.intent, phase=RunPhase.WORKING, calls=tuple(calls)))
 
 
 def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
@@ -83,7 +83,7 @@ def dispatch(state: RunState) -> Step:
         return _next(close_turn(state))
     if state.hold is not None:
         quiet = all(pending.type == "AskApproval" for pending in state.pending)
-        return state.replace(phase=Phase.PAUSED if quiet else state.phase), ()
+        return state.replace(phase=RunPhase.PAUSED if quiet else state.phase), ()
     intents: list[Intent] = []
     calls: list[CallState] = []
     for call in state.calls:
@@ -92,7 +92,7 @@ def dispatch(state: RunState) -> Step:
             intents.append(intent)
             call = call.replace(approved=False)
         calls.append(call)
-    return emit(state, *intents, phase=Phase.WORKING, calls=tuple(calls))
+    return emit(state, *intents, phase=RunPhase.WORKING, calls=tuple(calls))
 
 
 def close_turn(state: RunState) -> RunState:

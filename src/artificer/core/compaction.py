@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from artificer.core import events as ev
 from artificer.core.measure import sizes_of
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import Step, settle
 from artificer.core.turns import next_turn
 from artificer.core.window import Window
@@ -27,7 +27,7 @@ def compaction_failed(state: RunState, event: ev.CompactionFailed) -> Step:
     """Without a summary the oldest turns are dropped, and the model is told so."""
     if event.code == "budget" and state.hold != "interrupt":
         state = settle(state, event.intent)
-        return state.replace(phase=Phase.STALLED, failure="budget"), ()
+        return state.replace(phase=RunPhase.STALLED, failure="budget"), ()
     before = state.window
     window = before.replace(start=event.upto, turn=state.turn, opening=event.content)
     return _go_on(settle(state, event.intent), event, window)

@@ -8,43 +8,45 @@ from artificer.core.conditions import Match
 from artificer.core.policy import Consult, Decision, Heard, Policy, PolicyQuery, decide, hear
 from artificer.values.base import Value
 
-Outcome = Literal["decides", "in doubt", "does not match"]
+RuleOutcome = Literal["decides", "in doubt", "does not match"]
 
 
-class Step(Value):
+class RuleStep(Value):
     """One rule, whether it matches, and what of it does not, or not surely."""
 
     rule: str
     decision: str
-    outcome: Outcome
+    outcome: RuleOutcome
     because: tuple[str, ...] = ()
 
 
-class Explanation(Value):
+class PolicyExplanation(Value):
     """The policy's decision on a call, and the rules that were evaluated to reach it."""
 
     decision: Decision
-    steps: tuple[Step, ...]
+    steps: tuple[RuleStep, ...]
 
 
-def explain(policy: Policy, query: PolicyQuery, consult: Consult | None = None) -> Explanation:
+def explain(
+    policy: Policy, query: PolicyQuery, consult: Consult | None = None
+) -> PolicyExplanation:
     """Decide about a call as the gate would, and say how. Rules after the first sure match are
     not heard.
     """
     decision = decide(policy, query.tool, query.arguments, query.occasion, consult)
     steps = tuple(_step(heard, query) for heard in hear(policy, query))
-    return Explanation(decision=decision, steps=steps)
+    return PolicyExplanation(decision=decision, steps=steps)
 
 
-def _step(heard: Heard, query: PolicyQuery) -> Step:
+def _step(heard: Heard, query: PolicyQuery) -> RuleStep:
     matches = list(heard.rule.criteria(query))
     if not heard.match.possible:
-        outcome: Outcome = "does not match"
+        outcome: RuleOutcome = "does not match"
         because = [what for what, match in matches if not match.possible]
     else:
         outcome = "decides" if heard.match.certain else "in doubt"
         because = [what for what, match in matches if match == Match(True, False)]
-    return Step(
+    return RuleStep(
         rule=heard.rule.name or f"rule {heard.number}",
         decision=heard.rule.decision,
         outcome=outcome,

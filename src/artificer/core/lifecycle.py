@@ -7,7 +7,7 @@ from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
 from artificer.core.repeats import Repeats
 from artificer.core.rules import check_known, keeps_reports, since
-from artificer.core.state import Phase, RunState, with_message, with_words
+from artificer.core.state import RunPhase, RunState, with_message, with_words
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
 from artificer.errors import InvariantError
@@ -29,17 +29,17 @@ def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
     """The wall clock starts anew; a stalled run asks its model again, a paused one goes on."""
     hold = None if state.hold == "pause" else state.hold
     state = state.replace(running_since=state.now, hold=hold)
-    if state.phase is Phase.STALLED:
+    if state.phase is RunPhase.STALLED:
         state = state.replace(turn=state.turn - 1, failure=None)
         return next_turn(state)
-    if state.phase is Phase.PAUSED and not state.calls:
+    if state.phase is RunPhase.PAUSED and not state.calls:
         return next_turn(state)
-    return dispatch(state) if state.phase in (Phase.PAUSED, Phase.WORKING) else (state, ())
+    return dispatch(state) if state.phase in (RunPhase.PAUSED, RunPhase.WORKING) else (state, ())
 
 
 def run_forked(state: RunState, event: ev.RunForked) -> Step:
     """The pending request is replaced by one of this run's own; a finished run goes on."""
-    again = state.phase in (Phase.GENERATING, Phase.STALLED)
+    again = state.phase in (RunPhase.GENERATING, RunPhase.STALLED)
     if event.steer or not again:
         state = reports.reopened(state)
     state = state.replace(
@@ -61,7 +61,9 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
 def run_finished(state: RunState, event: ev.RunFinished) -> Step:
     """The end, unless somebody has more to ask."""
     state = settle(state, event.intent)
-    state = state.replace(phase=Phase.FINISHED, status=event.status, deliverable=event.deliverable)
+    state = state.replace(
+        phase=RunPhase.FINISHED, status=event.status, deliverable=event.deliverable
+    )
     return _follow_up(state) if state.follow_ups else (state, ())
 
 
@@ -105,7 +107,7 @@ def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
 def follow_up_received(state: RunState, event: ev.FollowUpReceived) -> Step:
     """More to ask, when this is done."""
     state = state.replace(letters=event.letter, follow_ups=(*state.follow_ups, event.text))
-    return _follow_up(state) if state.phase is Phase.FINISHED else (state, ())
+    return _follow_up(state) if state.phase is RunPhase.FINISHED else (state, ())
 
 
 def doubt_resolved(state: RunState, event: ev.DoubtResolved) -> Step:
@@ -132,11 +134,11 @@ def _noted(state: RunState, event: ev.Steered | ev.DoubtResolved, note: str) -> 
 
 
 def _held(state: RunState) -> Step:
-    if state.phase is Phase.STALLED:
+    if state.phase is RunPhase.STALLED:
         return finish(state, "interrupted") if state.hold == "interrupt" else (state, ())
-    if state.calls and state.phase is not Phase.GENERATING:
+    if state.calls and state.phase is not RunPhase.GENERATING:
         return dispatch(state)
-    return next_turn(state) if state.phase is Phase.PAUSED else (state, ())
+    return next_turn(state) if state.phase is RunPhase.PAUSED else (state, ())
 
 
 def _follow_up(state: RunState) -> Step:

@@ -9,7 +9,7 @@ from artificer.core.context import may_compact
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.measure import context_after
 from artificer.core.rules import keeps_reports
-from artificer.core.state import CallState, Phase, RunState, with_message
+from artificer.core.state import CallState, RunPhase, RunState, with_message
 from artificer.core.steps import Step, emit, settle
 from artificer.core.turns import finish, next_turn, overflowed
 from artificer.values.blocks import Message, ReasoningBlock, user
@@ -44,18 +44,18 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     if called:
         calls = tuple(CallState(id=call.id) for call in called)
         intent = JudgeCalls(n=state.next_intent, turn=state.turn)
-        return emit(state, intent, phase=Phase.JUDGING, calls=calls)
+        return emit(state, intent, phase=RunPhase.JUDGING, calls=calls)
     if event.stop == "refusal":
         return finish(state, "refused")
     check = CheckReply(n=state.next_intent, turn=state.turn)
-    return emit(state, check, phase=Phase.CHECKING)
+    return emit(state, check, phase=RunPhase.CHECKING)
 
 
 def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
     """Stall the run if an operator can fix the error, cut a request too long, or end the run."""
     state = settle(state, event.intent).replace(failure=event.code)
     if event.code in RESUMABLE_FAILURES and state.hold != "interrupt":
-        return state.replace(phase=Phase.STALLED), ()
+        return state.replace(phase=RunPhase.STALLED), ()
     if event.code == "out_of_time":
         return finish(state.replace(failure=None), "wall_limit")
     if event.code == "invalid_call" and state.repairs < state.run_spec.limits.repairs:

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from artificer.builds.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
+from artificer.builds.facts import (
+    ConsentGiven,
+    Decided,
+    PlanDecision,
+    RetryRequested,
+    RevisionRequested,
+)
 from artificer.builds.jobs import is_run
 from artificer.builds.scheduler import decision_on
 from artificer.builds.state import consents_of
@@ -88,7 +94,7 @@ class Decide(_Signal):
 
     type: ClassVar[Literal["decide"]] = "decide"
     plan: Digest
-    decision: Literal["approve", "reject", "iterate"]
+    decision: PlanDecision
     reason: Annotated[Text, _SHORT] = ""
 
 

@@ -30,7 +30,7 @@ from artificer.values.model import FailureCode, StopReason, ToolChoice, Usage
 from artificer.values.tokens import tokens_of
 
 
-class Phase(StrEnum):
+class RunPhase(StrEnum):
     """Where a run stands. ``JUDGING``, ``CHECKING`` and ``FINISHING`` last no longer than a commit.
 
     ``BUILDING`` serves the jobs of a build's scheduler. ``STALLED`` waits for an operator: the
@@ -119,7 +119,7 @@ class RunState(Value):
     narrative; while ``mending``, replies answer our request for a repair, and are not.
     """
 
-    phase: Phase = Phase.NEW
+    phase: RunPhase = RunPhase.NEW
     spec: RunSpec | None = None
     spec_digest: Digest | None = None
     running_since: int = 0
@@ -178,7 +178,7 @@ class RunState(Value):
         """How the run stands, in one word: its deliverable's status, or what it waits for."""
         if self.status is not None:
             return self.status
-        if self.phase in (Phase.STALLED, Phase.PAUSED):
+        if self.phase in (RunPhase.STALLED, RunPhase.PAUSED):
             return self.phase.value
         if self.build is not None:
             return self._standing_of(self.build)

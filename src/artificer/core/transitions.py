@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 from artificer.core import builds, calls, compaction, lifecycle, replies
 from artificer.core import events as ev
 from artificer.core.intents import Intent
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import Step
 from artificer.errors import TransitionError
 
-P = Phase
+P = RunPhase
 
 
 class Row(NamedTuple):
     """The effect of an event in a phase, and the phases that it may lead to."""
 
     handler: Callable[[RunState, Any], Step]
-    leads_to: frozenset[Phase]
+    leads_to: frozenset[RunPhase]
 
 
-def _row(handler: Callable[[RunState, Any], Step], *leads_to: Phase) -> Row:
+def _row(handler: Callable[[RunState, Any], Step], *leads_to: RunPhase) -> Row:
     return Row(handler, frozenset(leads_to))
 
 
@@ -35,7 +35,7 @@ _TURN = (P.GENERATING, P.COMPACTING, P.FINISHING)
 _AFTER_CALLS = (P.WORKING, *_TURN, P.PAUSED)
 _AFTER_HOLDING = (P.WORKING, P.FINISHING, P.PAUSED)
 
-TABLE: dict[tuple[Phase, type[Any]], Row] = {
+TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.NEW, ev.PromptReceived): _row(lifecycle.prompt_received, *_TURN, P.BUILDING),
     (P.GENERATING, ev.ModelResponded): _row(
         replies.model_responded, P.JUDGING, P.CHECKING, P.FINISHING

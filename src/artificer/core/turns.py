@@ -5,7 +5,7 @@ from __future__ import annotations
 from artificer.core.budget import reply_tokens
 from artificer.core.context import cannot_fit, compaction, pressed
 from artificer.core.intents import Finish, FinishReason, Generate
-from artificer.core.state import Phase, RunState, with_message, with_words
+from artificer.core.state import RunPhase, RunState, with_message, with_words
 from artificer.core.steps import Step, emit
 from artificer.values.blocks import user
 
@@ -15,12 +15,12 @@ def next_turn(state: RunState) -> Step:
     if state.hold == "interrupt":
         return finish(state, "interrupted")
     if state.hold == "pause":
-        return state.replace(phase=Phase.PAUSED), ()
+        return state.replace(phase=RunPhase.PAUSED), ()
     state = _with_notes(state)
     spec, limits = state.run_spec, state.run_spec.limits
     over = _over(state)
     if over is None and pressed(state) and (intent := compaction(state, "limit")):
-        return emit(state, intent, phase=Phase.COMPACTING, turn=intent.turn)
+        return emit(state, intent, phase=RunPhase.COMPACTING, turn=intent.turn)
     room = reply_tokens(spec, state.usage, state.cost_micros or 0, state.context_tokens)
     if isinstance(room, str):
         return finish(state, room if over in (None, "wall_limit") else over)
@@ -36,7 +36,7 @@ def next_turn(state: RunState) -> Step:
         since=state.window.start,
     )
     shorter = room if room < limits.max_tokens else None
-    return emit(state, request, phase=Phase.GENERATING, turn=turn, reply_tokens=shorter)
+    return emit(state, request, phase=RunPhase.GENERATING, turn=turn, reply_tokens=shorter)
 
 
 def _over(state: RunState) -> FinishReason | None:
@@ -63,7 +63,7 @@ def overflowed(state: RunState) -> Step:
     intent = compaction(state, "overflow")
     if intent is None:
         return finish(state, "context_limit")
-    return emit(state, intent, phase=Phase.COMPACTING, turn=intent.turn)
+    return emit(state, intent, phase=RunPhase.COMPACTING, turn=intent.turn)
 
 
 def _with_notes(state: RunState) -> RunState:
@@ -85,4 +85,4 @@ def finish(state: RunState, reason: FinishReason) -> Step:
     """Deliver what there is."""
     intent = Finish(n=state.next_intent, reason=reason)
     state = state.replace(pending=(), hold=None)
-    return emit(state, intent, phase=Phase.FINISHING, reason=reason)
+    return emit(state, intent, phase=RunPhase.FINISHING, reason=reason)

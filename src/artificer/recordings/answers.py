@@ -10,10 +10,10 @@ from artificer.core.events import (
     ModelFailed,
     ModelResponded,
 )
-from artificer.core.record import EventLine, IntentLine
+from artificer.core.record import EventLine, IntentLine, Line
 from artificer.ports import BlobStore, Journal, Provider
 from artificer.providers.recorded import RecordedProvider
-from artificer.runtime.load import Line, load
+from artificer.runtime.load import load
 from artificer.values.blocks import Block, TextBlock
 from artificer.values.model import ModelFailure, ModelReply, StopReason
 

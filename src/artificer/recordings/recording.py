@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from artificer.core.record import Line
 from artificer.errors import OperatorError, TamperedError
 from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record
-from artificer.runtime.load import Line, Loaded, load, read_chain
+from artificer.runtime.load import Loaded, load, read_chain
 from artificer.runtime.replay import replay
 from artificer.runtime.signals import Signalled, last_taken
 from artificer.runtime.verify import cited

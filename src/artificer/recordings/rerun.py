@@ -18,15 +18,15 @@ from artificer.core import events as ev
 from artificer.core.facts import WHOLE, Judges
 from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.policy import Consult
-from artificer.core.record import EventLine, IntentLine
+from artificer.core.record import EventLine, IntentLine, Line
 from artificer.core.spec import RunSpec
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
 from artificer.ports import Answer, BlobStore, Call, Payload, Provider, Question, Receipt
 from artificer.providers.recorded import RecordedProvider
 from artificer.recordings.answers import answer_of
 from artificer.runtime.engine import Engine
-from artificer.runtime.load import Line, Loaded, load
+from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.perform import Performer
 from artificer.storage.blobs.memory import MemoryStore
@@ -130,7 +130,7 @@ async def rerun(
         return [again]
     faults = _compare_requests(recorded, again)
     ours, theirs = again.state, recorded.state
-    decided_here = theirs.phase is Phase.FINISHED and theirs.reason not in _EXTERNAL_REASONS
+    decided_here = theirs.phase is RunPhase.FINISHED and theirs.reason not in _EXTERNAL_REASONS
     same = (ours.status, ours.deliverable) == (theirs.status, theirs.deliverable)
     if not faults and decided_here and not same:
         faults.append(f"it delivers {ours.status} {ours.deliverable}, not {theirs.deliverable}")
@@ -163,7 +163,7 @@ async def _rerun(
     inputs.on_exhausted = lambda: engine.stop(RUN, "")
     try:
         state = await _begin(engine, recorded.lines, spec)
-        while state.phase is Phase.STALLED and any(inputs.replies.values()):
+        while state.phase is RunPhase.STALLED and any(inputs.replies.values()):
             state = await engine.resume(RUN)
         return await load(journal, ours, RUN)
     except ArtificerError as error:

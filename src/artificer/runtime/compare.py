@@ -12,12 +12,12 @@ from typing import Any
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.core import events as ev
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, Line
 from artificer.core.rules import keeps_reports
 from artificer.core.spec import RunSpec
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
-from artificer.runtime.load import Line, Loaded
+from artificer.runtime.load import Loaded
 from artificer.runtime.turns import CallSummary, TurnSummary, turns_of
 
 _READ = ("prompt", "system", "toolset")

@@ -12,7 +12,7 @@ from artificer.core.overruled import overruled
 from artificer.core.record import EventLine
 from artificer.core.signals import cancelled
 from artificer.core.spec import RunSpec
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError, InvariantError, OperatorError, TransitionError
 from artificer.ownership.local import Hold, LocalOwner
 from artificer.ports import Claim, Head, Journal, Lease, Probed, Snapshots
@@ -93,7 +93,7 @@ class Engine:
         """
         before = await self._restore(run)
         signals = await self.signals.read(run, before.state.letters)
-        if before.state.phase is Phase.FINISHED and not signals:
+        if before.state.phase is RunPhase.FINISHED and not signals:
             return before.state
         ledger, before = await self._take_ledger(run, before, take_over=take_over)
         return await self._run_until_idle(ledger, self._catch_up(ledger, before))
@@ -109,7 +109,7 @@ class Engine:
         for number, body in signals:
             event = await self.performer.receive(run, ledger.state, number, body, withdrawn)
             intents += await ledger.commit(event)
-        if was_idle and ledger.state.phase in (Phase.STALLED, Phase.PAUSED):
+        if was_idle and ledger.state.phase in (RunPhase.STALLED, RunPhase.PAUSED):
             intents += await self._settle_open(ledger, before)
         waiting = {pending.n for pending in ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
@@ -153,11 +153,11 @@ class Engine:
             TamperedError: its journal is not what was written.
         """
         before = await self._restore(run)
-        if before.state.phase is Phase.FINISHED:
+        if before.state.phase is RunPhase.FINISHED:
             return before.state
         ledger, before = await self._take_ledger(run, before, take_over=True)
         try:
-            if before.state.phase is not Phase.FINISHED:
+            if before.state.phase is not RunPhase.FINISHED:
                 now = self.performer.clock.now()
                 # what may have happened is not `cancelled`
                 receipts, _ = recover(
@@ -176,7 +176,7 @@ class Engine:
             NotFoundError: no such run, or it was pruned before.
         """
         before = await load(self.journal, self.performer.blobs, run)
-        if before.state.phase is not Phase.FINISHED:
+        if before.state.phase is not RunPhase.FINISHED:
             raise OperatorError(
                 f"Run {run} is not finished: it cannot be pruned.",
                 hint=f"End it first: artificer cancel {run}",

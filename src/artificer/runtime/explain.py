@@ -19,11 +19,11 @@ from artificer.core.intents import (
     Generate,
     Intent,
 )
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, Line
 from artificer.core.repeats import repeated_calls
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.runtime.explain_build import next_of_build, why_building
-from artificer.runtime.load import Line, Loaded
+from artificer.runtime.load import Loaded
 from artificer.runtime.turns import turns_of
 from artificer.values.model import Usage
 
@@ -120,12 +120,12 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
 def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
     if state.build is not None:
         return why_building(state.build, held=state.hold is not None)
-    if state.phase is Phase.STALLED:
+    if state.phase is RunPhase.STALLED:
         failed = [e for e in events if isinstance(e, ev.ModelFailed | ev.CompactionFailed)][-1]
         if failed.code == "budget":
             return f"The budget is used up: {failed.message}"
         return f"The model could not be reached: {failed.code}: {failed.message}"
-    if state.phase is Phase.PAUSED:
+    if state.phase is RunPhase.PAUSED:
         paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]
         return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
     if state.standing == "waiting":
@@ -199,7 +199,7 @@ def _next(loaded: Loaded) -> Iterator[str]:
         return
     for doubt in state.doubts:
         yield f"artificer resolve {run} {doubt.call_id}"
-    if state.phase is not Phase.FINISHED:
+    if state.phase is not RunPhase.FINISHED:
         if any(isinstance(intent, AskApproval) for intent in loaded.open):
             yield f"artificer approve {run} --list"
         yield f"artificer resume {run}"

@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from artificer.core import events as ev
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, Line
 from artificer.core.spec import RunSpec
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import Journal
-from artificer.runtime.load import Line
 
-_SETTLED = (Phase.GENERATING, Phase.STALLED, Phase.BUILDING, Phase.FINISHED)
+_SETTLED = (RunPhase.GENERATING, RunPhase.STALLED, RunPhase.BUILDING, RunPhase.FINISHED)
 """Nothing is pending but a request to the model: every call of every turn is answered. What a build
 has open is begun anew."""
 
@@ -90,13 +89,13 @@ async def origin_of(
     return ev.Origin(run=run, seq=record.seq, hash=record.hash, changed=tuple(changed))
 
 
-def _usable(phase: Phase, changes: ForkChanges) -> bool:
+def _usable(phase: RunPhase, changes: ForkChanges) -> bool:
     """A finished run goes on only with something new to be said to its model."""
-    return phase is not Phase.FINISHED or bool(changes.steer)
+    return phase is not RunPhase.FINISHED or bool(changes.steer)
 
 
-def _settled(lines: Sequence[Line]) -> list[tuple[int, Phase]]:
-    state, found = RunState(), list[tuple[int, Phase]]()
+def _settled(lines: Sequence[Line]) -> list[tuple[int, RunPhase]]:
+    state, found = RunState(), list[tuple[int, RunPhase]]()
     for line in lines:
         if isinstance(line, EventLine):
             state, _ = reduce(state, line.event)

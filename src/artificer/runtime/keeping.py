@@ -126,7 +126,7 @@ def _bytes(blobs: BlobStore, digest: str) -> bytes:
 
 
 @dataclass
-class Check:
+class StorageCheck:
     """The result of checking a whole world; ``repaired`` is what was put in order.
 
     ``foreign`` are files that Artificer did not make. They are reported and never touched.
@@ -152,14 +152,14 @@ async def check_world(
     *,
     repair: bool = False,
     progress: ReportProgress = unreported,
-) -> Check:
+) -> StorageCheck:
     """Verify everything, and find what nothing refers to and what was never finished.
 
     ``repair`` does only what is safe: it puts tables back as the chain says, removes leftovers,
     and puts orphans aside.
     """
     repaired = await journal.rebuild() if repair and isinstance(journal, Rebuildable) else []
-    check = Check(await verify(journal, blobs, progress=progress), repaired=repaired)
+    check = StorageCheck(await verify(journal, blobs, progress=progress), repaired=repaired)
     if files is None:
         return check
     leftovers = await asyncio.to_thread(files.leftovers)

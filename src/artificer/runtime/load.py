@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
-from artificer.core.record import EventLine, IntentLine, decode
+from artificer.core.record import EventLine, IntentLine, Line, decode
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, NotFoundError, OperatorError, TamperedError
 from artificer.ports import BlobStore, Head, Journal, Record
 from artificer.values.canon import digest_of
-
-Line = EventLine | IntentLine
 
 UNREDUCED = (ArtificerError, ValueError, TypeError, LookupError, AttributeError, StopIteration)
 """What reducing an event raises that no run of ours has met: who writes a file can chain any."""

@@ -11,7 +11,7 @@ from artificer.core.intents import Compact, Generate, Intent
 from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
@@ -169,7 +169,7 @@ class _Machine:
         """Facts of our own libraries are recomputed too; a difference is drift, not divergence."""
         if not isinstance(event, CallsJudged | ReplyChecked | RunFinished):
             return
-        if not self._facts or self.state.phase is Phase.FINISHED:
+        if not self._facts or self.state.phase is RunPhase.FINISHED:
             return
         intent = self._facts.popleft()
         if (

@@ -11,7 +11,7 @@ from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
 from artificer.core.overruled import overruled
 from artificer.core.signals import cancelled, read_signal
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import InvariantError, OperatorError
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.notifier import SignalNotifier
@@ -20,7 +20,7 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
 from artificer.runtime.requests import asks
 
-IDLE = (Phase.FINISHED, Phase.STALLED, Phase.PAUSED)
+IDLE = (RunPhase.FINISHED, RunPhase.STALLED, RunPhase.PAUSED)
 """Phases that last until a signal arrives or the run is resumed."""
 
 _Task = asyncio.Task[Outcome]
@@ -219,7 +219,7 @@ class RunLoop:
 
     async def _cancel(self, reason: str) -> list[Intent]:
         await self._finish_tasks()
-        if self._ledger.state.phase is not Phase.FINISHED:
+        if self._ledger.state.phase is not RunPhase.FINISHED:
             await self._ledger.commit(cancelled(self._performer.clock.now(), reason))
         return []
 

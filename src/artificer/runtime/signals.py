@@ -8,10 +8,9 @@ from typing import Protocol, runtime_checkable
 from artificer.core.events import RunForked
 from artificer.core.heard import follows
 from artificer.core.intents import AskApproval
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, Line
 from artificer.core.signals import read_signal
 from artificer.ports import Head, Journal, Signals
-from artificer.runtime.load import Line
 
 
 @runtime_checkable

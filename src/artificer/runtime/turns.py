@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate
-from artificer.core.record import EventLine
-from artificer.runtime.load import Line
+from artificer.core.record import EventLine, Line
 from artificer.values.blocks import TextBlock, ToolUseBlock
 from artificer.values.model import Usage
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from artificer.core import events as ev
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, Line
 from artificer.errors import ArtificerError, NotFoundError, OperatorError
 from artificer.ports import BlobStore, Head, Journal, Record, RunHead
 from artificer.runtime.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
-from artificer.runtime.load import Line, read_chain
+from artificer.runtime.load import read_chain
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.signals import check_signals
 

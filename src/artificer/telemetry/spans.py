@@ -19,7 +19,7 @@ from artificer.core import events as ev
 from artificer.core.intents import AskApproval
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import RunSpec
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import call_of
 from artificer.core.transitions import reduce
 from artificer.core.window import sent
@@ -150,7 +150,7 @@ class Telemetry(Observer):
             span.set_attribute("artificer.run.status", state.status)
         if state.reason is not None:
             span.set_attribute("artificer.run.reason", state.reason)
-        if state.failure is not None and state.phase in (Phase.STALLED, Phase.FINISHED):
+        if state.failure is not None and state.phase in (RunPhase.STALLED, RunPhase.FINISHED):
             _failed(span, state.failure)
         span.end(_ns(state.now))
         traced.span = traced.context = None

@@ -48,7 +48,9 @@ from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 
-Work = Callable[[Call], Awaitable[Receipt | str]]
+ToolFunction = Callable[[Call], Awaitable[Receipt | str]]
+"""A tool of a test: a coroutine function that performs a call."""
+
 Prober = Callable[[Call], Awaitable[Probed]]
 
 ANYTHING: JsonObject = {"type": "object"}
@@ -76,14 +78,14 @@ class HandMade:
     """An executor of plain coroutine functions that keeps every call it was given."""
 
     def __init__(self) -> None:
-        self._tools: dict[str, tuple[ToolDefinition, Work]] = {}
+        self._tools: dict[str, tuple[ToolDefinition, ToolFunction]] = {}
         self._probers: dict[str, Prober] = {}
         self.calls: list[Call] = []
 
     def add(
         self,
         name: str,
-        work: Work,
+        work: ToolFunction,
         *,
         schema: JsonObject | None = None,
         prober: Prober | None = None,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from artificer.builds.facts import PlanDecision
 from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.scheduler import question_of
 from artificer.builds.state import consents_of
@@ -25,8 +24,6 @@ from artificer.core.signals import Consent, Decide
 from artificer.errors import NotFoundError, OperatorError
 from artificer.runs import Run
 
-Decision = Literal["approve", "reject", "iterate"]
-
 
 @interruptible
 async def approve(settings: Settings, options: ApprovePlanOptions) -> Exit:
@@ -47,7 +44,7 @@ async def iterate(settings: Settings, options: IterateOptions) -> Exit:
 
 
 async def _decide(
-    settings: Settings, options: DecisionOptions, decision: Decision, reason: str = ""
+    settings: Settings, options: DecisionOptions, decision: PlanDecision, reason: str = ""
 ) -> Exit:
     async with opened_world(settings) as world:
         run_id = await world.find(options.run)
@@ -63,7 +60,7 @@ async def _decide(
         return await send_signal(world, run_id, change)
 
 
-def _choose(run: Run, digest: str, decision: Decision) -> AskDecision | AskConsent:
+def _choose(run: Run, digest: str, decision: PlanDecision) -> AskDecision | AskConsent:
     """The open question with this digest. Raises NotFoundError, OperatorError."""
     build = build_state(run)
     plan = question_of(build)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from artificer.artifacts.plan import Plan
-from artificer.builds.facts import ConsentGiven, Decided
+from artificer.builds.facts import ConsentGiven, Decided, PlanDecision
 from artificer.builds.gist import gist
 from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.cli.terminal.approver import read_line, user_name
@@ -16,8 +16,6 @@ from artificer.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
     from artificer.runtime.builds.builder import Decider
-
-Decision = Literal["approve", "reject", "iterate"]
 
 
 class PlanApprover:
@@ -92,7 +90,7 @@ def lines_of(job: AskConsent, diff: str, limit: int = MAX_DIFF_LINES) -> Iterato
     yield f"change {job.digest}"
 
 
-def read_decision(words: str) -> tuple[Decision, str]:
+def read_decision(words: str) -> tuple[PlanDecision, str]:
     """Return the decision in an answer: one of the two words, or a request for changes."""
     match words.lower():
         case "a" | "approve" | "y" | "yes":

@@ -10,7 +10,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
-from artificer.runtime.keeping import Check
+from artificer.runtime.keeping import StorageCheck
 
 
 @interruptible
@@ -30,7 +30,7 @@ async def fsck(settings: Settings, options: FsckOptions) -> Exit:
     return Exit.OK if check.sound else Exit.WRONG
 
 
-def _print(check: Check) -> None:
+def _print(check: StorageCheck) -> None:
     for problem in check.verification.problems:
         out(f"problem: {problem}", "bad")
     for digest in check.orphans:

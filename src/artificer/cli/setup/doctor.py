@@ -38,7 +38,7 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One thing that was checked. ``ok`` is None if it is absent, which is not wrong."""
 
     what: str
@@ -52,34 +52,34 @@ async def doctor(settings: Settings, options: DoctorOptions) -> Exit:
     """Print what was found; return 1 if something is wrong."""
     config = configuration(settings)
     ok, detail = await journal_finding(config)
-    findings = [*_program(), *_places(config), Finding("journal", ok, detail)]
-    findings += [*_sandboxes(config), *_providers(config)]
-    findings += await _ask(config, _candidates(config, options))
+    diagnoses = [*_program(), *_places(config), Diagnosis("journal", ok, detail)]
+    diagnoses += [*_sandboxes(config), *_providers(config)]
+    diagnoses += await _ask(config, _candidates(config, options))
     if options.as_json:
-        out_json([asdict(finding) for finding in findings])
+        out_json([asdict(diagnosis) for diagnosis in diagnoses])
     else:
-        _print(findings)
-    return Exit.WRONG if any(finding.ok is False for finding in findings) else Exit.OK
+        _print(diagnoses)
+    return Exit.WRONG if any(diagnosis.ok is False for diagnosis in diagnoses) else Exit.OK
 
 
-def _print(findings: list[Finding]) -> None:
+def _print(diagnoses: list[Diagnosis]) -> None:
     marks = {True: ("ok", "good"), None: ("-", "dim"), False: ("no", "bad")}
-    width = max(len(finding.what) for finding in findings)
-    for finding in findings:
-        mark, style = marks[finding.ok]
-        hint = f"  ({finding.hint})" if finding.hint else ""
-        detail = one_line(finding.detail, 300)
-        out(f"{mark:<3} {finding.what:<{width}}  {detail}{hint}".rstrip(), style)
+    width = max(len(diagnosis.what) for diagnosis in diagnoses)
+    for diagnosis in diagnoses:
+        mark, style = marks[diagnosis.ok]
+        hint = f"  ({diagnosis.hint})" if diagnosis.hint else ""
+        detail = one_line(diagnosis.detail, 300)
+        out(f"{mark:<3} {diagnosis.what:<{width}}  {detail}{hint}".rstrip(), style)
 
 
-def _program() -> list[Finding]:
+def _program() -> list[Diagnosis]:
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    found = [Finding("artificer", True, RELEASE), Finding("python", True, python)]
+    found = [Diagnosis("artificer", True, RELEASE), Diagnosis("python", True, python)]
     for extra, (distribution, _) in EXTRAS.items():
         here = _installed(extra)
         detail = f"{distribution} {metadata.version(distribution)}" if here else "not installed"
         hint = "" if here else _install(extra)
-        found.append(Finding(f"extra {extra}", here or None, detail, hint))
+        found.append(Diagnosis(f"extra {extra}", here or None, detail, hint))
     return found
 
 
@@ -91,66 +91,66 @@ def _install(extra: str) -> str:
     return f"pip install 'artificer[{extra}]'"
 
 
-def _places(config: Config) -> list[Finding]:
+def _places(config: Config) -> list[Diagnosis]:
     settings = FILE_NAME if Path(FILE_NAME).exists() else f"no {FILE_NAME} here"
     return [
-        Finding("settings", True, settings),
-        Finding("home", True, str(config.home)),
-        Finding("project", True, str(config.project_folder)),
+        Diagnosis("settings", True, settings),
+        Diagnosis("home", True, str(config.home)),
+        Diagnosis("project", True, str(config.project_folder)),
     ]
 
 
-def _sandboxes(config: Config) -> list[Finding]:
+def _sandboxes(config: Config) -> list[Diagnosis]:
     """Each sandbox, and the one that the programs of manifests would run in."""
     wanted = config.sandbox
-    found = [Finding(f"sandbox {f.name}", f.works or None, f.detail, f.hint) for f in findings()]
+    found = [Diagnosis(f"sandbox {f.name}", f.works or None, f.detail, f.hint) for f in findings()]
     choice = choose(wanted.mode, wanted.network, findings())
     used = choice.name if choice else "none"
     ok = (choice is not None or None) if wanted.mode != "required" else choice is not None
     hint = "[sandbox] mode in artificer.toml" if wanted.mode == "off" else ""
-    return [*found, Finding("sandbox", ok, f"mode {wanted.mode}: {used}", hint)]
+    return [*found, Diagnosis("sandbox", ok, f"mode {wanted.mode}: {used}", hint)]
 
 
-def _providers(config: Config) -> list[Finding]:
+def _providers(config: Config) -> list[Diagnosis]:
     found = [_built_in(name) for name in KEYS if name not in config.providers]
     found.append(_embedded(config))
     for name, own in config.providers.items():
         key = own.api_key_env
         if key and not os.environ.get(key):
-            found.append(Finding(f"provider {name}", False, own.base_url or "", f"set {key}"))
+            found.append(Diagnosis(f"provider {name}", False, own.base_url or "", f"set {key}"))
         else:
-            found.append(Finding(f"provider {name}", True, own.base_url or ""))
+            found.append(Diagnosis(f"provider {name}", True, own.base_url or ""))
     model = config.model or "none"
     hint = "" if config.model else "--model, $ARTIFICER_MODEL, or model = in artificer.toml"
-    found.append(Finding("default model", bool(config.model) or None, model, hint))
+    found.append(Diagnosis("default model", bool(config.model) or None, model, hint))
     return found
 
 
-def _built_in(name: str) -> Finding:
+def _built_in(name: str) -> Diagnosis:
     variable = KEYS[name]
     if not os.environ.get(variable):
-        return Finding(f"provider {name}", None, f"{variable} is not set")
+        return Diagnosis(f"provider {name}", None, f"{variable} is not set")
     if not _installed(name):
         detail = f"{variable} is set, but the extra is missing"
-        return Finding(f"provider {name}", None, detail, _install(name))
-    return Finding(f"provider {name}", True, f"{variable} is set")
+        return Diagnosis(f"provider {name}", None, detail, _install(name))
+    return Diagnosis(f"provider {name}", True, f"{variable} is set")
 
 
-def _embedded(config: Config) -> Finding:
+def _embedded(config: Config) -> Diagnosis:
     path = config.local_model or model_path(config.home)
     try:
         exists = path.exists()
     except PermissionError:
-        return Finding("provider local", None, f"{path} cannot be read by this user")
+        return Diagnosis("provider local", None, f"{path} cannot be read by this user")
     if exists and not _installed("local"):
-        return Finding(
+        return Diagnosis(
             "provider local", None, f"{path}, but the extra is missing", _install("local")
         )
     if exists:
-        return Finding("provider local", True, str(path))
+        return Diagnosis("provider local", True, str(path))
     if config.local_model:
-        return Finding("provider local", False, f"{path} does not exist", "see local_model")
-    return Finding("provider local", None, "no model downloaded", "artificer local fetch")
+        return Diagnosis("provider local", False, f"{path} does not exist", "see local_model")
+    return Diagnosis("provider local", None, "no model downloaded", "artificer local fetch")
 
 
 def _candidates(config: Config, options: DoctorOptions) -> list[str]:
@@ -162,9 +162,9 @@ def _candidates(config: Config, options: DoctorOptions) -> list[str]:
     return list(dict.fromkeys(models))
 
 
-async def _ask(config: Config, models: list[str]) -> list[Finding]:
+async def _ask(config: Config, models: list[str]) -> list[Diagnosis]:
     found = []
     for model in models:
         ok, detail = await ask_model(config, model)
-        found.append(Finding(f"model {model}", ok, detail))
+        found.append(Diagnosis(f"model {model}", ok, detail))
     return found

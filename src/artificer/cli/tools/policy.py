@@ -13,7 +13,7 @@ from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.config import Config
 from artificer.contracts.definition import Toolset
-from artificer.core.explain import Explanation, unheard
+from artificer.core.explain import PolicyExplanation, unheard
 from artificer.core.explain import explain as explain_call
 from artificer.core.gate import judge
 from artificer.core.policy import Occasion, PolicyQuery
@@ -102,7 +102,7 @@ async def explain(settings: Settings, options: ExplainPolicyOptions) -> Exit:
     return Exit.OK
 
 
-def _print(verdict: Verdict, explanation: Explanation | None, *, as_json: bool) -> None:
+def _print(verdict: Verdict, explanation: PolicyExplanation | None, *, as_json: bool) -> None:
     steps = explanation.steps if explanation else ()
     if as_json:
         facts = {n: getattr(verdict, n) for n in ("tool", "verdict", "rule", "reason")}

@@ -33,7 +33,7 @@ from artificer.core.events import BuildAdvanced
 from artificer.core.kinds import KINDS, RunKind
 from artificer.core.signals import Pause, read_signal
 from artificer.core.spec import Limits
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import InvariantError
 from artificer.runtime.builds.children import Children, Workplace, place_of
 from artificer.runtime.builds.detect import Project
@@ -173,7 +173,7 @@ class TreeBuilder:
         ended = await self.children.run_until_idle(
             child, kind, instructions, place, parent, _limits(state)
         )
-        if ended.phase is not Phase.FINISHED:
+        if ended.phase is not RunPhase.FINISHED:
             return None
         self._show(child, ended)
         return ended

@@ -21,7 +21,7 @@ from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.kinds import KINDS, RunKind
 from artificer.core.spec import Limits, RunSpec
-from artificer.core.state import Phase, RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.ports import BlobStore, Executor
 from artificer.runtime.builds.detect import Project, detected
 from artificer.runtime.builds.repository import Worktree
@@ -112,7 +112,7 @@ class Children:
         for head in await self.engine.journal.runs():
             if head.run.startswith(f"{build}.") and head.head.seq:
                 state = await self.state(head.run)
-                if state.phase is not Phase.FINISHED:
+                if state.phase is not RunPhase.FINISHED:
                     found.append(head.run)
         return found
 

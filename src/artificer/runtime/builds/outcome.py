@@ -12,8 +12,7 @@ from artificer.artifacts.spec import Spec
 from artificer.builds.facts import RunReturned
 from artificer.builds.jobs import CancelRun, Check, StartRun
 from artificer.builds.table import STEP_RULES
-from artificer.core.state import Phase as RunPhase
-from artificer.core.state import RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.errors import InvariantError
 from artificer.ports import BlobStore
 from artificer.values.base import Digest
