@@ -9,7 +9,7 @@ from artificer.artifacts.ref import ArtifactKind, ArtifactRef
 from artificer.contracts.schema import compile_schema
 from artificer.values.base import Problem
 
-TOOLS = {tool.name: tool for tool in catalog.TOOLS}
+TOOLS = {tool.name: tool for tool in catalog.tools()}
 SVG = '<svg viewBox="0 0 9 9"><rect width="5" height="5"/></svg>'
 
 MINIMAL: dict[str, dict[str, Any]] = {

@@ -54,8 +54,10 @@ def _nodes(schema: Any) -> Any:
 
 @pytest.mark.req("artifact-tools")
 def test_the_eleven_tools_of_the_seed_are_pure_artifact_tools() -> None:
-    assert [tool.name for tool in catalog.TOOLS] == NAMES
-    assert {(t.backend, t.effect, t.risk) for t in catalog.TOOLS} == {("artifact", "pure", "info")}
+    assert [tool.name for tool in catalog.tools()] == NAMES
+    assert {(t.backend, t.effect, t.risk) for t in catalog.tools()} == {
+        ("artifact", "pure", "info")
+    }
     assert all(catalog.is_artifact_tool(name) for name in NAMES)
     assert not catalog.is_artifact_tool("create_pdf")
 
@@ -369,7 +371,7 @@ def test_tabs_and_line_ends_are_text_and_a_file_may_hold_all_but_nul() -> None:
 
 def verdict_on(tool: str, arguments: JsonObject) -> Verdict:
     call = ToolUseBlock(id="c", name=tool, arguments=json.dumps(arguments))
-    tools = Toolset(tools=catalog.TOOLS)
+    tools = Toolset(tools=catalog.tools())
     (verdict,) = judge((call,), toolset=tools, policy=Policy(), made=(), limit=1, stop="tool_use")
     return verdict
 
@@ -479,5 +481,5 @@ def test_a_pie_is_accepted_exactly_when_something_is_to_be_shown(
 
 @pytest.mark.req("artifact-tools")
 def test_every_schema_compiles() -> None:
-    for tool in catalog.TOOLS:
+    for tool in catalog.tools():
         compile_schema(tool.input_schema)

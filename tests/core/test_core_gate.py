@@ -28,7 +28,7 @@ from artificer.values.canon import digest_of
 from artificer.values.model import Usage
 
 STATE = "sha256:" + "0" * 64
-TOOLS = toolset(catalog.TOOLS)
+TOOLS = toolset(catalog.tools())
 
 SAMPLES: dict[str, dict[str, Any]] = {
     "create_file": {"name": "a.md", "content": "x"},
@@ -121,7 +121,7 @@ class TestGate:
         assert tool and verdict.arguments
         blobs = MemoryStore()
         call = Call("run", verdict.call_id, tool, json.loads(verdict.arguments), "key")
-        receipt = await ArtifactExecutor(blobs).execute(call)
+        receipt = await ArtifactExecutor(blobs, catalog.tools()).execute(call)
         assert receipt.status == "ok" and receipt.artifact is not None
         assert blobs.get(receipt.artifact.payload).decode() == verdict.arguments
         assert catalog.load(tool.name, json.loads(verdict.arguments))

@@ -240,7 +240,7 @@ class TestCallsOfOneReply:
 def test_an_artifact_is_judged_and_run_without_the_members_that_say_nothing() -> None:
     given = {"name": "a.md", "content": "x", "replace": None}
     call = ToolUseBlock(id="c", name="create_file", arguments=json.dumps(given))
-    tools = toolset(catalog.TOOLS)
+    tools = toolset(catalog.tools())
     (said,) = judge((call,), toolset=tools, policy=POLICY, made=(), limit=1, stop="tool_use")
     assert (said.verdict, said.problems) == ("allow", ())
     assert json.loads(said.arguments or "") == {"name": "a.md", "content": "x"}

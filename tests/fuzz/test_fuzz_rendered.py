@@ -19,8 +19,8 @@ from test_artifacts_svg import assert_harmless
 from test_render_hostile import HOSTILE, assert_inert
 
 from artificer.artifacts import build_catalog, catalog
+from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.build_catalog import BuildArtifact
-from artificer.artifacts.catalog import Artifact
 from artificer.artifacts.deliverable import examine
 from artificer.artifacts.file import File
 from artificer.artifacts.placeholder import find
@@ -79,7 +79,7 @@ def made(tool: str, value: Any) -> Artifact | None:
     arguments = parse_object(json.dumps(value))
     if isinstance(arguments, tuple):
         return None
-    definition = next(t for t in catalog.TOOLS if t.name == tool)
+    definition = next(t for t in catalog.tools() if t.name == tool)
     with bounded():
         found = compile_schema(definition.input_schema).problems(arguments)
         if found or catalog.check(tool, arguments, ()):

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from artificer.artifacts.catalog import TOOLS
+from artificer.artifacts import catalog
 from artificer.artifacts.placeholder import find
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.schema import compile_schema
@@ -46,7 +46,7 @@ async def ask(
     request = ModelRequest(
         model="smollm2",
         system="You write short reports.",
-        tools=TOOLS,
+        tools=catalog.tools(),
         tool_choice=choice,
         max_tokens=max_tokens,
     )
@@ -101,7 +101,7 @@ async def test_a_demanded_call_is_valid_and_the_closing_text_cites_its_artifact(
     assert call.name == "create_pie_chart"
     arguments = parse_object(call.arguments)
     assert isinstance(arguments, dict)
-    schema = next(tool for tool in TOOLS if tool.name == call.name).input_schema
+    schema = next(tool for tool in catalog.tools() if tool.name == call.name).input_schema
     assert compile_schema(schema).problems(arguments) == ()
 
     cite = f"Cite it as {{{{artifact:chart:{arguments['id']}}}}}."
@@ -126,7 +126,7 @@ async def test_the_model_chooses_among_all_artifact_tools(server: LocalServer) -
     reply = await ask(server, ToolChoice(mode="required"), [user(HIKE)], max_tokens=400)
     assert isinstance(reply, ModelReply), reply
     (call,) = Message(role="assistant", blocks=reply.blocks).calls
-    assert call.name in {tool.name for tool in TOOLS}
+    assert call.name in {tool.name for tool in catalog.tools()}
 
 
 @pytest.mark.req("local-real-run")

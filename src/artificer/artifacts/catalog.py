@@ -6,66 +6,76 @@ The gate uses it. The artifacts of builds are in ``build_catalog.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from artificer.artifacts import build_catalog, chart, checklist, file, table, withdraw
-from artificer.artifacts import list as item_list
-from artificer.artifacts.chart import Chart
-from artificer.artifacts.checklist import Checklist
+from artificer.artifacts import build_catalog, withdraw
 from artificer.artifacts.fields import controls, text
-from artificer.artifacts.file import File
-from artificer.artifacts.list import ItemList
 from artificer.artifacts.names import is_device
 from artificer.artifacts.placeholder import placeholder
 from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
-from artificer.artifacts.svg import payload as svg
-from artificer.artifacts.svg.payload import Svg
-from artificer.artifacts.table import Table
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.strict_nulls import without_nulls
+from artificer.plugins import load as imported
 from artificer.values.base import JsonObject, Problem
 
-Artifact = Chart | Table | ItemList | Checklist | Svg | File
+if TYPE_CHECKING:
+    from artificer.artifacts.any_artifact import Artifact
+    from artificer.artifacts.payload import PayloadKind
 
-TOOLS: tuple[ToolDefinition, ...] = (
-    file.CREATE_FILE,
-    *chart.CHART_TOOLS,
-    table.CREATE_TABLE,
-    item_list.CREATE_LIST,
-    checklist.CREATE_CHECKLIST,
-    svg.CREATE_SVG,
-)
-"""The eleven ``create_*`` tools."""
-
-REPORT_TOOLS: tuple[ToolDefinition, ...] = (*TOOLS, withdraw.WITHDRAW_ARTIFACT)
-"""The tools of a run that makes a report."""
-
-LIMITS: dict[ArtifactKind, int] = {
-    "chart": chart.MAX_CHARTS,
-    "table": table.MAX_TABLES,
-    "list": item_list.MAX_LISTS,
-    "checklist": checklist.MAX_CHECKLISTS,
-    "svg": svg.MAX_SVGS,
-    "file": file.MAX_FILES,
+_KINDS: dict[ArtifactKind, str] = {
+    "file": "artificer.artifacts.file:KIND",
+    "chart": "artificer.artifacts.chart:KIND",
+    "table": "artificer.artifacts.table:KIND",
+    "list": "artificer.artifacts.list:KIND",
+    "checklist": "artificer.artifacts.checklist:KIND",
+    "svg": "artificer.artifacts.svg.payload:KIND",
 }
-"""Artifacts of one kind that a run may make."""
+"""What each kind is, imported when a run first offers its tools or makes it: most runs never do."""
 
-_WRAPPED: dict[str, ArtifactKind] = {
+_MAKES: dict[str, ArtifactKind] = {
+    "create_file": "file",
+    "create_pie_chart": "chart",
+    "create_bar_chart": "chart",
+    "create_line_chart": "chart",
+    "create_area_chart": "chart",
+    "create_scatter_chart": "chart",
+    "create_stacked_bar_chart": "chart",
     "create_table": "table",
     "create_list": "list",
     "create_checklist": "checklist",
     "create_svg": "svg",
 }
-_NAMES = frozenset(tool.name for tool in TOOLS)
+"""The kind that each tool makes."""
+
+_WRAPPED = frozenset({"create_table", "create_list", "create_checklist", "create_svg"})
+"""The tools whose payload is one member of their arguments, named as the kind."""
+
+
+@cache
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the eleven ``create_*`` tools."""
+    return tuple(tool for kind in _KINDS for tool in _kind(kind).tools)
+
+
+def report_tools() -> tuple[ToolDefinition, ...]:
+    """Return the tools of a run that makes a report."""
+    return (*tools(), withdraw.WITHDRAW_ARTIFACT)
+
+
+def _kind(kind: ArtifactKind) -> PayloadKind[Any]:
+    found: PayloadKind[Any] = imported(_KINDS[kind])
+    return found
 
 
 def is_artifact_tool(name: str) -> bool:
-    """Return whether ``name`` is one of TOOLS."""
-    return name in _NAMES
+    """Return whether ``name`` is one of :func:`tools`."""
+    return name in _MAKES
 
 
 def kind_of(tool: str) -> ArtifactKind:
     """Return the kind of artifact that the tool makes."""
-    return "file" if tool == "create_file" else _WRAPPED.get(tool, "chart")
+    return _MAKES[tool]
 
 
 def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
@@ -76,7 +86,7 @@ def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
     """
     pruned = without_nulls(arguments, tool.input_schema)
     arguments = pruned if isinstance(pruned, dict) else arguments
-    drawing = arguments.get("svg") if tool.name == svg.CREATE_SVG.name else None
+    drawing = arguments.get("svg") if tool.name == "create_svg" else None
     if isinstance(drawing, dict) and drawing.get("kind") == "svg":
         plain = {name: member for name, member in drawing.items() if name != "kind"}
         return {**arguments, "svg": plain}
@@ -98,7 +108,7 @@ def check(tool: str, arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tu
         return ()
     return (
         *_identity_problems(tool, arguments, payload, made),
-        *_payload_problems(tool, payload, made),
+        *_kind(kind_of(tool)).problems(tool, payload, made),
         *controls(arguments, free="content"),
     )
 
@@ -123,55 +133,26 @@ def load(tool: str, arguments: JsonObject) -> Artifact:
         InvalidValueError: the input schema does not accept the arguments.
     """
     payload = {k: v for k, v in (_payload(tool, arguments) or {}).items() if k != "replace"}
-    match kind_of(tool):
-        case "chart":
-            return chart.MODELS[tool].from_json(payload)
-        case "table":
-            return Table.from_json(payload)
-        case "list":
-            return ItemList.from_json(payload)
-        case "checklist":
-            return Checklist.from_json(payload)
-        case "svg":
-            return svg.load(payload)
-        case "file":
-            return File.from_json(payload)
+    artifact: Artifact = _kind(kind_of(tool)).load(tool, payload)
+    return artifact
 
 
 def describe(tool: str, artifact: Artifact) -> str:
     """Return the result for the model: kind, id and size of the artifact, and how to cite it."""
-    name = artifact.name if isinstance(artifact, File) else artifact.id
     kind = kind_of(tool)
-    return f'{tool}: {kind} "{name}" ({_size(artifact)}). Cite it as {placeholder(kind, name)}.'
+    name, size = getattr(artifact, _id_member(tool)), _kind(kind).size(artifact)
+    return f'{tool}: {kind} "{name}" ({size}). Cite it as {placeholder(kind, name)}.'
 
 
 def _payload(tool: str, arguments: JsonObject) -> JsonObject | None:
     if tool not in _WRAPPED:
         return arguments
-    payload = arguments.get(_WRAPPED[tool])
+    payload = arguments.get(_MAKES[tool])
     return payload if isinstance(payload, dict) else None
 
 
 def _id_member(tool: str) -> str:
     return "name" if tool == "create_file" else "id"
-
-
-def _payload_problems(
-    tool: str, payload: JsonObject, made: tuple[ArtifactRef, ...]
-) -> Iterator[Problem]:
-    match kind_of(tool):
-        case "chart":
-            yield from chart.problems(tool, payload)
-        case "table":
-            yield from table.problems(payload)
-        case "list":
-            yield from item_list.problems(payload)
-        case "checklist":
-            yield from checklist.problems(payload)
-        case "svg":
-            yield from svg.problems(payload)
-        case "file":
-            yield from file.problems(payload, made)
 
 
 def _identity_problems(
@@ -181,7 +162,7 @@ def _identity_problems(
     same_kind = [ref for ref in made if ref.kind == kind]
     name = text(payload, _id_member(tool))
     known = [ref for ref in same_kind if name is not None and ref.id.lower() == name.lower()]
-    prefix = f"/{_WRAPPED[tool]}" if tool in _WRAPPED else ""
+    prefix = f"/{_MAKES[tool]}" if tool in _WRAPPED else ""
     if kind != "file" and name is not None and is_device(name):
         yield Problem(
             pointer=f"{prefix}/id",
@@ -201,35 +182,10 @@ def _identity_problems(
             message=f"a {kind} with this id exists: choose another, or set replace: true",
             actual=name,
         )
-    elif not known and len(same_kind) >= LIMITS[kind]:
+    elif not known and len(same_kind) >= _kind(kind).limit:
         yield Problem(
             pointer="",
             message=f"this run has all the {kind}s it may have; replace: true still works",
-            limit=LIMITS[kind],
+            limit=_kind(kind).limit,
             actual=len(same_kind) + 1,
         )
-
-
-def _size(artifact: Artifact) -> str:
-    if isinstance(artifact, File):
-        return _count(len(artifact.content), "character")
-    if isinstance(artifact, Svg):
-        return f"rebuilt, {_count(len(artifact.content), 'character')}"
-    if isinstance(artifact, Table):
-        return f"{_count(len(artifact.columns), 'column')}, {_count(len(artifact.rows), 'row')}"
-    if isinstance(artifact, ItemList | Checklist):
-        return _count(len(artifact.items), "item")
-    return _chart_size(artifact)
-
-
-def _chart_size(artifact: Chart) -> str:
-    if isinstance(artifact, chart.PieChart):
-        return _count(len(artifact.segments), "segment")
-    if isinstance(artifact, chart.ScatterChart):
-        points = sum(len(series.points) for series in artifact.series)
-        return f"{len(artifact.series)} series, {_count(points, 'point')}"
-    return f"{len(artifact.series)} series, {_count(len(artifact.labels), 'label')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -21,6 +21,7 @@ from artificer.artifacts.fields import (
     number,
     text_field,
 )
+from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import flat_tool
 from artificer.values.base import JsonObject, JsonValue, Meta, Problem, Value
 
@@ -269,3 +270,21 @@ def _stack_problems(all_values: list[list[JsonValue]]) -> Iterator[Problem]:
             yield Problem(
                 pointer="/series", message=f"the values at position {column} add up to too much"
             )
+
+
+def _size(artifact: Chart) -> str:
+    if isinstance(artifact, PieChart):
+        return count(len(artifact.segments), "segment")
+    if isinstance(artifact, ScatterChart):
+        points = sum(len(series.points) for series in artifact.series)
+        return f"{len(artifact.series)} series, {count(points, 'point')}"
+    return f"{len(artifact.series)} series, {count(len(artifact.labels), 'label')}"
+
+
+KIND: PayloadKind[Chart] = PayloadKind(
+    tools=CHART_TOOLS,
+    limit=MAX_CHARTS,
+    problems=lambda tool, payload, _: problems(tool, payload),
+    load=lambda tool, payload: MODELS[tool].from_json(payload),
+    size=_size,
+)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from artificer.artifacts.fields import Id, Title, blanks, items, repeats, text, text_field
+from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import wrapped_tool
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
@@ -56,3 +57,12 @@ def problems(payload: JsonObject) -> Iterator[Problem]:
     ids = [text(item, "id") for item in items(payload, "items")]
     pointers = [f"/checklist/items/{index}/id" for index in range(len(ids))]
     yield from repeats(list(ids), pointers, "item id")
+
+
+KIND = PayloadKind(
+    tools=(CREATE_CHECKLIST,),
+    limit=MAX_CHECKLISTS,
+    problems=lambda _, payload, __: problems(payload),
+    load=lambda _, payload: Checklist.from_json(payload),
+    size=lambda made: count(len(made.items), "item"),
+)

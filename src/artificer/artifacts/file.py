@@ -8,6 +8,7 @@ from typing import Annotated
 
 from artificer.artifacts.fields import blank, text
 from artificer.artifacts.names import is_device
+from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.tool import flat_tool
 from artificer.values.base import JsonObject, Meta, Problem, Value
@@ -117,3 +118,12 @@ def _portable(part: str) -> str:
     """Return the part of a path, with a digit appended if it is a device name on Windows."""
     stem, dot, rest = part.partition(".")
     return f"{stem}-1{dot}{rest}" if is_device(part) else part
+
+
+KIND = PayloadKind(
+    tools=(CREATE_FILE,),
+    limit=MAX_FILES,
+    problems=lambda _, payload, made: problems(payload, made),
+    load=lambda _, payload: File.from_json(payload),
+    size=lambda file: count(len(file.content), "character"),
+)

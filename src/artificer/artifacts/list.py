@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from artificer.artifacts.fields import Id, Title, blank, items, text_field
+from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import wrapped_tool
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
@@ -52,3 +53,12 @@ def problems(payload: JsonObject) -> Iterator[Problem]:
                 message="begins with a list marker: leave it out (ordered: true numbers the items)",
                 actual=marker.group().strip(),
             )
+
+
+KIND = PayloadKind(
+    tools=(CREATE_LIST,),
+    limit=MAX_LISTS,
+    problems=lambda _, payload, __: problems(payload),
+    load=lambda _, payload: ItemList.from_json(payload),
+    size=lambda made: count(len(made.items), "item"),
+)

@@ -21,6 +21,10 @@ Span = tuple[int, int]
 """Code point offsets, the end exclusive."""
 
 _LINE_END = re.compile(r"\r\n?|\n")
+_PLAIN_LINE = re.compile(r"[ \t]*+|(?!\d+[.)])[^\W_][^\r\0`|]*+")
+"""A blank line, or one of running text that begins with a letter or a digit: no list, no table, no
+code, no heading. It cannot make a heading or a table of the line above it either.
+"""
 _PIPE = re.compile(r"\\[\s\S]|(\|)")
 _ESCAPE_OR_TICKS = re.compile(r"\\[\s\S]|(`+)")
 _TICKS = re.compile(r"`+")
@@ -40,7 +44,34 @@ class Layout:
 
 
 def layout(text: str) -> Layout:
-    """Return the text, the tables and the lists, in time linear in the length of ``text``."""
+    """Return the text, the tables and the lists, in time linear in the length of ``text``.
+
+    Most answers are paragraphs and nothing else. The parser, which takes longer to import than
+    such a run takes, is not needed for them.
+    """
+    return _paragraphs(text) or parsed(text)
+
+
+def _paragraphs(text: str) -> Layout | None:
+    """The layout of a text that is only paragraphs; None for any other, and where in doubt."""
+    visible: list[Span] = []
+    position, begun = 0, None
+    for line in text.split("\n"):
+        if not _PLAIN_LINE.fullmatch(line):
+            return None
+        if begun is None and line.strip(" \t"):
+            begun = position
+        elif begun is not None and not line.strip(" \t"):
+            visible.append((begun, position))
+            begun = None
+        position += len(line) + 1
+    if begun is not None:
+        visible.append((begun, len(text)))
+    return Layout(tuple(visible), (), ())
+
+
+def parsed(text: str) -> Layout:
+    """Return the layout of any text, as the Markdown parser finds it."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     tokens = _parser().parse(text)
     visible: list[Span] = []

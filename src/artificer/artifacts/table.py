@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from artificer.artifacts.fields import Id, Title, blank, items, repeats, text_field
 from artificer.artifacts.json_schema import in_schema
+from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import wrapped_tool
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
@@ -72,3 +73,16 @@ def problems(payload: JsonObject) -> Iterator[Problem]:
                 limit=len(columns),
                 actual=len(row),
             )
+
+
+def _size(table: Table) -> str:
+    return f"{count(len(table.columns), 'column')}, {count(len(table.rows), 'row')}"
+
+
+KIND = PayloadKind(
+    tools=(CREATE_TABLE,),
+    limit=MAX_TABLES,
+    problems=lambda _, payload, __: problems(payload),
+    load=lambda _, payload: Table.from_json(payload),
+    size=_size,
+)

@@ -15,9 +15,9 @@ from artificer.values.canon import canonical
 class ArtifactExecutor:
     """Stores the payload of an artifact that has passed the gate."""
 
-    def __init__(self, blobs: BlobStore, tools: tuple[ToolDefinition, ...] = catalog.TOOLS) -> None:
-        """``tools`` are those that are offered: catalog.TOOLS, catalog.REPORT_TOOLS, or the one of
-        a loop's run.
+    def __init__(self, blobs: BlobStore, tools: tuple[ToolDefinition, ...]) -> None:
+        """``tools`` are those that are offered: ``catalog.report_tools()``, or the one of a
+        build's run.
         """
         self._blobs = blobs
         self._tools = tools

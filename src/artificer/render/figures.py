@@ -6,7 +6,7 @@ import base64
 import re
 from xml.etree import ElementTree
 
-from artificer.artifacts.catalog import Artifact
+from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file import File

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from artificer.artifacts.catalog import Artifact
+from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file import File
 from artificer.artifacts.list import ItemList

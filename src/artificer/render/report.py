@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from artificer.artifacts.catalog import Artifact
+from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import File
 from artificer.artifacts.ref import FindingCode, MadeKind

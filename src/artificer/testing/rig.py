@@ -136,7 +136,7 @@ class Rig:
 
     def executors(self) -> list[Executor]:
         """The hand-made tools and the ``create_*`` tools."""
-        return [self.tools, ArtifactExecutor(self.blobs, catalog.REPORT_TOOLS)]
+        return [self.tools, ArtifactExecutor(self.blobs, catalog.report_tools())]
 
     def engine(self, provider: Provider, *, builder: Builder | None = None) -> Engine:
         """An engine over the rig's parts."""

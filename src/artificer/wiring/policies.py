@@ -38,7 +38,7 @@ def must_fit(policy: Policy, toolset: Toolset) -> None:
 
 def tools_of_builds() -> Toolset:
     """The tools of a build's runs, but for the commands that its project declares."""
-    return toolset((*definitions(Host(folder="/", write=True)), *catalog.TOOLS))
+    return toolset((*definitions(Host(folder="/", write=True)), *catalog.tools()))
 
 
 def _message(policy: Policy, fault: RuleFault) -> str:

@@ -122,7 +122,7 @@ def build_tools(
         if granted := getattr(capabilities, capability):
             executors += load(registered).executors(granted, context)
     if KINDS[kind].makes_artifacts:
-        executors.append(ArtifactExecutor(storage.blobs, catalog.REPORT_TOOLS))
+        executors.append(ArtifactExecutor(storage.blobs, catalog.report_tools()))
     found = [_from(tool, origins.get(id(e))) for e in executors for tool in e.tools]
     # In an order that no server and no folder changes: providers keep what requests begin with.
     definitions = toolset(tuple(sorted(found, key=lambda tool: tool.name)))

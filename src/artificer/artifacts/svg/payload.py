@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from artificer.artifacts.fields import Id, Title, text
+from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.svg.rebuild import rebuild
 from artificer.artifacts.tool import wrapped_tool
 from artificer.errors import InvariantError
@@ -72,3 +73,12 @@ def load(payload: JsonObject) -> Svg:
     if not isinstance(content, str):
         raise InvariantError(f"SVG {source.id!r} was accepted, but cannot be rebuilt.")
     return Svg(id=source.id, title=source.title, content=content)
+
+
+KIND = PayloadKind(
+    tools=(CREATE_SVG,),
+    limit=MAX_SVGS,
+    problems=lambda _, payload, __: problems(payload),
+    load=lambda _, payload: load(payload),
+    size=lambda drawing: f"rebuilt, {count(len(drawing.content), 'character')}",
+)
