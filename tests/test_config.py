@@ -1,7 +1,9 @@
-"""Where a world may be, whoever says it."""
+"""Settings: where a world may be, and every mistake in a file explained."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,71 @@ class TestHome:
     def test_the_home_of_nobody(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="cannot be found"):
             load_config(tmp_path, home="~nobody-of-that-name/x")
+
+
+WHOLE = """
+model = "a/b"
+tools = ["tools"]
+[policy]
+default = "ask"
+[[policy.rules]]
+decision = "deny"
+tool = "do*"
+[providers.p]
+base_url = "http://127.0.0.1:1"
+[prices."a/b"]
+input = 1.5
+output = 2
+[budget]
+per_day_dollars = 5
+[mcp.servers.s]
+command = ["x"]
+[sandbox]
+mode = "auto"
+[[workspaces]]
+names = ["a"]
+"""
+
+
+@pytest.mark.req("settings-explained")
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("text", "message", "hint"),
+        [
+            ("modle = 1", "modle: Extra inputs are not permitted", "'model'"),
+            ("[budget]\nper_run_repeats = 2", "budget.per_run_repeats: must be at least 3", ""),
+            ("[budget]\nper_day_dollars = nan", "budget.per_day_dollars: Input should be", ""),
+            ('[providers.p]\nprotocol = "x"', "providers.p.protocol: no provider speaks it", ""),
+            ("[mcp.servers.s]", "mcp.servers.s: needs either 'command' or 'url'", ""),
+            ('[mcp.servers.s]\ncommand = ["x"]\nulr = "x"', "mcp.servers.s.ulr: Extra", "'url'"),
+            ('[[workspaces]]\nnames = ["a", "../b"]', "workspaces #1.names #2: the work", ""),
+            ('introspect = "yes"', "introspect: Input should be a valid boolean", ""),
+            ("tools = 'x'", "tools: Input should be a valid array", ""),
+        ],
+    )
+    def test_one_has_a_place_and_a_hint(
+        self, tmp_path: Path, text: str, message: str, hint: str
+    ) -> None:
+        (tmp_path / "artificer.toml").write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            load_config(tmp_path)
+        assert f"artificer.toml: {message}" in caught.value.message
+        assert hint in (caught.value.hint or "")
+
+    def test_all_of_them_are_named_at_once(self, tmp_path: Path) -> None:
+        text = 'model = 1\n[sandbox]\nmode = "x"\nwritable = [1]\n[host]\nwrite = true'
+        (tmp_path / "artificer.toml").write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            load_config(tmp_path)
+        places = ("model: ", "sandbox.mode: ", "sandbox.writable #1: ", "host.folder: ")
+        assert all(place in caught.value.message for place in places)
+
+    def test_a_file_without_any_is_read_without_pydantic(self, tmp_path: Path) -> None:
+        (tmp_path / "artificer.toml").write_text(WHOLE)
+        program = (
+            "import sys; from artificer.config import load_config; config = load_config(); "
+            "assert config.mcp.servers['s'].command == ('x',); "
+            "assert config.budget.day.micros == 5_000_000; "
+            "assert 'pydantic' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)

@@ -153,9 +153,7 @@ class TestWorld:
                     await world.run("Go.", Agent(model=model))
 
     async def test_costs_add_up_where_prices_are_known(self) -> None:
-        config = Config.model_validate(
-            {"prices": {"scripted/scripted": {"input": 3, "output": 15}}}
-        )
+        config = Config.from_json({"prices": {"scripted/scripted": {"input": 3, "output": 15}}})
         async with World.in_memory(config) as world:
             script = [reply(call("double", number=1)), say("2")]
             run = await world.run("Go.", Agent(model=ScriptedProvider(script), tools=[double]))
@@ -297,7 +295,7 @@ class TestWire:
         self, tmp_path: Path
     ) -> None:
         async with StrictServer(Says("Hello.")) as server:
-            there = Config.model_validate(
+            there = Config.from_json(
                 {
                     "home": tmp_path,
                     "project": "p",
@@ -317,7 +315,7 @@ class TestWire:
         def config(base_url: str, protocol: str) -> Config:
             provider = {"base_url": base_url, "protocol": protocol}
             facts = {"home": tmp_path, "project": "p", "providers": {"double": provider}}
-            return Config.model_validate(facts)
+            return Config.from_json(facts)
 
         nobody = "http://127.0.0.1:9/v1"
         async with World.open(config(nobody, "openai-chat")) as world:

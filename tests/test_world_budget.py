@@ -21,7 +21,7 @@ PRICES = {"scripted/scripted": {"input": 1_000, "output": 1_000}}
 
 def at(folder: Path, **budget: float) -> Config:
     settings = {"home": folder, "project": "p", "durability": "process", "prices": PRICES}
-    return Config.model_validate({**settings, "budget": budget})
+    return Config.from_json({**settings, "budget": budget})
 
 
 async def test_two_worlds_of_one_project_share_its_day(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ async def test_two_worlds_of_one_project_share_its_day(tmp_path: Path) -> None:
 
 async def test_another_project_has_its_own_day(tmp_path: Path) -> None:
     for name in ("p", "q"):
-        config = at(tmp_path, per_day_tokens=6_000).model_copy(update={"project": name})
+        config = at(tmp_path, per_day_tokens=6_000).replace(project=name)
         async with World.open(config) as world:
             assert (await world.archive.budget()).spent.settled == Amount()
             await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])))
@@ -61,7 +61,7 @@ async def test_a_run_takes_the_limits_of_the_project_unless_it_is_told_others(
 
 
 async def test_dollars_need_a_price_before_a_run_begins() -> None:
-    config = Config.model_validate({"budget": {"per_run_dollars": 1}})
+    config = Config.from_json({"budget": {"per_run_dollars": 1}})
     async with World.in_memory(config) as world:
         with pytest.raises(ConfigError, match="price of 'scripted/scripted' is not known"):
             await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])))

@@ -6,16 +6,12 @@ unknown key is an error that names it.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Self, TypeVar, get_args
-
-from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, model_validator
+from typing import Annotated
 
 from artificer.backends.browser.settings import BrowserConfig
 from artificer.backends.mcp.settings import McpConfig
@@ -24,25 +20,18 @@ from artificer.contracts.capabilities import Capabilities, Grant, Host
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
-from artificer.money import BudgetConfig, LimitsConfig, PriceConfig, SettingsSection
+from artificer.money import BudgetConfig, LimitsConfig, PriceConfig
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
 from artificer.providers.registry import PROTOCOLS, PROVIDERS
-from artificer.values.base import CheckedValue
+from artificer.values.base import CheckedValue, JsonValue, Meta, field
 from artificer.values.canon import canonical, digest_of
-from artificer.values.settings import model_of
+from artificer.values.settings import checked
 
 FILE_NAME = "artificer.toml"
 
 
-def _known_protocol(name: str) -> str:
-    if name in ("local", "scripted") or PROVIDERS.get(name) is None:
-        known = ", ".join(PROTOCOLS.values())
-        raise ValueError(f"no provider speaks it; built in are {known}")
-    return name
-
-
-class ProviderConfig(SettingsSection):
+class ProviderConfig(CheckedValue):
     """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable.
 
     ``protocol`` is the registered provider that talks to it: ``anthropic``, ``openai``,
@@ -51,22 +40,24 @@ class ProviderConfig(SettingsSection):
     DeepSeek demands; turn it off for one that refuses it.
     """
 
-    protocol: Annotated[str, AfterValidator(_known_protocol)] = "openai-chat"
+    protocol: str = "openai-chat"
     base_url: str | None = None
     api_key_env: str | None = None
     returns_reasoning: bool = True
-    options: Mapping[str, JsonValue] = Field(default_factory=dict)
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def check(self) -> None:
+        """Refuse a protocol that nothing speaks, and settings that it cannot have."""
+        if self.protocol in ("local", "scripted") or self.protocol not in PROVIDERS:
+            known = ", ".join(PROTOCOLS.values())
+            raise self.invalid("/protocol", f"no provider speaks it; built in are {known}")
         if self.protocol in PROTOCOLS.values() and self.base_url is None:
-            raise ValueError("needs a 'base_url'")
+            raise self.invalid("", "needs a 'base_url'")
         if self.protocol in PROTOCOLS.values() and self.options:
-            raise ValueError(f"{self.protocol!r} takes no 'options'")
-        return self
+            raise self.invalid("", f"{self.protocol!r} takes no 'options'")
 
 
-class TelemetryConfig(SettingsSection):
+class TelemetryConfig(CheckedValue):
     """``[telemetry]``: spans and metrics for OpenTelemetry.
 
     ``enabled`` is None for: where the program has loaded OpenTelemetry already. ``content`` is
@@ -77,20 +68,14 @@ class TelemetryConfig(SettingsSection):
     content: bool | None = None
 
 
-class _Policies(SettingsSection):
+class _Policies(CheckedValue):
     policy: PolicyKeys = PolicyKeys()
 
 
-def _one_folder(name: str) -> str:
-    if name in (".", ".."):
-        raise ValueError("must be the name of a folder in the home, not a way out of it")
-    return name
+ProjectName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}\Z")]
 
 
-ProjectName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$"), AfterValidator(_one_folder)]
-
-
-class Config(SettingsSection):
+class Config(CheckedValue):
     """All settings. Paths are absolute or relative to the working directory.
 
     ``storage`` is a kind of storage, or a URL whose scheme is one.
@@ -108,20 +93,26 @@ class Config(SettingsSection):
     storage: str = "sqlite"
     local_model: Path | None = None
     policy: Policy = Policy()
-    providers: Mapping[str, ProviderConfig] = Field(default_factory=dict)
-    prices: Mapping[str, PriceConfig] = Field(default_factory=dict)
+    providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
+    prices: Mapping[str, PriceConfig] = field(default_factory=dict)
     prompt_caching: bool = True
-    context_tokens: Mapping[str, Annotated[int, Field(ge=1_000)]] = Field(default_factory=dict)
+    context_tokens: Mapping[str, Annotated[int, Meta(ge=1_000)]] = field(default_factory=dict)
     budget: BudgetConfig = BudgetConfig()
     limits: LimitsConfig = LimitsConfig()
     mcp: McpConfig = McpConfig()
     browser: BrowserConfig = BrowserConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     sandbox: SandboxConfig = SandboxConfig()
-    backends: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
+    backends: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict)
     host: Host | None = None
     workspaces: tuple[Grant, ...] = ()
     introspect: bool = False
+
+    def check(self) -> None:
+        """Refuse a project that is not a folder in the home."""
+        if self.project in (".", ".."):
+            reason = "must be the name of a folder in the home, not a way out of it"
+            raise self.invalid("/project", reason)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -131,7 +122,8 @@ class Config(SettingsSection):
     @property
     def digest(self) -> str:
         """Digest of the settings, without what servers are told: secrets may stand there."""
-        body = self.model_dump(mode="json")
+        body = self.to_json()
+        body["sandbox"]["mode"] = self.sandbox.mode or "off"
         for server in body["mcp"]["servers"].values():
             server["env"] = server["headers"] = server["oauth"] = None
         return digest_of(canonical(body))
@@ -173,8 +165,8 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     }
     for layer in (environment, flags):
         settings.update({name: value for name, value in layer.items() if value is not None})
-    rules = _validated(_Policies, {"policy": settings.pop("policy", {})}, path)
-    config = _validated(Config, settings, path)
+    rules = checked(_Policies, {"policy": settings.pop("policy", {})}, str(path))
+    config = checked(Config, settings, str(path))
     if settings.get("home") == "":
         raise ConfigError(
             "The home has an empty name.",
@@ -185,17 +177,6 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     except RuntimeError as error:  # ~somebody, whom this machine does not know
         raise ConfigError(f"The home {config.home} cannot be found: {error}.") from error
     return config.replace(home=home, policy=to_policy(rules.policy, path))
-
-
-M = TypeVar("M", bound=BaseModel)
-
-
-def _validated(model: type[M], settings: dict[str, object], path: Path) -> M:
-    try:
-        # As JSON, because a strict value takes an array for a tuple from nowhere else.
-        return model.model_validate_json(json.dumps(settings, default=str))
-    except ValidationError as error:
-        raise ConfigError(_explain(error, path), hint=_suggest(error, model)) from error
 
 
 def _read(path: Path) -> dict[str, object]:
@@ -213,41 +194,3 @@ def _holds_nul(value: object) -> bool:
     if isinstance(value, list):
         return any(map(_holds_nul, value))
     return isinstance(value, str) and "\0" in value
-
-
-def _explain(error: ValidationError, path: Path) -> str:
-    faults = [f"{_where(e['loc'])}: {e['msg']}" for e in error.errors()]
-    return f"{path}: " + "; ".join(faults) + "."
-
-
-def _where(loc: tuple[str | int, ...]) -> str:
-    """A place in the file; the entries of a list are counted from 1, as verdicts count rules."""
-    steps = (f" #{step + 1}" if isinstance(step, int) else f".{step}" for step in loc)
-    return "".join(steps).lstrip(".")
-
-
-def _suggest(error: ValidationError, model: type[BaseModel]) -> str | None:
-    for fault in error.errors():
-        if fault["type"] == "extra_forbidden":
-            known = _known(model, fault["loc"][:-1])
-            close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1)
-            return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
-    return None
-
-
-def _known(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
-    """The keys of the section that a place is in."""
-    for step in loc:
-        field = model.model_fields.get(str(step))
-        if field is not None:  # else an entry of a list, or a name that the user made up
-            model = next(_models(field.annotation), model)
-    return list(model.model_fields)
-
-
-def _models(annotation: object) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    elif isinstance(annotation, type) and issubclass(annotation, CheckedValue):
-        yield model_of(annotation)
-    for part in get_args(annotation):
-        yield from _models(part)

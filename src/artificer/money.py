@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from typing import Annotated, Literal
 
 from artificer.core.price import Price
 from artificer.ports import SpendingLimit
-
-
-class SettingsSection(BaseModel):
-    """A section of the file, which refuses unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with changes, which are not checked."""
-        return self.model_copy(update=changes)
+from artificer.values.base import CheckedValue, Meta, field
 
 
 def micros(dollars: float | None) -> int | None:
@@ -26,10 +15,10 @@ def micros(dollars: float | None) -> int | None:
     return None if dollars is None else round(dollars * 1_000_000)
 
 
-Rate = Annotated[float, Field(ge=0, le=1_000_000)]
+Rate = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
-class PriceConfig(SettingsSection):
+class PriceConfig(CheckedValue):
     """Dollars per million tokens: ``[prices."provider/model"]``."""
 
     input: Rate
@@ -48,29 +37,28 @@ class PriceConfig(SettingsSection):
         )
 
 
-Dollars = Annotated[float, Field(gt=0, le=1_000_000)]
-
+Dollars = Annotated[float, Meta(gt=0, le=1_000_000)]
 
 FEWEST_REPEATS = 3
 
 
-def _repeats(times: int) -> int:
-    if 0 < times < FEWEST_REPEATS:
-        raise ValueError(f"must be at least {FEWEST_REPEATS}, or 0 for no limit")
-    return times
-
-
-class BudgetConfig(SettingsSection):
+class BudgetConfig(CheckedValue):
     """``[budget]``: the project's spending limit for a day, and the default limits of a run.
 
     ``per_run_repeats`` is how often a model may repeat itself; 0 means no limit.
     """
 
     per_day_dollars: Dollars | None = None
-    per_day_tokens: Annotated[int, Field(ge=1)] | None = None
+    per_day_tokens: Annotated[int, Meta(ge=1)] | None = None
     per_run_dollars: Dollars | None = None
-    per_run_tokens: Annotated[int, Field(ge=1)] | None = None
-    per_run_repeats: Annotated[int, Field(ge=0, strict=True), AfterValidator(_repeats)] = 6
+    per_run_tokens: Annotated[int, Meta(ge=1)] | None = None
+    per_run_repeats: Annotated[int, Meta(ge=0)] = 6
+
+    def check(self) -> None:
+        """Refuse a limit that stops a model before it can have learned of its repetition."""
+        if 0 < self.per_run_repeats < FEWEST_REPEATS:
+            reason = f"must be at least {FEWEST_REPEATS}, or 0 for no limit"
+            raise self.invalid("/per_run_repeats", reason)
 
     @property
     def day(self) -> SpendingLimit:
@@ -85,20 +73,20 @@ class BudgetConfig(SettingsSection):
         return {**known, "repeats": self.per_run_repeats or None}
 
 
-class ReplyLimits(SettingsSection):
+class ReplyLimits(CheckedValue):
     """``[limits.kinds.KIND]`` and ``[limits.models."provider/model"]``."""
 
-    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)]
+    max_tokens: Annotated[int, Meta(ge=1, le=10_000_000)]
 
 
-class LimitsConfig(SettingsSection):
+class LimitsConfig(CheckedValue):
     """``[limits]``: the tokens of a reply, for all runs and for runs of a kind, and the longest
     reply of a model.
     """
 
-    max_tokens: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
-    kinds: Mapping[Literal["chat", "deliver", "build"], ReplyLimits] = Field(default_factory=dict)
-    models: Mapping[str, ReplyLimits] = Field(default_factory=dict)
+    max_tokens: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
+    kinds: Mapping[Literal["chat", "deliver", "build"], ReplyLimits] = field(default_factory=dict)
+    models: Mapping[str, ReplyLimits] = field(default_factory=dict)
 
     def max_tokens_of(self, kind: str) -> int | None:
         """Return the setting for runs of a kind."""

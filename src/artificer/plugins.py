@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from artificer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -62,6 +64,10 @@ class Registry(Generic[T]):
                 return None
         return self._loaded[name]
 
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a thing of that name. It is not imported."""
+        return name in self._built_in or name in self._others()
+
     @property
     def names(self) -> tuple[str, ...]:
         """All names, the built-in ones first."""
@@ -69,6 +75,8 @@ class Registry(Generic[T]):
 
     def _others(self) -> dict[str, EntryPoint]:
         if self._installed is None:
+            from importlib.metadata import entry_points
+
             found = entry_points(group=self._group)
             self._installed = {e.name: e for e in found if e.name not in self._built_in}
         return self._installed

@@ -16,13 +16,12 @@ from pathlib import Path
 import pytest
 from browser_support import HEAD, Web, needs_browser
 from http_support import Seen, answer, serving
-from pydantic import ValidationError
 
 from artificer.backends.browser.settings import BrowserConfig
 from artificer.backends.browser.spec.keys import BrowserScopeKeys
 from artificer.backends.browser.spec.scope import takes_cookie
 from artificer.backends.browser.window import PROGRAMS
-from artificer.errors import ConfigError
+from artificer.errors import ConfigError, InvalidValueError
 
 LIVE = 'connect = "live"'
 SCOPE = '[browser.scope]\nallowed_domains = ["127.0.0.1:*"]\n'
@@ -127,7 +126,7 @@ def test_without_the_operators_word_there_is_no_such_page() -> None:
 @pytest.mark.req("browser-live")
 @pytest.mark.parametrize("address", ["http://10.0.0.1:9222", "http://127.0.0.1.evil.org:1", "x"])
 def test_only_a_browser_of_this_machine_can_be_allowed(address: str) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidValueError):
         BrowserConfig(live=address)
     assert BrowserConfig(live="http://[::1]:9222").live
 

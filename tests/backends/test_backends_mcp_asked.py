@@ -192,5 +192,5 @@ async def test_credentials_that_are_wrong_or_missing_are_told() -> None:
 def test_oauth_is_for_servers_behind_a_url() -> None:
     oauth = {"issuer": "https://a", "client_id": "me", "client_secret": "s"}
     with pytest.raises(ValueError, match="for servers with a 'url'"):
-        McpServerConfig.model_validate({"command": ("x",), "oauth": oauth})
-    assert McpServerConfig.model_validate({"url": "https://s", "oauth": oauth}).oauth
+        McpServerConfig.from_json({"command": ("x",), "oauth": oauth})
+    assert McpServerConfig.from_json({"url": "https://s", "oauth": oauth}).oauth

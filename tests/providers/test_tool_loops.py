@@ -93,7 +93,7 @@ def in_world(answer: Answer, work: Callable[[World], Awaitable[None]], home: Pat
         async with double as url:
             providers = {"own": {"base_url": url, **own}}
             settings = {"home": home, "project": "p", "durability": "process"}
-            config = Config.model_validate({**settings, "providers": providers})
+            config = Config.from_json({**settings, "providers": providers})
             async with World.open(config) as world:
                 await work(world)
         return double
@@ -163,8 +163,8 @@ class TestToolLoops:
             run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
             assert run.state.run_spec.wire == "chat/foreign" and run.status == "stalled"
             down = False
-            own = world.config.providers["own"].model_copy(update={"returns_reasoning": True})
-            again = world.config.model_copy(update={"providers": {"own": own}})
+            own = world.config.providers["own"].replace(returns_reasoning=True)
+            again = world.config.replace(providers={"own": own})
             async with World.open(again) as other:
                 resumed = await other.resume(run.id, Agent(tools=[weather]))
                 assert resumed.failure == "bad_request", "the double demands what was not chosen"

@@ -1,4 +1,4 @@
-"""The base of the settings of a backend."""
+"""The base of the settings of a backend that an installed package adds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class BackendSettings(BaseModel):
-    """A table of ``artificer.toml`` for a backend: closed against unknown keys."""
+    """A table ``[backends.NAME]`` of ``artificer.toml``: closed against unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

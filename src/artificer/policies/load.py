@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from artificer.core.kinds import RunKind
 from artificer.core.policy import DecisionWord, Policy, PolicyText, Rule
 from artificer.errors import ConfigError, MissingExtraError
+from artificer.values.base import CheckedValue
 
 MAX_TEXT_BYTES = 256 * 1024
 """Size of one file of Cedar policies."""
 
 
-class PolicyKeys(BaseModel):
+class PolicyKeys(CheckedValue):
     """``[policy]``: ``default``, ``[[policy.rules]]``, ``allow`` (globs of tools) and ``cedar``.
 
     ``cedar`` names files of policies, or globs of files, relative to ``artificer.toml``.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     default: DecisionWord = "allow"
     rules: tuple[Rule, ...] = ()
@@ -55,6 +51,8 @@ def to_policy(keys: PolicyKeys, settings: Path) -> Policy:
 
 
 def _check_kinds(rule: Rule, where: str) -> None:
+    import difflib
+
     known = get_args(RunKind)
     for kind in rule.kind:
         if kind not in known:

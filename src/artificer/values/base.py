@@ -12,6 +12,7 @@ The members of a union are told apart by a tag: the class variable that the base
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import (
     TYPE_CHECKING,
@@ -171,11 +172,14 @@ class CheckedValue(Value):
     """A value that people and other packages make: every field is checked when it is made."""
 
     def __post_init__(self) -> None:
-        """Raise InvalidValueError for a field of a wrong type, or out of its range."""
-        for name, kind in _types(type(self)):
+        """Raise InvalidValueError for a field of a wrong type, or out of its range.
+
+        Defaults are right. A value that holds nothing else is made without reading annotations.
+        """
+        for name in _set_fields(self):
             value = getattr(self, name)
             try:
-                converted = msgspec.convert(value, kind)
+                converted = msgspec.convert(value, _types(type(self))[name], dec_hook=_made)
             except _FAULTS as error:
                 raise _invalid(type(self), error, f"/{name}") from error
             if converted is not value:
@@ -225,12 +229,12 @@ class ValueReader(Generic[T]):
 
 
 def _made(kind: Any, value: Any) -> Any:
-    """Read a member whose type msgspec does not know."""
-    return value if isinstance(value, kind) else kind.from_json(value)
+    """Read a member whose type msgspec does not know: by its own method, or from its text."""
+    return value if isinstance(value, kind) else getattr(kind, "from_json", kind)(value)
 
 
 def _written(value: Any) -> Any:
-    return value.to_json()
+    return value.to_json() if hasattr(value, "to_json") else str(value)
 
 
 _FAULTS = (msgspec.MsgspecError, UnicodeError, RecursionError)
@@ -244,9 +248,19 @@ def _invalid(kind: type, error: Exception, at: str = "") -> InvalidValueError:
 
 
 @cache
-def _types(kind: type[Struct]) -> tuple[tuple[str, Any], ...]:
+def _types(kind: type[Struct]) -> dict[str, Any]:
     """The fields of a class, and what each may hold."""
-    return tuple((member.name, member.type) for member in msgspec.structs.fields(kind))
+    return {member.name: member.type for member in msgspec.structs.fields(kind)}
+
+
+def _set_fields(value: Struct) -> Iterator[str]:
+    """The fields that do not hold their default."""
+    names, defaults = value.__struct_fields__, value.__struct_defaults__
+    required = len(names) - len(defaults)
+    yield from names[:required]
+    for name, default in zip(names[required:], defaults, strict=True):
+        if getattr(value, name) is not default:
+            yield name
 
 
 def _listed(value: Any) -> Any:

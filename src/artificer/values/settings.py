@@ -1,23 +1,96 @@
 """How settings and manifests hold our own values: every mistake in one is explained.
 
 A value of ours stops at its first fault. In a file, people want to know all of them, so pydantic
-reads a model of the same fields first. It is imported only then.
+reads a model of the same fields then. It is made of the value's own declaration, and pydantic is
+imported only when there is a fault to explain, or a manifest to read.
 """
 
 from __future__ import annotations
 
+import json
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from msgspec import NODEFAULT, Meta, Struct, structs
+from msgspec import Meta, Struct, structs
+
+from artificer.errors import ConfigError, InvalidValueError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, GetCoreSchemaHandler
-    from pydantic_core import CoreSchema
+    from pydantic_core import CoreSchema, ErrorDetails
+
+T = TypeVar("T", bound=Struct)
 
 _RULES = ("ge", "gt", "le", "lt", "min_length", "max_length")
+
+
+def checked(kind: type[T], settings: Mapping[str, Any], file: str) -> T:
+    """Return the settings of a file as a value.
+
+    Raises:
+        ConfigError: a key is unknown, or a setting has a wrong value. It names all of them.
+    """
+    if settings.keys() <= set(kind.__struct_fields__):
+        try:
+            return kind(**settings)
+        except InvalidValueError:  # the first fault; they are all explained
+            pass
+    return _explained(kind, settings, file)
+
+
+def _explained(kind: type[T], settings: Mapping[str, Any], file: str) -> T:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        # As JSON, because a strict value takes an array for a tuple from nowhere else.
+        return TypeAdapter(kind).validate_json(json.dumps(settings, default=str))
+    except ValidationError as error:
+        faults = error.errors()
+        message = "; ".join(map(_fault, faults))
+        raise ConfigError(f"{file}: {message}.", hint=_suggestion(faults, kind)) from error
+
+
+def _fault(fault: ErrorDetails) -> str:
+    """The place in the file and what is wrong there."""
+    own = fault.get("ctx", {}).get("error")
+    if not isinstance(own, InvalidValueError):
+        return f"{_place(fault['loc'])}: {fault['msg']}"
+    steps = (int(step) if step.isdecimal() else step for step in own.pointer.split("/")[1:])
+    return f"{_place((*fault['loc'], *steps))}: {own.reason}"
+
+
+def _place(loc: tuple[str | int, ...]) -> str:
+    """A place in the file; the entries of a list are counted from 1, as verdicts count rules."""
+    steps = (f" #{step + 1}" if isinstance(step, int) else f".{step}" for step in loc)
+    return "".join(steps).lstrip(".")
+
+
+def _suggestion(faults: list[ErrorDetails], kind: type[Struct]) -> str | None:
+    import difflib
+
+    for fault in faults:
+        if fault["type"] == "extra_forbidden":
+            known = _known(kind, fault["loc"][:-1])
+            close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1)
+            return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+    return None
+
+
+def _known(kind: type[Struct], loc: tuple[str | int, ...]) -> list[str]:
+    """The keys of the section that a place is in."""
+    for step in loc:
+        hint = next((m.type for m in structs.fields(kind) if m.name == step), None)
+        kind = next(_structs(hint), kind)  # else an entry of a list, or a name of the user's
+    return list(kind.__struct_fields__)
+
+
+def _structs(hint: Any) -> Iterator[type[Struct]]:
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        yield hint
+    for part in get_args(hint):
+        yield from _structs(part)
 
 
 def core_schema_of(kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -51,7 +124,7 @@ def model_of(kind: type[Struct]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         member.name: (
             _translated(member.type),
-            ... if member.default is NODEFAULT else member.default,
+            ... if member.required else None,  # a default is left to the value itself
         )
         for member in structs.fields(kind)
     }
@@ -65,8 +138,8 @@ def _translated(hint: Any) -> Any:
     if origin is Annotated:
         rules = (rule for meta in inner[1:] if isinstance(meta, Meta) for rule in _rules(meta))
         return Annotated[(_translated(inner[0]), *rules)]
-    if origin is tuple:
-        return types.GenericAlias(tuple, tuple(map(_translated, inner)))
+    if origin in (tuple, Mapping):
+        return types.GenericAlias(origin, tuple(map(_translated, inner)))
     if origin in (Union, types.UnionType):
         return Union[tuple(map(_translated, inner))]  # noqa: UP007 - of a sequence
     return hint

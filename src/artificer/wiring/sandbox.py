@@ -15,7 +15,7 @@ def grants_of(config: Config) -> Grants:
     """Return the grants of a sandbox; the configuration itself is never theirs to write."""
     wanted = config.sandbox
     return Grants(
-        mode=wanted.mode,
+        mode=wanted.mode or "off",
         writable=wanted.writable,
         readable=wanted.readable,
         network=wanted.network,
@@ -27,7 +27,7 @@ def grants_of_build(config: Config) -> Grants:
     """The same for the programs of a build, which a model writes: where there is a sandbox, it is
     used, unless the configuration says otherwise; toolchains of the home may be read."""
     grants = grants_of(config)
-    mode = grants.mode if "mode" in config.sandbox.model_fields_set else "auto"
+    mode = config.sandbox.mode or "auto"
     known = tuple(toolchains(os.environ, Path.home()))
     return replace(grants, mode=mode, readable=(*grants.readable, *known))
 

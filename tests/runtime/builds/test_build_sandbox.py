@@ -59,7 +59,7 @@ async def test_without_one_it_says_so(tmp_path: Path) -> None:
 def test_what_is_configured_holds_for_builds_too() -> None:
     assert grants_of_build(Config()).mode == "auto"
     for mode in ("off", "auto", "required"):
-        sandbox = SandboxConfig.model_validate({"mode": mode})
+        sandbox = SandboxConfig.from_json({"mode": mode})
         assert grants_of_build(Config(sandbox=sandbox)).mode == mode
 
 

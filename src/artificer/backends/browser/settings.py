@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
 
-from artificer.backends.settings import BackendSettings
+from artificer.values.base import CheckedValue, Meta
+
+BrowserAddress = Annotated[
+    str, Meta(pattern=r"^(http://(127\.0\.0\.1|localhost|\[::1\]):\d{1,5}/?)?\Z")
+]
+"""An address of this machine, or none."""
 
 
-class BrowserConfig(BackendSettings):
+class BrowserConfig(CheckedValue):
     """``[browser]``: ``live`` is where a browser of yours listens (``--remote-debugging-port``).
 
     With it, manifests may ask for a page in that browser, logged in as you are at the hosts of
     their scope.
     """
 
-    live: str = Field(default="", pattern=r"^(http://(127\.0\.0\.1|localhost|\[::1\]):\d{1,5}/?)?$")
+    live: BrowserAddress = ""

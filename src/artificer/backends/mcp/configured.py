@@ -28,7 +28,7 @@ def _offer(name: str, server: McpServerConfig, lock: Path | None) -> Offer:
             url=server.url,
             env=server.env,
             headers=server.headers,
-            oauth=None if server.oauth is None else OAuthClient(**dict(server.oauth)),
+            oauth=None if server.oauth is None else OAuthClient(**server.oauth.to_json()),
             start_seconds=server.start_seconds,
             lock=lock,
         ),

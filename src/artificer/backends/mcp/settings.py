@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
-
-from artificer.backends.settings import BackendSettings
 from artificer.contracts.definition import EffectClass, Risk, Trust
+from artificer.values.base import CheckedValue, Meta, field
 
-ServerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+ServerName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,32}\Z")]
 
 
-class McpOAuthConfig(BackendSettings):
+class McpOAuthConfig(CheckedValue):
     """``[mcp.servers.NAME.oauth]``: a client of yours (RFC 6749 section 4.4, client credentials).
 
     ``client_secret`` may hold ``{_secret:name}``. It is sent to the authorization server that calls
     itself ``issuer``, and to no other one that the MCP server may name.
     """
 
-    issuer: str = Field(pattern=r"^https?://.+$")
-    client_id: str = Field(min_length=1)
-    client_secret: str = Field(min_length=1)
+    issuer: Annotated[str, Meta(pattern=r"^https?://.+\Z")]
+    client_id: Annotated[str, Meta(min_length=1)]
+    client_secret: Annotated[str, Meta(min_length=1)]
     scope: str | None = None
     auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
 
 
-class McpServerConfig(BackendSettings):
+class McpServerConfig(CheckedValue):
     """Another MCP server: ``[mcp.servers.NAME]``, started by ``command`` or found at ``url``.
 
     Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``allow`` names the tools that
@@ -37,9 +35,9 @@ class McpServerConfig(BackendSettings):
     """
 
     command: tuple[str, ...] = ()
-    url: str = Field(default="", pattern=r"^(https?://.+)?$")
-    env: Mapping[str, str] = Field(default_factory=dict)
-    headers: Mapping[str, str] = Field(default_factory=dict)
+    url: Annotated[str, Meta(pattern=r"^(https?://.+)?\Z")] = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
     oauth: McpOAuthConfig | None = None
     allow: tuple[str, ...] | None = None
     effect: EffectClass = "once"
@@ -47,19 +45,18 @@ class McpServerConfig(BackendSettings):
     human_approval: bool = False
     trust: Trust = "untrusted"
     sensitive: bool = False
-    timeout_seconds: int = Field(default=60, gt=0, le=86_400)
-    start_seconds: int = Field(default=30, gt=0, le=600)
+    timeout_seconds: Annotated[int, Meta(gt=0, le=86_400)] = 60
+    start_seconds: Annotated[int, Meta(gt=0, le=600)] = 30
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def check(self) -> None:
+        """Refuse a server that is neither started nor found, and one that is both."""
         if bool(self.command) == bool(self.url):
-            raise ValueError("needs either 'command' or 'url'")
+            raise self.invalid("", "needs either 'command' or 'url'")
         if self.oauth is not None and not self.url:
-            raise ValueError("'oauth' is for servers with a 'url'")
-        return self
+            raise self.invalid("", "'oauth' is for servers with a 'url'")
 
 
-class McpConfig(BackendSettings):
+class McpConfig(CheckedValue):
     """``[mcp]``"""
 
-    servers: Mapping[ServerName, McpServerConfig] = Field(default_factory=dict)
+    servers: Mapping[ServerName, McpServerConfig] = field(default_factory=dict)

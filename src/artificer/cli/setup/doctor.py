@@ -19,6 +19,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.config import FILE_NAME, Config
 from artificer.providers.local_fetch import model_path
 from artificer.values.release import RELEASE
+from artificer.wiring.sandbox import grants_of
 
 EXTRAS = {
     "anthropic": ("anthropic", "anthropic"),
@@ -102,7 +103,7 @@ def _places(config: Config) -> list[Diagnosis]:
 
 def _sandboxes(config: Config) -> list[Diagnosis]:
     """Each sandbox, and the one that the programs of manifests would run in."""
-    wanted = config.sandbox
+    wanted = grants_of(config)
     found = [Diagnosis(f"sandbox {f.name}", f.works or None, f.detail, f.hint) for f in findings()]
     choice = choose(wanted.mode, wanted.network, findings())
     used = choice.name if choice else "none"
