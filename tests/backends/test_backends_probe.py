@@ -18,7 +18,8 @@ from tools_support import appears
 import preloaded
 from artificer.agent import Agent
 from artificer.backends.command.executor import CommandExecutor
-from artificer.backends.sandbox.sandbox import Grants, findings
+from artificer.backends.sandbox.grants import Grants
+from artificer.backends.sandbox.sandbox import findings
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.errors import ManifestError

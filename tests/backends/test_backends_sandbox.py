@@ -18,8 +18,9 @@ import pytest
 from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.sandbox.bubblewrap import find_bubblewrap
 from artificer.backends.sandbox.finding import SandboxFinding
+from artificer.backends.sandbox.grants import Grants
 from artificer.backends.sandbox.landlock import find_landlock, finding_of
-from artificer.backends.sandbox.sandbox import Grants, Sandbox, choose
+from artificer.backends.sandbox.sandbox import Sandbox, choose
 from artificer.backends.session.executor import SessionExecutor
 from artificer.errors import ConfigError, ManifestError
 from artificer.manifests.model import Manifest, ManifestFile

@@ -22,8 +22,8 @@ from artificer.runtime.builds.outcome import child_id
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.fork import ForkChanges, ForkPlan
 from artificer.runtime.load import load
+from artificer.wiring.build_sandbox import grants_of_build
 from artificer.wiring.builds import build_folder
-from artificer.wiring.sandbox import grants_of_build
 from artificer.wiring.secrets import clean_blobs
 from artificer.wiring.storage import OpenStorage
 

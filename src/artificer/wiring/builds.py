@@ -30,8 +30,8 @@ from artificer.runtime.builds.validate import Validator
 from artificer.runtime.engine import Engine
 from artificer.runtime.snapshot import restore
 from artificer.values.base import JsonValue
+from artificer.wiring.build_sandbox import grants_of_build
 from artificer.wiring.resources import WorldResources
-from artificer.wiring.sandbox import grants_of_build
 from artificer.wiring.secrets import clean_blobs, redactor_of
 from artificer.wiring.specs import Recorded
 

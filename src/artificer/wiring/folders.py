@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from artificer.backends.backend import Backend, ExecutorContext, backend_of
+from artificer.backends.backend import Backend, backend_of
+from artificer.backends.context import ExecutorContext
 from artificer.backends.loader import load_folder
 from artificer.config import Config
 from artificer.errors import ConfigError, NotFoundError

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from artificer.config import Config
 from artificer.errors import OperatorError
-from artificer.manifests.model import Manifest
 from artificer.plugins import load
 from artificer.ports import Executor
 from artificer.wiring.secrets import clean_blobs
 from artificer.wiring.storage import OpenStorage
+
+if TYPE_CHECKING:
+    from artificer.manifests.model import Manifest
 
 
 class ConfiguredServers:

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 from artificer.agent import Tool
 from artificer.artifacts import catalog
 from artificer.backends.artifact import ArtifactExecutor
-from artificer.backends.backend import ExecutorContext, ToolServers
+from artificer.backends.context import ExecutorContext, ToolServers
 from artificer.backends.function.executor import FunctionExecutor, FunctionTool
 from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.kinds import KINDS, RunKind
 from artificer.errors import ConfigError
-from artificer.plugins import load
+from artificer.plugins import load, on_call
 from artificer.ports import Executor
 from artificer.runtime.view import JournalReader
 from artificer.system import SystemClock, keep_memory_private
 from artificer.values.model import ToolChoice
-from artificer.wiring.folders import manifests
 from artificer.wiring.sandbox import grants_of
 from artificer.wiring.secrets import clean_blobs, redactor_of_everything
 from artificer.wiring.servers import build_servers
@@ -37,6 +36,8 @@ _CAPABILITIES = {
     "workspaces": "artificer.backends.workspace.backend:CAPABILITY",
 }
 """The members of Capabilities that come with tools, each with what makes their executors."""
+
+_manifests = on_call("artificer.wiring.folders:manifests")
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def build_tools(
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))
-                made = manifests(folder, config, context)
+                made = _manifests(folder, config, context)
                 origins.update(dict.fromkeys(map(id, made), str(folder)))
                 executors += made
         else:

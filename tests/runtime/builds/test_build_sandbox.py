@@ -13,7 +13,8 @@ from jobs import BRIEF, GREETER
 from site_of_builds import site
 from test_build_attacks import built
 
-from artificer.backends.sandbox.sandbox import Grants, findings
+from artificer.backends.sandbox.grants import Grants
+from artificer.backends.sandbox.sandbox import findings
 from artificer.backends.sandbox.settings import SandboxConfig
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config
@@ -22,7 +23,7 @@ from artificer.runtime.builds.detect import detect
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.toolchains import hidden, toolchains
 from artificer.runtime.builds.validate import Validator
-from artificer.wiring.sandbox import grants_of_build, held_by
+from artificer.wiring.build_sandbox import grants_of_build, held_by
 from needs import needs, reason
 
 pytestmark = pytest.mark.req("build-sandbox")

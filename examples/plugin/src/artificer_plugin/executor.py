@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from artificer.backends.backend import ExecutorContext
+from artificer.backends.context import ExecutorContext
 from artificer.contracts.definition import ToolDefinition
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import Call, Executor, Receipt

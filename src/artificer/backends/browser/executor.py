@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
-from artificer.backends.backend import ExecutorContext
 from artificer.backends.browser.spec.commands import BrowserCommand, browser_commands
 from artificer.backends.browser.spec.keys import BrowserKeys
 from artificer.backends.browser.spec.scope import host_refusal, place_in
 from artificer.backends.browser.visit import Site, Visit
+from artificer.backends.context import ExecutorContext
 from artificer.backends.refusal import refuse
 from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.arguments.bind import bind

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from artificer.backends.backend import ExecutorContext
 from artificer.backends.command.evidence import call_folder, scan_id_of
 from artificer.backends.command.output import CommandOutcome, Start, judge_output, keep_output
 from artificer.backends.command.spec.envelope import Envelope, bare_content_of, content_of
@@ -23,6 +22,7 @@ from artificer.backends.command.spec.section import (
     command_line,
     wants_folder,
 )
+from artificer.backends.context import ExecutorContext
 from artificer.backends.probing import as_tool, call_of, probed_of
 from artificer.backends.process.capture import Capture
 from artificer.backends.process.confine import file_problems, option_problems
@@ -34,7 +34,8 @@ from artificer.backends.process.environment import (
 from artificer.backends.process.run import Finished, run_process
 from artificer.backends.refusal import refuse
 from artificer.backends.sandbox.finding import SandboxFinding
-from artificer.backends.sandbox.sandbox import Grants, Sandbox
+from artificer.backends.sandbox.grants import Grants
+from artificer.backends.sandbox.sandbox import Sandbox
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import Parsed

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from artificer.backends.answer import ToolRefusal, receipt_of, refused
-from artificer.backends.backend import ExecutorContext
+from artificer.backends.context import ExecutorContext
 from artificer.backends.function.forked import run_forked
 from artificer.backends.host import reading, searching
 from artificer.backends.host.changes import Changer, HostChange

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 
-from artificer.backends.backend import ExecutorContext
+from artificer.backends.context import ExecutorContext
 from artificer.backends.http.client import (
     MAX_BODY,
     HostResolver,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from artificer.backends.answer import ToolRefusal, receipt_of, refused
-from artificer.backends.backend import ExecutorContext
+from artificer.backends.context import ExecutorContext
 from artificer.backends.introspect import describe as tell
 from artificer.backends.introspect.module import Module
 from artificer.backends.introspect.spec import TOOLS

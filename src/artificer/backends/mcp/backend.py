@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from artificer.backends.backend import Backend, ExecutorContext
+from artificer.backends.backend import Backend
+from artificer.backends.context import ExecutorContext
 from artificer.backends.mcp.spec.keys import McpKeys
 from artificer.backends.mcp.spec.section import McpSection
 from artificer.manifests.model import ManifestFile

@@ -8,35 +8,17 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from artificer.backends.process.confinement import UNCONFINED, Confinement
 from artificer.backends.sandbox.bubblewrap import NAME as BUBBLEWRAP
 from artificer.backends.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from artificer.backends.sandbox.finding import SandboxFinding
+from artificer.backends.sandbox.grants import Grants, SandboxMode
 from artificer.backends.sandbox.landlock import Landlock, find_landlock
 from artificer.backends.sandbox.rules import Rules, paths, system_folders, within
 from artificer.errors import ConfigError
 from artificer.manifests.keys import SandboxKeys, ToolKeys
-
-SandboxMode = Literal["off", "auto", "required"]
-
-
-@dataclass(frozen=True)
-class Grants:
-    """The operator's grants to the programs of manifests, from ``[sandbox]``.
-
-    ``writable`` and ``readable`` are relative to the folder that programs run in. ``kept`` stays
-    read only wherever the sandbox can see to it.
-    """
-
-    mode: SandboxMode = "off"
-    writable: tuple[Path, ...] = ()
-    readable: tuple[Path, ...] = ()
-    network: bool = False
-    kept: tuple[Path, ...] = ()
 
 
 def findings() -> tuple[SandboxFinding, ...]:

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from artificer.backends.backend import ExecutorContext
+from artificer.backends.context import ExecutorContext
 from artificer.backends.process.confine import file_problems
 from artificer.backends.process.environment import child_environment
 from artificer.backends.refusal import refuse
 from artificer.backends.sandbox.finding import SandboxFinding
-from artificer.backends.sandbox.sandbox import Grants, Sandbox
+from artificer.backends.sandbox.grants import Grants
+from artificer.backends.sandbox.sandbox import Sandbox
 from artificer.backends.session.conversation import Conversation, Program
 from artificer.backends.session.spec.children import SessionPart
 from artificer.backends.session.spec.commands import SessionCommand, session_commands

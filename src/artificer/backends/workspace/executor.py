@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from artificer.backends.answer import ToolRefusal, page, receipt_of
-from artificer.backends.backend import ExecutorContext
+from artificer.backends.context import ExecutorContext
 from artificer.backends.workspace import summary
 from artificer.backends.workspace.drafts import DraftCommit, Drafts
 from artificer.backends.workspace.service import Resolved, VersionConflict, Workspaces

@@ -24,7 +24,7 @@ from artificer.cli.terminal.words import count
 from artificer.core.spec import Limits
 from artificer.errors import ArtificerError, ConfigError
 from artificer.runtime.builds.promote import uncommitted
-from artificer.wiring.sandbox import held_by
+from artificer.wiring.build_sandbox import held_by
 
 
 @interruptible

@@ -11,7 +11,7 @@ from artificer.artifacts.command_line import split_command
 from artificer.backends.artifact import ArtifactExecutor
 from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.host.executor import HostExecutor
-from artificer.backends.sandbox.sandbox import Grants
+from artificer.backends.sandbox.grants import Grants
 from artificer.builds.facts import BuildOptions, RunRested, Standing
 from artificer.builds.jobs import Check, StartRun
 from artificer.builds.prompt import Instructions

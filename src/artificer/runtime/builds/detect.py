@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from artificer.backends.sandbox.sandbox import Grants
+from artificer.backends.sandbox.grants import Grants
 from artificer.errors import InvalidValueError, ManifestError, TamperedError
 from artificer.manifests.model import ManifestFile
 from artificer.manifests.parse import parse_manifest

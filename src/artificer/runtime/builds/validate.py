@@ -10,8 +10,9 @@ from pathlib import Path
 from artificer.artifacts.command_line import is_allowed, split_command
 from artificer.backends.process.environment import child_environment
 from artificer.backends.process.run import Finished, run_process
+from artificer.backends.sandbox.grants import Grants
 from artificer.backends.sandbox.rules import paths, system_folders
-from artificer.backends.sandbox.sandbox import Grants, Sandbox
+from artificer.backends.sandbox.sandbox import Sandbox
 from artificer.errors import ConfigError
 from artificer.manifests.keys import ToolKeys
 from artificer.runtime.builds.detect import Project
