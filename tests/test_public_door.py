@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import get_args, get_origin
 import pytest
 
 import artificer
+from artificer import types
 
 PUBLIC = {
     "Agent",
@@ -97,10 +99,39 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = artificer.Chain  # type: ignore[attr-defined]
 
 
+@pytest.mark.req("door-types")
+@pytest.mark.parametrize("name", types.__all__)
+def test_every_type_of_a_public_signature_is_there(name: str) -> None:
+    assert getattr(types, name) is not None
+    assert name in dir(types)
+    assert name not in artificer.__all__
+
+
+@pytest.mark.req("door-types")
+def test_a_type_checker_finds_the_same_types() -> None:
+    source = ast.parse(inspect.getsource(types))
+    seen = [
+        (alias.name, f"{node.module}.{alias.asname}")
+        for block in source.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert sorted(seen) == sorted((n, f"artificer.{home}.{n}") for n, home in types._HOME.items())
+
+
+@pytest.mark.req("door-types")
+def test_an_unknown_type_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Chain'"):
+        _ = types.Chain  # type: ignore[attr-defined]
+
+
 @pytest.mark.req("door-cheap")
-def test_importing_loads_prints_and_writes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("door", ["artificer", "artificer.types"])
+def test_importing_loads_prints_and_writes_nothing(door: str, tmp_path: Path) -> None:
     heavy = "pydantic", "asyncio", "click", "sqlite3", "logging", "json"
-    code = f"import sys, artificer; sys.exit(' '.join({set(heavy)!r} & set(sys.modules)) or 0)"
+    code = f"import sys, {door}; sys.exit(' '.join({set(heavy)!r} & set(sys.modules)) or 0)"
     done = subprocess.run(
         [sys.executable, "-B", "-c", code],
         cwd=tmp_path,

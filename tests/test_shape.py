@@ -244,10 +244,16 @@ def public() -> dict[str, str]:
 
 
 def _doors(name: str) -> Iterator[tuple[str, str]]:
+    """The names that a public module offers, and their homes."""
     module = modules().get(name)
     for node in module.tree.body if module else ():
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+        if not isinstance(node, ast.Assign):
+            continue
+        if ast.unparse(node.targets[0]) == "_HOMES":
             yield from ast.literal_eval(node.value).items()
+        elif ast.unparse(node.targets[0]) == "_NAMES":
+            for home, names in ast.literal_eval(node.value).items():
+                yield from ((name, home) for name in names)
 
 
 def resolved(module: str, name: str) -> str:

@@ -2,7 +2,8 @@
 
 Every call is checked before it runs, recorded before it acts, and can be replayed after.
 
-This is the one door: the names in ``__all__`` are public, everything else may change. Names are
+This is the one door: the names in ``__all__`` are public, and so are those of ``artificer.types``
+(the types in their signatures) and ``artificer.testing``; everything else may change. Names are
 imported when they are first used, so that ``import artificer`` costs next to nothing.
 """
 
@@ -197,13 +198,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'artificer' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"artificer.{home}"), name)
-    return value
+if not TYPE_CHECKING:  # or a type checker would find any name here
 
+    def __getattr__(name: str) -> object:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'artificer' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"artificer.{home}"), name)
+        return value
 
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    def __dir__() -> list[str]:
+        return sorted([*__all__, "__version__"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from artificer.backends.workspace.audit import audit
@@ -29,7 +30,7 @@ from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
 from artificer.wiring.recordings import mapper_of
 from artificer.wiring.resources import WorldResources
-from artificer.wiring.storage import open_to_read
+from artificer.wiring.storage import OpenStorage, open_to_read
 from artificer.wiring.toolbox import build_workspaces
 
 if TYPE_CHECKING:
@@ -41,13 +42,11 @@ def is_of_build(run: str, runs: Collection[str]) -> bool:
     return "." in run and run.rpartition(".")[0] in runs
 
 
+@dataclass(frozen=True, eq=False)
 class Archive:
     """One project's journal and blobs, read: nothing here asks a model, runs a tool or writes."""
 
-    def __init__(self, resources: WorldResources) -> None:
-        self.config = resources.config
-        self._resources = resources
-        self._storage = resources.storage
+    _resources: WorldResources
 
     @classmethod
     @asynccontextmanager
@@ -62,6 +61,15 @@ class Archive:
             yield cls(resources)
         finally:
             await resources.aclose()
+
+    @property
+    def config(self) -> Config:
+        """The settings of the world."""
+        return self._resources.config
+
+    @property
+    def _storage(self) -> OpenStorage:
+        return self._resources.storage
 
     @property
     def maintenance(self) -> Maintenance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from artificer.backends.workspace.audit import audit
 from artificer.errors import OperatorError
@@ -26,11 +27,11 @@ from artificer.wiring.resources import WorldResources
 from artificer.wiring.toolbox import build_workspaces
 
 
+@dataclass(frozen=True, eq=False)
 class Maintenance:
     """The upkeep of one world. In an archive, only what changes nothing works."""
 
-    def __init__(self, resources: WorldResources) -> None:
-        self._resources = resources
+    _resources: WorldResources
 
     async def fsck(
         self, *, repair: bool = False, progress: ReportProgress = unreported

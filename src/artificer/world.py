@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -34,24 +35,21 @@ from artificer.wiring.forks import new_fork
 from artificer.wiring.recordings import import_recording
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
-from artificer.wiring.storage import OpenStorage, memory_storage, open_storage
+from artificer.wiring.storage import memory_storage, open_storage
 
 if TYPE_CHECKING:
     from artificer.runtime.builds.builder import Decider
     from artificer.wiring.builds import Builds
 
 
+@dataclass(frozen=True, eq=False)
 class World:
     """Runs agents, and keeps what they do.
 
     ``archive`` reads everything that the world keeps; ``maintenance`` looks after it.
     """
 
-    def __init__(self, config: Config, storage: OpenStorage) -> None:
-        self.config = config
-        self._resources = WorldResources(config, storage)
-        self.archive = Archive(self._resources)
-        self.maintenance = Maintenance(self._resources)
+    _resources: WorldResources
 
     @classmethod
     @asynccontextmanager
@@ -61,13 +59,13 @@ class World:
         It is made when it does not exist.
         """
         config = config or load_config()
-        async with cls(config, await open_storage(config)) as world:
+        async with cls(WorldResources(config, await open_storage(config))) as world:
             yield world
 
     @classmethod
     def in_memory(cls, config: Config | None = None) -> Self:
         """Return a world that lives as long as the process."""
-        return cls(config or Config(), memory_storage())
+        return cls(WorldResources(config or Config(), memory_storage()))
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,6 +76,21 @@ class World:
     async def aclose(self) -> None:
         """Close the connections to providers, and the journal."""
         await self._resources.aclose()
+
+    @property
+    def config(self) -> Config:
+        """The settings of the world."""
+        return self._resources.config
+
+    @property
+    def archive(self) -> Archive:
+        """Everything that the world keeps, to be read."""
+        return Archive(self._resources)
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """The upkeep of the world."""
+        return Maintenance(self._resources)
 
     @property
     def builds(self) -> Builds:

@@ -82,11 +82,15 @@ class BuildPlace:
         )
 
 
+@dataclass(frozen=True, eq=False)
 class Builds:
     """The builds of a world: their work, and how it comes into their projects."""
 
-    def __init__(self, world: WorldResources) -> None:
-        self._config, self._storage = world.config, world.storage
+    _world: WorldResources
+
+    @property
+    def _config(self) -> Config:
+        return self._world.config
 
     async def promote(
         self, run: str, *, branch: str | None = None, into: str | None = None
@@ -145,7 +149,7 @@ class Builds:
         )
 
     async def _state(self, run: str) -> RunState:
-        storage = self._storage
+        storage = self._world.storage
         return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
 
 

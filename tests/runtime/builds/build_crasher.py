@@ -46,6 +46,7 @@ from artificer.ports import (
 from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical, digest_of
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import open_storage
 from artificer.world import World
 
@@ -170,7 +171,7 @@ async def drive(folder: Path, points: Points) -> None:
     journal = KillingJournal(storage.journal, points, folder)
     agent, decider = Agent(model=ScriptedProvider(answer)), Approving()
     killing = replace(storage, storage=KillingStorage(storage.storage, journal))
-    async with World(config, killing) as world:
+    async with World(WorldResources(config, killing)) as world:
         if await storage.journal.read("b", limit=1):
             run = await world.resume("b", agent, decider=decider)
         else:

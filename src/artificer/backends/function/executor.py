@@ -17,6 +17,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, overload
 
 from pydantic import ValidationError
@@ -56,27 +57,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@dataclass(eq=False, repr=False)
 class FunctionTool(Generic[P, R]):
     """A function with the definition under which a model may call it. Still callable itself."""
 
-    def __init__(
-        self,
-        function: Callable[P, R],
-        definition: ToolDefinition,
-        signature: Signature,
-        prober: Callable[P, Any] | None = None,
-    ) -> None:
-        functools.update_wrapper(self, function)
-        self.function = function
-        self.definition = definition
-        self.signature = signature
-        self.prober = prober
+    function: Callable[P, R]
+    definition: ToolDefinition
+    _signature: Signature
+    _prober: Callable[P, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Take over the name and the documentation of the function."""
+        functools.update_wrapper(self, self.function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
 
-class Options(TypedDict, total=False):
+class ToolOptions(TypedDict, total=False):
     """The options of ``@tool``: fields of the tool's definition, ``timeout`` and ``probe``.
 
     ``name`` and ``description`` are the function's own by default. ``trust`` is
@@ -104,10 +102,10 @@ class Options(TypedDict, total=False):
 def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
 @overload
 def tool(
-    **options: Unpack[Options],
+    **options: Unpack[ToolOptions],
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
-def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[Options]) -> Any:
-    """Make a function a tool; usable bare or with :class:`Options`.
+def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
+    """Make a function a tool; usable bare or with :class:`ToolOptions`.
 
     The schema comes from the type hints (``Annotated[int, Meta(ge=1)]`` for constraints), the
     description from the docstring's first paragraph. A parameter annotated ``Call`` receives the
@@ -153,7 +151,7 @@ class FunctionExecutor:
         if tool is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
         try:
-            arguments = tool.signature.read(canonical(call.arguments))
+            arguments = tool._signature.read(canonical(call.arguments))
         except ValidationError as error:
             return refuse(call.definition.name, _problems(error))
         return _receipt(call, await _perform(tool, tool.function, arguments, call))
@@ -161,10 +159,10 @@ class FunctionExecutor:
     async def probe(self, call: Call) -> Probed:
         """Ask the tool's probe whether a call had happened (ports.Probing)."""
         tool = self._tools[call.definition.name]
-        if tool.prober is None:
+        if tool._prober is None:
             return Probed(found="unknown")
-        arguments = tool.signature.read(canonical(call.arguments))
-        report = await _perform(tool, tool.prober, arguments, call)
+        arguments = tool._signature.read(canonical(call.arguments))
+        report = await _perform(tool, tool._prober, arguments, call)
         if report is None or report.status != "ok" or report.content == "null":
             return Probed(found="unknown", reason="The probe could not tell.")
         if report.content == "false":
@@ -199,7 +197,7 @@ def _check_probe(function: Callable[..., Any], probe: Callable[..., Any]) -> Non
 
 
 def _definition(
-    function: Callable[..., Any], signature: Signature, options: Options
+    function: Callable[..., Any], signature: Signature, options: ToolOptions
 ) -> ToolDefinition:
     facts: dict[str, Any] = {
         "name": function.__name__,
@@ -227,8 +225,8 @@ async def _perform(
     call: Call,
 ) -> ForkReport | None:
     """Run a function of a tool: in the event loop, or in a process of its own."""
-    if tool.signature.call:
-        arguments[tool.signature.call] = call
+    if tool._signature.call:
+        arguments[tool._signature.call] = call
     seconds = call.definition.timeout_ms / 1000
     if inspect.iscoroutinefunction(function):
         return await _run_async(function(**arguments), seconds)

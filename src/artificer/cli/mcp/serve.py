@@ -23,6 +23,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.config import Config
 from artificer.manifests.model import ManifestFile
 from artificer.values.base import JsonObject
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.servers import build_servers
 from artificer.wiring.storage import OpenStorage, open_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
@@ -38,7 +39,10 @@ async def serve(settings: Settings, options: McpOptions) -> Exit:
     storage = await open_storage(config)
     # A run gets its one tool from here, and none that every run of the project would have.
     bare = config.replace(tools=(), mcp=McpConfig())
-    async with World(bare, storage) as world, build_servers(config, storage) as servers:
+    async with (
+        World(WorldResources(bare, storage)) as world,
+        build_servers(config, storage) as servers,
+    ):
         box = build_tools(
             [*folders, *await servers.offered()],
             kind="chat",
