@@ -32,9 +32,9 @@ measured: list[Message] = []
 class Weighed(Message):
     """A message that notes how often it is measured."""
 
-    def identity(self, *, without: frozenset[str] = frozenset()) -> bytes:
+    def identity(self) -> bytes:
         measured.append(self)
-        return super().identity(without=without)
+        return super().identity()
 
 
 def turn(number: int) -> list[Message]:

@@ -109,7 +109,10 @@ class Toolset(Value):
 
     def get(self, name: str) -> ToolDefinition | None:
         """The tool of that name, or None."""
-        return next((tool for tool in self.tools if tool.name == name), None)
+        for tool in self.tools:
+            if tool.name == name:
+                return tool
+        return None
 
     @property
     def names(self) -> tuple[str, ...]:

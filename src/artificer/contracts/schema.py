@@ -67,6 +67,8 @@ class Schema:
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Return every violation, or an empty tuple for a valid value."""
+        if self.accepts(value):
+            return ()
         try:
             found = [p for error in self._validator.iter_errors(value) for p in _explain(error)]
         except UnicodeEncodeError:

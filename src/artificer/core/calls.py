@@ -79,7 +79,7 @@ def dispatch(state: RunState) -> Step:
     """
     if state.hold == "interrupt":
         state = _without_waiting(state)
-    if all(call.status is not None for call in state.calls):
+    if None not in [call.status for call in state.calls]:
         return _next(close_turn(state))
     if state.hold is not None:
         quiet = all(pending.type == "AskApproval" for pending in state.pending)
@@ -90,7 +90,7 @@ def dispatch(state: RunState) -> Step:
         intent = _next_of(state, call, calls, state.next_intent + len(intents))
         if intent is not None:
             intents.append(intent)
-            call = call.replace(approved=False)
+            call = call.replace(approved=False) if call.approved else call
         calls.append(call)
     return emit(state, *intents, phase=RunPhase.WORKING, calls=tuple(calls))
 
@@ -142,8 +142,9 @@ def _next_of(
 ) -> Intent | None:
     """The intent that brings a call on, if there is one now."""
     verdict = call.verdict
-    under_way = any(pending.call_id == call.id for pending in state.pending)
-    if verdict is None or call.status is not None or under_way:
+    if verdict is None or call.status is not None:
+        return None
+    if call.id in [pending.call_id for pending in state.pending]:  # under way
         return None
     if verdict.verdict == "ask" and not call.approved:
         return _ask(n, verdict)

@@ -6,7 +6,7 @@ difference, but goes on from what was recorded (invariant 5).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from artificer.artifacts.build_catalog import tool_of
 from artificer.artifacts.deliverable import (
@@ -72,8 +72,7 @@ WHOLE = "the reply"
 _UNFIT = "The last reply is still not the JSON that was asked for, after all repair rounds."
 
 
-@dataclass(frozen=True)
-class Judges:
+class Judges(NamedTuple):
     """The judges of facts besides our own rules.
 
     ``consult`` asks the run's Cedar policies, ``check`` the type that its replies must fit.

@@ -29,7 +29,7 @@ def context_after(spec: RunSpec, usage: Usage, reply: Message) -> int:
 
 def _written(reply: Message) -> int:
     """The bytes of a reply's text and calls."""
-    calls = sum(len(call.name.encode()) + len(call.arguments.encode()) for call in reply.calls)
+    calls = sum([len(call.name.encode()) + len(call.arguments.encode()) for call in reply.calls])
     return len(reply.text.encode()) + calls
 
 

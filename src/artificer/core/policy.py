@@ -8,7 +8,6 @@ the answers stands: a doubt counts against the call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal, NamedTuple
 
@@ -128,8 +127,7 @@ class Decision(Value):
     reason: str
 
 
-@dataclass(frozen=True)
-class Occasion:
+class Occasion(NamedTuple):
     """In what run a call is made, by which rules, and what its conversation holds by then.
 
     ``refused`` are calls that did not run lately: tool and arguments, as they were written.
@@ -142,8 +140,7 @@ class Occasion:
     rules: int = RULES
 
 
-@dataclass(frozen=True)
-class PolicyQuery:
+class PolicyQuery(NamedTuple):
     """A call that the policy is asked about."""
 
     tool: ToolDefinition

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from artificer.values.base import Digest, Value
-from artificer.values.blocks import CallStatus, Message, ToolResultBlock
+from artificer.values.blocks import CallStatus, Message, ToolResultBlock, ToolUseBlock
 from artificer.values.canon import canonical_typed, digest_of
 from artificer.values.text import clip
 
@@ -42,15 +42,15 @@ class Repeats(Value):
     @property
     def times(self) -> int:
         """How often the last turn, or the last two in alternation, came in a row."""
-        return 1 + max((same // p for p, same in enumerate(self.same, 1)), default=0)
+        return 1 + max([same // p for p, same in enumerate(self.same, 1)], default=0)
 
     def after(self, turn: Digest, limit: int) -> Repeats:
         """Count one more turn, with a note for the model from half of the limit on."""
-        same = tuple(
+        same = [
             before + 1 if len(self.turns) >= p and self.turns[-p] == turn else 0
             for p, before in enumerate(self.same or (0,) * PERIODS, 1)
-        )
-        repeats = Repeats(turns=(*self.turns, turn)[-PERIODS:], same=same)
+        ]
+        repeats = Repeats(turns=(*self.turns, turn)[-PERIODS:], same=tuple(same))
         if (limit + 1) // 2 <= repeats.times < limit:
             return repeats.replace(note=_note(repeats.times, limit))
         return repeats
@@ -96,10 +96,15 @@ def refused_before(history: Sequence[Message]) -> frozenset[tuple[str, str]]:
     turns, refused = 0, set[str]()
     found: set[tuple[str, str]] = set()
     for message in reversed(history[-RECENT:]):
-        results = (b for b in message.blocks if isinstance(b, ToolResultBlock))
-        refused |= {result.tool_use_id for result in results if result.status in REFUSED}
-        found |= {(call.name, call.arguments) for call in message.calls if call.id in refused}
-        turns += bool(message.calls)
+        called = False
+        for block in message.blocks:
+            if isinstance(block, ToolResultBlock) and block.status in REFUSED:
+                refused.add(block.tool_use_id)
+            elif isinstance(block, ToolUseBlock):
+                called = True
+                if block.id in refused:
+                    found.add((block.name, block.arguments))
+        turns += called
         if turns == PERIODS:
             break
     return frozenset(found)

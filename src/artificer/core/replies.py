@@ -32,17 +32,17 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
         "usage": state.usage + event.usage,
         "cost_micros": cost,
         "stop": event.stop,
-        "call_ids": with_ids(state.call_ids, (call.id for call in called)),
+        "call_ids": with_ids(state.call_ids, [call.id for call in called]),
         "last_text": message.text or state.last_text,
     }
     if event.usage.input_tokens:  # the provider's own count beats our estimate
         changes["context_tokens"] = context_after(state.run_spec, event.usage, message)
-    if any(not isinstance(block, ReasoningBlock) for block in blocks):
+    if {type(block) for block in blocks} - {ReasoningBlock}:
         state = with_message(state, message, **changes)
     else:
         state = state.replace(**changes)
     if called:
-        calls = tuple(CallState(id=call.id) for call in called)
+        calls = tuple([CallState(id=call.id) for call in called])
         intent = JudgeCalls(n=state.next_intent, turn=state.turn)
         return emit(state, intent, phase=RunPhase.JUDGING, calls=calls)
     if event.stop == "refusal":

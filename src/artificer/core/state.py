@@ -24,7 +24,8 @@ from artificer.core.window import Window
 from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value, field
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock, user
-from artificer.values.canon import digest_of
+from artificer.values.canon import canonical_typed, digest_of
+from artificer.values.lean import lean_of
 from artificer.values.message_history import MessageHistory
 from artificer.values.model import FailureCode, StopReason, ToolChoice, Usage
 from artificer.values.tokens import tokens_of
@@ -171,7 +172,7 @@ class RunState(Value):
     @property
     def digest(self) -> str:
         """Digest of the state, at a cost that does not grow with the conversation."""
-        return digest_of(self.identity(without=_BY_DIGEST))
+        return digest_of(canonical_typed(lean_of(RunState, _BY_DIGEST)(self)))
 
     @property
     def standing(self) -> str:
@@ -187,7 +188,7 @@ class RunState(Value):
     @property
     def waits_for_people(self) -> bool:
         """Whether nothing is under way but questions about calls."""
-        return bool(self.pending) and all(p.type == "AskApproval" for p in self.pending)
+        return {p.type for p in self.pending} == {"AskApproval"}
 
     def _standing_of(self, build: BuildState) -> str:
         questions = [job for job in build.open if isinstance(job, AskDecision | AskConsent)]
@@ -255,8 +256,9 @@ def with_message(state: RunState, message: Message, **changes: object) -> RunSta
         "history": state.history.extended(message),
         "history_digest": digest_of(state.history_digest.encode() + body),
         "context_tokens": state.context_tokens + tokens_of(body),
+        **changes,
     }
-    return state.replace(**(grown | changes))
+    return state.replace(**grown)
 
 
 def with_words(state: RunState, text: str) -> RunState:

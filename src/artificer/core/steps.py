@@ -15,10 +15,10 @@ Step = tuple[RunState, tuple[Intent, ...]]
 
 def emit(state: RunState, *intents: Intent, **changes: object) -> Step:
     """Add intents to the pending ones, with whatever else changes in the state."""
-    pending = tuple(
+    pending = [
         Pending(n=i.n, type=i.type, call_id=i.call_id if isinstance(i, OF_A_CALL) else "")
         for i in intents
-    )
+    ]
     state = state.replace(
         **changes, pending=(*state.pending, *pending), next_intent=state.next_intent + len(intents)
     )
@@ -29,7 +29,7 @@ def settle(state: RunState, n: int, **changes: object) -> RunState:
     """Take an intent off the pending ones: its receipt has come. Copies are what replays do most,
     so whatever else changes goes with it.
     """
-    rest = tuple(p for p in state.pending if p.n != n)
+    rest = tuple([p for p in state.pending if p.n != n])
     if len(rest) == len(state.pending):
         raise InvariantError(f"Intent {n} is not pending.")
     return state.replace(pending=rest, **changes)
@@ -42,11 +42,11 @@ def is_pending(state: RunState, n: int) -> bool:
 
 def call_of(state: RunState, n: int) -> CallState:
     """The call of this turn to which an intent belongs."""
-    call_id = next((p.call_id for p in state.pending if p.n == n), None)
-    call = next((c for c in state.calls if c.id == call_id), None)
-    if call is None:
-        raise InvariantError(f"Intent {n} belongs to no call of this turn.")
-    return call
+    for pending in state.pending:
+        for call in state.calls:
+            if pending.n == n and pending.call_id == call.id:
+                return call
+    raise InvariantError(f"Intent {n} belongs to no call of this turn.")
 
 
 def calls_with(state: RunState, call: CallState) -> tuple[CallState, ...]:

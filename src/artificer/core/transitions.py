@@ -127,6 +127,8 @@ def reduce(state: RunState, event: ev.Event) -> tuple[RunState, tuple[Intent, ..
 
 def _passed(state: RunState, now: int) -> RunState:
     """The state at a later time. Where only people are waited for, the run's own time stands."""
+    if now == state.now:
+        return state
     since = state.running_since
     if state.waits_for_people and not state.run_spec.limits.waiting_counts:
         since += now - state.now

@@ -20,6 +20,9 @@ from artificer.runtime.load import UNREDUCED, read_chain, read_records
 from artificer.runtime.requests import Requests, asks
 from artificer.values.canon import digest_of
 
+_FACTS = (CallsJudged, ReplyChecked, RunFinished)
+"""The receipts of inline intents."""
+
 
 @dataclass(frozen=True)
 class Divergence:
@@ -139,7 +142,7 @@ class _Machine:
         self.report.events += 1
         self.report.digest = actual
         self._expected.extend(intents)
-        self._facts.extend(i for i in intents if isinstance(i, INLINE))
+        self._facts.extend([i for i in intents if isinstance(i, INLINE)])
 
     def _intent(self, line: IntentLine) -> None:
         if not self._expected:
@@ -167,9 +170,11 @@ class _Machine:
 
     def _compare_fact(self, event: Event) -> None:
         """Facts of our own libraries are recomputed too; a difference is drift, not divergence."""
-        if not isinstance(event, CallsJudged | ReplyChecked | RunFinished):
-            return
-        if not self._facts or self.state.phase is RunPhase.FINISHED:
+        if (
+            not isinstance(event, _FACTS)
+            or not self._facts
+            or self.state.phase is RunPhase.FINISHED
+        ):
             return
         intent = self._facts.popleft()
         if (

@@ -32,7 +32,7 @@ from msgspec import Meta, Struct, field
 from artificer.errors import InvalidValueError
 from artificer.values.canon import canonical_typed
 from artificer.values.faults import fault_of
-from artificer.values.lean import lean_of
+from artificer.values.lean import LEAN
 from artificer.values.settings import core_schema_of
 from artificer.values.text import well_formed
 
@@ -147,7 +147,7 @@ class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=Tru
     def to_json(self, *, defaults: bool = True) -> dict[str, Any]:
         """The JSON value. Without ``defaults`` it lacks what is one, as in the identity."""
         members: dict[str, Any] = (
-            msgspec.to_builtins(self, enc_hook=_written) if defaults else lean_of(type(self))(self)
+            msgspec.to_builtins(self, enc_hook=_written) if defaults else LEAN[type(self)](self)
         )
         return cast(dict[str, Any], _listed(members))
 
@@ -159,13 +159,13 @@ class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=Tru
         """The RFC 8785 bytes of this value. No stored value holds a float; a test sees to it."""
         return canonical_typed(msgspec.to_builtins(self, enc_hook=_written))
 
-    def identity(self, *, without: frozenset[str] = frozenset()) -> bytes:
+    def identity(self) -> bytes:
         """The canonical bytes of what is not a default: what digests in a journal are made of.
 
         So a field that a later release adds, with a default, leaves older journals' digests as
         they are. The default of a field must therefore never change.
         """
-        return canonical_typed(lean_of(type(self), without)(self))
+        return canonical_typed(LEAN[type(self)](self))
 
 
 class CheckedValue(Value):
@@ -267,7 +267,10 @@ def _listed(value: Any) -> Any:
     """The value with lists in the place of tuples."""
     if isinstance(value, dict):
         return {name: _listed(member) for name, member in value.items()}
-    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_listed(item) for item in value] if isinstance(value, _LISTS) else value
+
+
+_LISTS = (list, tuple)
 
 
 class Problem(Value):

@@ -75,12 +75,12 @@ class Message(Value):
     @property
     def text(self) -> str:
         """The text blocks, joined by blank lines."""
-        return "\n\n".join(b.text for b in self.blocks if isinstance(b, TextBlock))
+        return "\n\n".join([b.text for b in self.blocks if isinstance(b, TextBlock)])
 
     @property
     def calls(self) -> tuple[ToolUseBlock, ...]:
         """The tool calls, in order."""
-        return tuple(b for b in self.blocks if isinstance(b, ToolUseBlock))
+        return tuple([b for b in self.blocks if isinstance(b, ToolUseBlock)])
 
 
 def user(text: str) -> Message:

@@ -8,10 +8,10 @@ holds the first against the second.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -95,7 +95,7 @@ def _holds_no_number(value: Any) -> bool:
 
 def digest_of(data: bytes) -> str:
     """Return ``sha256:<hex>`` of the bytes."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    return "sha256:" + sha256(data).hexdigest()
 
 
 def digests_in(data: bytes) -> set[str]:
@@ -122,7 +122,7 @@ class ListDigest:
         self._head = self._tail = b""
         self._known = 0
         self._last: Any = None
-        self._hash = hashlib.sha256()
+        self._hash = sha256()
 
     def digest(self, fields: Mapping[str, Any], key: str, items: Sequence[Any]) -> str:
         """Return ``digest({**fields, key: items})``.
@@ -139,7 +139,7 @@ class ListDigest:
         grown = known and len(items) >= known and items[known - 1] is self._last
         if before != self._head or not grown:
             known = 0
-            self._hash = hashlib.sha256(self._head)
+            self._hash = sha256(self._head)
         self._known = 0  # until all is well: an item may have no canonical form
         for number in range(known, len(items)):
             self._hash.update((b"," if number else b"") + canonical(items[number]))

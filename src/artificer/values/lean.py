@@ -26,12 +26,12 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
     A member of the names ``without`` is left out. The tag is a default, unless the class says that
     it is content.
     """
-    names: dict[str, Any] = {"bare": bare}
+    names: dict[str, Any] = {"of": LEAN}
     lines = ["def lean(value):", "    out = {}"]
     for number, member in enumerate(structs.fields(kind)):
         if member.name in without:
             continue
-        kept = "member" if _is_plain(member.type) else "bare(member)"
+        kept = "member" if _is_plain(member.type) else "of[member.__class__](member)"
         lines.append(f"    member = value.{member.name}")
         if member.default is NODEFAULT and member.default_factory is NODEFAULT:
             lines.append(f"    out[{member.name!r}] = {kept}")
@@ -49,16 +49,27 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
     return made
 
 
-def bare(member: Any) -> Any:
-    """A member of any kind, as JSON."""
-    kind = member.__class__
-    if kind is tuple or kind is list:
-        return [bare(item) for item in member]
+class _ByClass(dict[type, Callable[[Any], Any]]):
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        self[kind] = made = _made_for(kind)
+        return made
+
+
+LEAN = _ByClass()
+"""The function that makes JSON of a member, by the member's class."""
+
+
+def _made_for(kind: type) -> Callable[[Any], Any]:
+    of = LEAN
     if issubclass(kind, Struct):
-        return lean_of(kind)(member)
+        return lean_of(kind)
+    if issubclass(kind, Enum):
+        return lambda member: member.value
+    if kind is tuple or kind is list:
+        return lambda member: [of[item.__class__](item) for item in member]
     if kind is dict:
-        return {name: bare(item) for name, item in member.items()}
-    return member.value if isinstance(member, Enum) else member
+        return lambda member: {name: of[item.__class__](item) for name, item in member.items()}
+    return lambda member: member
 
 
 def _is_plain(hint: Any) -> bool:

@@ -44,7 +44,7 @@ class MessageHistory(Sequence[Message]):
     def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
     def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
         if isinstance(index, slice):
-            return tuple(self._messages[i] for i in range(*index.indices(self._length)))
+            return tuple(map(self._messages.__getitem__, range(*index.indices(self._length))))
         if not -self._length <= index < self._length:
             raise IndexError(index)
         return self._messages[index % self._length]
