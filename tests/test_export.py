@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from artificer import OperatorError, Policy, Rule, World
 from artificer.agent import Agent
@@ -351,9 +352,10 @@ class TestRerun:
             recorded = await load(journal, blobs, run.id)
             assert await rerun(recorded, blobs, ScriptedProvider([])) == []
             allowed = recorded.state.replace(spec=recorded.state.run_spec.replace(policy=Policy()))
-            from dataclasses import replace
 
-            (fault,) = await rerun(replace(recorded, state=allowed), blobs, ScriptedProvider([]))
+            (fault,) = await rerun(
+                structs.replace(recorded, state=allowed), blobs, ScriptedProvider([])
+            )
             assert "it makes 1 requests, not 2" in fault
 
     async def test_a_provider_that_maps_otherwise_shows(self) -> None:

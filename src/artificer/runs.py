@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.builds.summary import told
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """A run as it stands: finished, stalled, or still under way somewhere else."""
 
     id: str
@@ -176,8 +176,7 @@ class Run:
         return deliverable
 
 
-@dataclass(frozen=True)
-class History:
+class History(Struct, frozen=True):
     """A run with all its records, for whoever wants to see how it went."""
 
     run: Run

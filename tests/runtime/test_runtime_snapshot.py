@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from test_runtime_properties import SCRIPTS
 from test_runtime_properties import World as Driven
 
@@ -279,7 +280,7 @@ class TestProof:
         journal = rig.journal
         assert isinstance(journal, MemoryJournal)
         records = journal._by_run["run"]
-        records[-1] = replace(
+        records[-1] = structs.replace(
             records[-1], body=records[-1].body.replace(b"completed", b"partial  ")
         )
         with pytest.raises(TamperedError):

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from artificer.artifacts import completion, judgement, phase, plan, spec
 from artificer.artifacts.command_line import allowed_pattern
@@ -32,8 +33,7 @@ BuildArtifact = Plan | Spec | Phase | Completion | Judgement
 _stored: ValueReader[BuildArtifact] = ValueReader(BuildArtifact, "the artifact")
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     tool: ToolDefinition
     takes: type[Value]
     stored: type[BuildArtifact]

@@ -7,7 +7,8 @@ an artifact's is rewritten (``drift``).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from artificer.artifacts.markdown import Layout, layout
 from artificer.artifacts.placeholder import KINDS, Placeholder, placeholder, scan
@@ -60,8 +61,7 @@ class Deliverable(Value):
         return canonical_typed(body)
 
 
-@dataclass(frozen=True)
-class Examined:
+class Examined(Struct, frozen=True):
     """A narrative after examination.
 
     ``citations`` are the placeholders that resolve, ``missing`` the well-formed ones that do not.

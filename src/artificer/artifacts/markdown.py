@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -30,8 +31,7 @@ _ESCAPE_OR_TICKS = re.compile(r"\\[\s\S]|(`+)")
 _TICKS = re.compile(r"`+")
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The parts of a narrative.
 
     ``visible`` is its running text in order, without code blocks, code spans and link

@@ -8,8 +8,9 @@ because a reader sees it as written or not at all.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from artificer.artifacts.fields import MAX_ID
 from artificer.artifacts.file import MAX_NAME, NAME_PATTERN, canonical_name
@@ -30,8 +31,7 @@ _NAME = re.compile(NAME_PATTERN[1:-1])
 _MAX_EXCERPT = 80
 
 
-@dataclass(frozen=True)
-class Placeholder:
+class Placeholder(Struct, frozen=True):
     """One well-formed placeholder; ``start`` and ``end`` are code point offsets."""
 
     kind: ArtifactKind

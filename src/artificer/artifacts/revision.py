@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
+from msgspec import Struct
+
 from artificer.artifacts.deliverable import (
     MAX_NARRATIVE,
     Examined,
@@ -36,8 +38,7 @@ class Candidate(Value):
     final: bool = False
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The decision about the texts of some turns.
 
     ``narrative`` is the kept text, ``revised`` whether it is new, ``last`` whether it is the last
@@ -142,8 +143,7 @@ def _on_own_line(text: str, start: int, end: int) -> bool:
     return not after.strip() and not text[text.rfind("\n", 0, start) + 1 : start].strip()
 
 
-@dataclass(frozen=True)
-class _Rejection:
+class _Rejection(Struct, frozen=True):
     """Why a reply is not the report. ``asks`` means that the model decides whether it is."""
 
     reason: str
@@ -151,8 +151,7 @@ class _Rejection:
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Revision:
+class _Revision(Struct, frozen=True):
     """The rules for one decision. ``checked`` means that the kept text passed an earlier check."""
 
     made: tuple[ArtifactRef, ...]

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from artificer.contracts.evidence import fitted
 from artificer.manifests.keys import EvidenceKeys, OutputKeys
 from artificer.manifests.model import Manifest, Probe
@@ -35,7 +37,7 @@ def as_tool(manifest: Manifest[P], part: P) -> Manifest[P]:
 def call_of(manifest: Manifest[Any], call: Call) -> Call:
     """The call of a probe: that of the tool, in the probe's own time."""
     definition = call.definition.replace(timeout_ms=manifest.definition.timeout_ms, effect="pure")
-    return replace(call, definition=definition)
+    return structs.replace(call, definition=definition)
 
 
 def probed_of(probe: Probe, receipt: Receipt, code: str, output: str) -> Probed:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Brief:
+class Brief(Struct, frozen=True):
     """A request that needs no plan: one code run does it.
 
     ``check`` is the command that validates it, by default the one that tests the project.

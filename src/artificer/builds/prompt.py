@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from artificer.artifacts.build_catalog import BuildArtifact, RequiredArtifact
 from artificer.artifacts.plan import Plan
@@ -48,8 +49,7 @@ MIN_REPORT = 400
 """Characters below which a shortened report says nothing."""
 
 
-@dataclass(frozen=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """The instructions of a run. ``owed`` is the artifact that it has to deliver."""
 
     system: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from artificer.artifacts.ref import BuildArtifactKind
 
@@ -13,8 +14,7 @@ Size = Literal["brief", "small", "medium", "large"]
 Means = Literal["read", "write", "command"]
 
 
-@dataclass(frozen=True)
-class StepRules:
+class StepRules(Struct, frozen=True):
     """The rules of one kind of run; the run loop is the same for all.
 
     ``owes`` is the artifact the run has to deliver, ``attempts`` how many runs in a row may fail at

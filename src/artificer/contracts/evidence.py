@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from artificer.values.base import JsonObject, JsonValue, Value
 from artificer.values.canon import canonical_typed
@@ -18,8 +19,7 @@ MAX_EVIDENCE = 16_000
 """Characters of each stream that an envelope holds."""
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """The results in a text, or the reason why it cannot be read (``fault``)."""
 
     results: JsonValue = None

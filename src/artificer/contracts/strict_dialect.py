@@ -6,11 +6,10 @@ Schema limitations".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class StrictDialect:
+class StrictDialect(Struct, frozen=True):
     """The parts of JSON Schema that one provider's strict mode can express.
 
     ``keywords`` are the assertions that stay in the schema, besides the structural ones.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from artificer.contracts.schema_refs import ANNOTATIONS, NotInlined, inline_references
 from artificer.contracts.strict_dialect import StrictDialect
@@ -53,8 +54,7 @@ _BEYOND_REGULAR = re.compile(r"\(\?[^:]|\\[1-9bB]")
 """Look-around, back-references, flags and word boundaries: no grammar expresses them."""
 
 
-@dataclass(frozen=True)
-class StrictSchema:
+class StrictSchema(Struct, frozen=True):
     """A schema as it goes to the provider.
 
     ``fits`` says whether strict mode may be switched on; otherwise ``schema`` is the original.

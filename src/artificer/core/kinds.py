@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from artificer.artifacts.ref import BuildArtifactKind
 
@@ -12,8 +13,7 @@ PROMPTED: tuple[RunKind, ...] = ("chat", "deliver")
 """The kinds that people ask for by name. The others belong to builds."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """The settings of one kind of run; the loop is the same for all kinds.
 
     ``owes`` is the artifact without which it cannot end well. ``max_tokens`` is how long a reply

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+
+from msgspec import Struct
 
 from artificer.core.rules import since
 from artificer.core.spec import RunSpec
@@ -33,8 +34,7 @@ def _written(reply: Message) -> int:
     return len(reply.text.encode()) + calls
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """Estimates of the tokens of requests.
 
     ``newest`` are those of so many of the last messages. What the provider has counted of the

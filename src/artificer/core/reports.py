@@ -7,7 +7,7 @@ reducer's, which takes it as it was recorded.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from artificer.artifacts.deliverable import (
     MAX_NARRATIVE,
@@ -58,7 +58,7 @@ def check_report(state: RunState, intent: CheckReply, at: int) -> ev.ReplyChecke
         )
     choice = _choose(state, reply)
     if _insists(state, choice):
-        choice = replace(choice, asks=False)
+        choice = structs.replace(choice, asks=False)
     examined = examine(choice.narrative, state.artifacts)
     cut = state.stop == "max_tokens" if choice.last else not choice.revised and state.narrative_cut
     return ev.ReplyChecked(

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from artificer.ownership.fifo import holders, is_held
 from artificer.ownership.process import FOLDER, SERVERS, ProcessOwner
@@ -24,8 +25,7 @@ PATIENCE_S = 5.0
 _PAUSE_S = 0.02
 
 
-@dataclass(frozen=True)
-class ProjectLocks:
+class ProjectLocks(Struct, frozen=True):
     """The locks of a project's calls. ``patience_s`` limits the wait for them."""
 
     owner: ProcessOwner

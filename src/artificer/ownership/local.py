@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakValueDictionary
+
+from msgspec import Struct
 
 from artificer.errors import OwnedError
 
@@ -14,8 +15,7 @@ Liveness = Literal["gone", "unknown", "alive"]
 """The state of a run's former owner: it released the run or is dead; unknown; it lives."""
 
 
-@dataclass(frozen=True)
-class FormerOwner:
+class FormerOwner(Struct, frozen=True):
     """A former owner: whether it lives, and its name for a message."""
 
     liveness: Liveness

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Question:
+
+class Question(Struct, frozen=True):
     """A call that policy wants a person to allow; ``digest`` binds the answer to this very call."""
 
     run: str
@@ -17,8 +17,7 @@ class Question:
     digest: str
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A person's answer: ``by`` says who, ``reason`` why."""
 
     approved: bool

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Amount:
+
+class Amount(Struct, frozen=True):
     """A cost: tokens, and micro-dollars where the price is known."""
 
     tokens: int = 0
@@ -18,8 +18,7 @@ class Amount:
         return Amount(self.tokens + other.tokens, self.micros + other.micros)
 
 
-@dataclass(frozen=True)
-class SpendingLimit:
+class SpendingLimit(Struct, frozen=True):
     """The most that may be spent from an account; None is no limit."""
 
     tokens: int | None = None
@@ -31,16 +30,14 @@ class SpendingLimit:
         return all(limit is None or needed <= limit for limit, needed in pairs)
 
 
-@dataclass(frozen=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """An account: what has been spent, and what requests under way may still cost."""
 
     settled: Amount
     reserved: Amount
 
 
-@dataclass(frozen=True)
-class Reservation:
+class Reservation(Struct, frozen=True):
     """An amount to be reserved from an account, if ``limit`` then still holds all of it.
 
     ``number`` is chosen by the caller, and of no other reservation. What is not settled is free
@@ -55,8 +52,7 @@ class Reservation:
     until: int
 
 
-@dataclass(frozen=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """The real cost of a request. It takes the place of its reservation, expired or not.
 
     ``number`` is 0 for a request that reserved nothing from this account.
@@ -67,8 +63,7 @@ class Settlement:
     cost: Amount
 
 
-@dataclass(frozen=True)
-class Correction:
+class Correction(Struct, frozen=True):
     """An account's total as a person states it. None leaves tokens, or micro-dollars, as they are.
 
     ``at`` is the time, in milliseconds since 1970-01-01 UTC.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.withdraw import Withdrawal
@@ -14,8 +15,7 @@ from artificer.values.base import JsonObject, Text, Value
 from artificer.values.blocks import CallStatus
 
 
-@dataclass(frozen=True)
-class CallLocks:
+class CallLocks(Struct, frozen=True):
     """The locks that the processes of a call hold as long as they live (`ownership.fifo.holding`).
 
     ``own`` is for those that are the call's alone, ``shared`` for servers that outlive it.
@@ -25,8 +25,7 @@ class CallLocks:
     shared: Path
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """An approved tool call, about to be performed.
 
     ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from artificer.ports.budget import Reservation, Settlement
 from artificer.values.base import CheckedValue, Value
@@ -27,8 +28,7 @@ class Lease(Value):
     head: Head
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """The owner that acquires a run, and its conditions: compare and set, in one step.
 
     ``owner`` is written down with the run until it is released. ``head`` is where the run must end
@@ -50,8 +50,7 @@ UNCLAIMED = Claim()
 """Acquires a run without conditions, and names no owner."""
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """One line of the journal: ``body`` is canonical JSON and ``hash`` its digest.
 
     The body names its run, its seq (from 1, without gaps) and the hash of the record before it.
@@ -63,8 +62,7 @@ class Record:
     body: bytes
 
 
-@dataclass(frozen=True)
-class RunHead:
+class RunHead(Struct, frozen=True):
     """A run that the journal knows."""
 
     run: str
@@ -72,8 +70,7 @@ class RunHead:
     head: Head
 
 
-@dataclass(frozen=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """Changes of budgets that are part of an append. Settlements come before reservations."""
 
     settlements: Sequence[Settlement] = ()

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
@@ -56,8 +58,7 @@ class Memo:
         return self._items
 
 
-@dataclass(frozen=True)
-class Payload:
+class Payload(Struct, frozen=True):
     """The body of one request as it is handed to the SDK, its growing list apart.
 
     ``tools`` are the definitions behind the wire's tools. They are not sent: reading the reply

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 
 
-@dataclass(frozen=True)
-class RunView:
+class RunView(Struct, frozen=True):
     """A run as it was at a height of its journal: the number of its last record, and its hash."""
 
     height: int

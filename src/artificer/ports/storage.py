@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from artificer.ports.blobs import BlobStore
 from artificer.ports.budget import Budget
@@ -50,8 +51,7 @@ class Storage(Protocol):
         """Finish what waits and close all connections. It may be called more than once."""
 
 
-@dataclass(frozen=True)
-class StoragePlace:
+class StoragePlace(Struct, frozen=True):
     """A place where a world's storage is, or is to be made.
 
     ``folder`` is the project's own on this machine, ``url`` the setting ``storage``. With

@@ -7,17 +7,17 @@ the entry is the ``provider`` of ``provider/model``. ``examples/plugin`` is a pa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from artificer.plugins import Registry
 from artificer.ports import Provider
 from artificer.values.base import JsonValue
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProviderPlace:
+class ProviderPlace(Struct, frozen=True, kw_only=True):
     """The settings that a provider is made with.
 
     ``name`` is the one that runs record. ``base_url`` is its server's (default: the vendor's), and
@@ -37,8 +37,7 @@ class ProviderPlace:
     options: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProviderKind:
+class ProviderKind(Struct, frozen=True, kw_only=True):
     """A kind of provider. ``make`` returns one; it imports an SDK when it makes a request.
 
     ``url_variable`` is the variable of the environment that names another server than the vendor's.

@@ -6,9 +6,10 @@ Times, ids, durations and numbers of attempts are not compared: they differ betw
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
+
+from msgspec import Struct, field
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.core import events as ev
@@ -28,8 +29,7 @@ _INCIDENTAL = {"at", "duration_ms", "attempts", "response_id", "raw", "evidence"
 Pair = tuple[Any, Any]
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One thing that is not the same: ``what`` it is, and its value in each run."""
 
     what: str
@@ -37,8 +37,7 @@ class Difference:
     b: Any
 
 
-@dataclass(frozen=True)
-class First:
+class First(Struct, frozen=True):
     """The first records that tell different things; 0 where a run has ended before."""
 
     a: int
@@ -46,16 +45,14 @@ class First:
     what: str
 
 
-@dataclass(frozen=True)
-class TurnDifference:
+class TurnDifference(Struct, frozen=True):
     """A turn that is not the same in both; ``differences`` names its parts."""
 
     turn: int
     differences: tuple[Difference, ...]
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two runs side by side. ``settings`` are differences of what the model does not read."""
 
     runs: tuple[str, str]

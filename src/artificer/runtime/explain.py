@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from artificer.builds.facts import Decided
 from artificer.builds.summary import wished
@@ -31,8 +32,7 @@ SHOWN = 5
 """Refusals that are told one by one."""
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Calls that did not run, for the same reason. ``turns`` are those they were made in."""
 
     tool: str
@@ -42,8 +42,7 @@ class Refusal:
     turns: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands."""
 
     run: str

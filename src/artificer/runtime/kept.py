@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from artificer.errors import OperatorError
 from artificer.ports import Head
@@ -20,8 +21,7 @@ WORLD = "(world)"
 Relation = Literal["same", "extends", "diverged", "missing"]
 
 
-@dataclass(frozen=True)
-class KeptHeads:
+class KeptHeads(Struct, frozen=True):
     """The head of each run, and of the world's chain under the name WORLD.
 
     A seq of -1 is not known: releases before this one printed only hashes.
@@ -30,8 +30,7 @@ class KeptHeads:
     heads: dict[str, Head] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A kept head, compared. ``now`` is the last record today, ``why`` what is wrong."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from artificer.core.events import PromptReceived
 from artificer.core.intents import Intent
@@ -19,8 +20,7 @@ UNREDUCED = (ArtificerError, ValueError, TypeError, LookupError, AttributeError,
 """What reducing an event raises that no run of ours has met: who writes a file can chain any."""
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A run as its journal tells it. ``open`` are the intents without a receipt, by number.
 
     ``lines`` are all its records; those after a snapshot where it was restored from one, of which

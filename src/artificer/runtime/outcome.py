@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from artificer.core.events import Event
 from artificer.ports import Settlement
 from artificer.runtime.budgets import NO_CHARGES, Charges
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The event to record, and what its commit holds besides: blobs, and what a request has cost.
 
     Without an event there is nothing to record now. ``charges`` are released once the rest is

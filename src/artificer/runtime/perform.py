@@ -6,8 +6,10 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import structs
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Intent
@@ -166,7 +168,7 @@ class Performer:
         """The call with the locks of its processes; pure ones may be left behind."""
         if self.locks is None or call.definition.effect == "pure":
             return call
-        return replace(call, locks=self.locks.of(call.key))
+        return structs.replace(call, locks=self.locks.of(call.key))
 
     async def still_running(self, run: str, calls: Sequence[CallTool]) -> dict[int, str]:
         """Why the processes of these calls may still act, by the number of the intent."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
 from artificer.core.facts import Judges, establish
 from artificer.core.intents import Compact, Generate, Intent
@@ -24,8 +26,7 @@ _FACTS = (CallsJudged, ReplyChecked, RunFinished)
 """The receipts of inline intents."""
 
 
-@dataclass(frozen=True)
-class Divergence:
+class Divergence(Struct, frozen=True):
     """The first place where a replay comes to something else than the journal says."""
 
     seq: int

@@ -13,8 +13,9 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
+
+from msgspec import structs
 
 from artificer.core.call_ids import CallIds, with_ids
 from artificer.core.events import PromptReceived
@@ -135,7 +136,7 @@ async def restore(
         start, state, intents = await _proven(journal, blobs, run, *found)
         records = await journal.read(run, start.seq)
         loaded = follow(run, state, intents, start, records, blobs)
-        return replace(loaded, kept=len(state.history))
+        return structs.replace(loaded, kept=len(state.history))
     except (ArtificerError, ValueError) as error:
         why = error.message if isinstance(error, ArtificerError) else type(error).__name__
         log.warning("the snapshot of run %s is not used: %s", run, why)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from artificer.core.events import PromptReceived, RunFinished
 from artificer.core.record import EventLine, IntentLine, decode
@@ -12,8 +12,7 @@ from artificer.runtime.load import load
 from artificer.runtime.verify import tombstone
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """A run as a list shows it.
 
     ``at`` is when it began, in milliseconds since 1970-01-01 UTC. ``status`` is that of its

@@ -7,9 +7,10 @@ history that was recomputed whole. Both are consistent; only a hash kept elsewhe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
+
+from msgspec import Struct
 
 from artificer.ports import Head
 from artificer.storage.chain import erased_by, next_world, place_named, run_seal
@@ -21,8 +22,7 @@ MAX_PROBLEMS = 100
 """How many problems an audit lists; it says when there are more."""
 
 
-@dataclass(frozen=True)
-class StoredRun:
+class StoredRun(Struct, frozen=True):
     """A row of the table of runs. ``number`` counts runs from 1 in the order of their birth."""
 
     number: int
@@ -33,8 +33,7 @@ class StoredRun:
     seal: str
 
 
-@dataclass(frozen=True)
-class StoredRecord:
+class StoredRecord(Struct, frozen=True):
     """A row of the table of records. ``position`` counts all records of the world from 1."""
 
     position: int
@@ -45,8 +44,7 @@ class StoredRecord:
     world: str
 
 
-@dataclass(frozen=True)
-class StoredNote:
+class StoredNote(Struct, frozen=True):
     """A row of the table of notes. ``position`` counts them together with all records."""
 
     position: int
@@ -56,8 +54,7 @@ class StoredNote:
     world: str
 
 
-@dataclass(frozen=True)
-class Tip:
+class Tip(Struct, frozen=True):
     """Where the world chain ends. Before the first record it is at position 0."""
 
     position: int

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from msgspec import Struct
+
 from artificer.storage.notes import (
     BudgetCorrected,
     BudgetReserved,
@@ -21,8 +23,7 @@ from artificer.values.canon import digest_of
 Amounts = tuple[int, int, int | None]
 
 
-@dataclass(frozen=True)
-class Caches:
+class Caches(Struct, frozen=True):
     """The rows of the tables that follow from notes; those of signals by their position."""
 
     signals: Iterable[tuple[int, str, int, bytes]] = ()

@@ -259,7 +259,9 @@ def _set_fields(value: Struct) -> Iterator[str]:
     required = len(names) - len(defaults)
     yield from names[:required]
     for name, default in zip(names[required:], defaults, strict=True):
-        if getattr(value, name) is not default:
+        factory = getattr(default, "factory", None)
+        found = getattr(value, name)
+        if found is not default and (factory is None or found != factory()):
             yield name
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from artificer.contracts.response_format import OutputCheck
 from artificer.core.facts import Judges
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from artificer.runtime.builds.builder import Decider
 
 
-@dataclass(frozen=True)
-class Attendance:
+class Attendance(Struct, frozen=True):
     """Who attends a run from this process: approves calls, decides about plans, observes."""
 
     approver: Approver | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from weakref import WeakValueDictionary
+
+from msgspec import structs
 
 from artificer.config import Config
 from artificer.errors import ConfigError
@@ -114,9 +115,9 @@ def _make(name: str, config: Config, recorded: str | None) -> Provider:
         name=name, home=config.home, recorded=recorded, local_model=config.local_model
     )
     if own is None:
-        return kind.make(replace(place, base_url=os.environ.get(kind.url_variable)))
+        return kind.make(structs.replace(place, base_url=os.environ.get(kind.url_variable)))
     return kind.make(
-        replace(
+        structs.replace(
             place,
             base_url=own.base_url,
             key_variable=own.api_key_env,

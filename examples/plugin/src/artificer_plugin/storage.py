@@ -6,9 +6,10 @@ with the project's name. Locks and views stay in the home folder.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from msgspec import structs
 
 from artificer.errors import ConfigError
 from artificer.ports import Storage, StoragePlace
@@ -27,7 +28,7 @@ class Elsewhere:
                 hint='Write storage = "elsewhere:///an/absolute/folder" in artificer.toml.',
             )
         folder = Path(unquote(url.path)) / place.folder.name
-        return await SQLITE.open(replace(place, folder=folder))
+        return await SQLITE.open(structs.replace(place, folder=folder))
 
 
 STORAGE = Elsewhere()

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from artificer.artifacts.svg.parse import SVG, Element
 from artificer.artifacts.svg.style import Declaration, declaration
 
@@ -30,8 +32,7 @@ _UNSEEN = frozenset({":hover", ":active", ":focus", ":focus-visible", ":focus-wi
 """Pseudo-classes that never match in a still picture."""
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """One compound selector. ``direct`` means that the previous one must be its parent."""
 
     name: str
@@ -47,8 +48,7 @@ class _Step:
         return self.classes <= element.classes and all(one == name for one in self.ids)
 
 
-@dataclass(frozen=True)
-class _StyleRule:
+class _StyleRule(Struct, frozen=True):
     steps: tuple[_Step, ...]
     specificity: tuple[int, int, int]
     declarations: tuple[Declaration, ...]

@@ -7,8 +7,9 @@ same text as a browser.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 MAX_STYLE = 4_000
 """Longest list of declarations, in characters."""
@@ -20,8 +21,7 @@ recursively: a thousand open parentheses would exhaust the stack."""
 _BLOCKS = frozenset({"() block", "[] block", "{} block"})
 
 
-@dataclass(frozen=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """A property with its value. ``important`` declarations override the others."""
 
     name: str

@@ -6,7 +6,8 @@ Every problem is collected, so that the model gets all of them at once.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field, structs
 
 from artificer.artifacts.svg import allowed, grammar
 from artificer.artifacts.svg.parse import SVG, Element, problem
@@ -25,8 +26,7 @@ _AS_PROPERTIES = frozenset({"filter", "transform-box", "transform-origin", "whit
 _SPACES = str.maketrans(dict.fromkeys(" \t\r\n", "\u00a0"))
 
 
-@dataclass(frozen=True)
-class _Context:
+class _Context(Struct, frozen=True):
     """The properties that an element inherits.
 
     ``box`` is the view box that ``transform-origin`` refers to, if it is known.
@@ -79,9 +79,9 @@ class Translation:
         shape = Shape(name, styled.attributes, element.line)
         inside = _Context(path, styled.preserve, around.box, styled.variables)
         if styled.outermost:
-            inside = replace(inside, box=view(shape.attributes))
+            inside = structs.replace(inside, box=view(shape.attributes))
         elif "viewBox" in allowed.ELEMENTS[name]:
-            inside = replace(inside, box=None)
+            inside = structs.replace(inside, box=None)
         permitted = allowed.CHILDREN.get(name, allowed.CONTAINED)
         for child in element.children:
             if isinstance(child, str):

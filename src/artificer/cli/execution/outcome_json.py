@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.core.events import CompactionFailed, ModelFailed
@@ -34,7 +35,7 @@ def outcome_json(
         "turns": state.turn,
         "usage": state.usage.to_json(),
         "cost_micros": state.cost_micros,
-        "questions": [asdict(question) for question in run.questions],
+        "questions": to_builtins(run.questions),
         "failure": {"code": failure.code, "message": failure.message} if failure else None,
         "deliverable": state.deliverable,
     }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from artificer.cli.commands.inspect import DiffOptions
 from artificer.cli.interruptible import interruptible
@@ -30,7 +31,7 @@ async def diff(settings: Settings, options: DiffOptions) -> Exit:
         one, other = await archive.find(options.run), await archive.find(options.other)
         found = await archive.diff(one, other)
     if options.as_json:
-        out_json({"same": found.same, **asdict(found)})
+        out_json({"same": found.same, **to_builtins(found)})
     else:
         _print(found)
     return Exit.OK if found.same else Exit.WRONG

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from msgspec import to_builtins
 
 from artificer.cli.commands.inspect import ExplainOptions
 from artificer.cli.interruptible import interruptible
@@ -25,7 +25,7 @@ async def explain(settings: Settings, options: ExplainOptions) -> Exit:
     if options.as_json:
         origin = found.origin and found.origin.to_json()
         usage = found.usage.to_json()
-        out_json({**asdict(found), "origin": origin, "usage": usage})
+        out_json({**to_builtins(found), "origin": origin, "usage": usage})
         return Exit.OK
     for label, text in _lines(found):
         out(f"{label:<8} {text}".rstrip())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from msgspec import to_builtins
 
 from artificer.cli.commands.inspect import RunsOptions
 from artificer.cli.interruptible import interruptible
@@ -28,7 +28,7 @@ async def runs(settings: Settings, options: RunsOptions) -> Exit:
         folder = archive.config.project_folder
     summaries = found[-options.limit :]
     if options.as_json:
-        out_json([asdict(summary) for summary in summaries])
+        out_json(to_builtins(summaries))
         return Exit.OK
     if not summaries:
         note(f"No runs in {folder} yet.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
+from msgspec import to_builtins
 
 from artificer.archive import Archive
 from artificer.cli.commands.journal import BudgetOptions
@@ -46,7 +45,7 @@ async def _correct(settings: Settings, options: BudgetOptions) -> Exit:
         if day is None:
             return await _show(world.archive, as_json=options.as_json)
     if options.as_json:
-        out_json({"day": day, "settled": asdict(total)})
+        out_json({"day": day, "settled": to_builtins(total)})
     else:
         out(f"{day}: {_number(total.tokens)} tokens, {cost(total.micros)}")
     return Exit.OK
@@ -55,7 +54,7 @@ async def _correct(settings: Settings, options: BudgetOptions) -> Exit:
 async def _show(archive: Archive, *, as_json: bool) -> Exit:
     left = await archive.budget()
     if as_json:
-        out_json(asdict(left))
+        out_json(to_builtins(left))
     else:
         out(_text(left))
     return Exit.OK

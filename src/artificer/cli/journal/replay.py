@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from msgspec import to_builtins
 
 from artificer.cli.commands.journal import ReplayOptions
 from artificer.cli.interruptible import interruptible
@@ -20,7 +20,7 @@ async def replay(settings: Settings, options: ReplayOptions) -> Exit:
     async with opened_archive(settings) as archive:
         result = await archive.replay(await archive.find(options.run))
     if options.as_json:
-        out_json({"identical": result.identical, **asdict(result)})
+        out_json({"identical": result.identical, **to_builtins(result)})
     else:
         _print(result)
     return Exit.OK if result.identical else Exit.WRONG

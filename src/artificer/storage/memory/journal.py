@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
+
+from msgspec import structs
 
 from artificer.ports import NO_SPENDING, UNCLAIMED, Claim, Head, Lease, Record, RunHead, Spending
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
@@ -61,7 +62,9 @@ class MemoryJournal:
         known = self._runs.get(run) or StoredRun(len(self._runs) + 1, run, 0, 0, "", "")
         epoch, head = known.epoch + 1, Head(seq=known.seq, hash=known.hash)
         owners = claimed(run, claim, head, self._owners.get(run, ""))
-        self._runs[run] = replace(known, epoch=epoch, seal=run_seal(known.number, run, epoch))
+        self._runs[run] = structs.replace(
+            known, epoch=epoch, seal=run_seal(known.number, run, epoch)
+        )
         self._owners[run] = owners
         return Lease(epoch=epoch, head=head)
 
@@ -93,7 +96,7 @@ class MemoryJournal:
         if (known.epoch, known.seq, known.hash) != (epoch, head.seq, head.hash):
             raise fenced(run, epoch, head, _run_head(known))
         changes = self.budget.changes(spending)
-        self._runs[run] = replace(known, seq=new_head.seq, hash=new_head.hash)
+        self._runs[run] = structs.replace(known, seq=new_head.seq, hash=new_head.hash)
         for record in records:
             with self._lock:
                 tip = self._advance(record.hash)
@@ -125,10 +128,11 @@ class MemoryJournal:
         if known.epoch != epoch:
             raise fenced(run, epoch, Head(), _run_head(known))
         self._records = [
-            replace(r, body=b"") if r.run == run and r.seq <= upto else r for r in self._records
+            structs.replace(r, body=b"") if r.run == run and r.seq <= upto else r
+            for r in self._records
         ]
         self._by_run[run] = [
-            replace(r, body=b"") if r.seq <= upto else r for r in self._by_run[run]
+            structs.replace(r, body=b"") if r.seq <= upto else r for r in self._by_run[run]
         ]
         self.signals.empty(run)
 

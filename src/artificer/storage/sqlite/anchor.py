@@ -17,10 +17,10 @@ import hashlib
 import os
 import sqlite3
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+from msgspec import Struct, structs
 
 from artificer.errors import OperatorError, TamperedError
 from artificer.files import private_file, sync_folder
@@ -29,8 +29,7 @@ SLOTS, SLOT_BYTES = 64, 512
 _SIZE = SLOTS * SLOT_BYTES
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A record that was committed: its position in the world, the world's hash there, its name."""
 
     position: int
@@ -138,9 +137,9 @@ def _allocate(handle: int) -> bool:
 
 
 def _encode(mark: Mark) -> bytes:
-    body = orjson.dumps(vars(mark))
+    body = orjson.dumps(structs.asdict(mark))
     if len(body) > SLOT_BYTES - 18:  # a long name of a run; the position is what counts
-        body = orjson.dumps(vars(Mark(mark.position, mark.world)))
+        body = orjson.dumps(structs.asdict(Mark(mark.position, mark.world)))
     return b"%s %s" % (_checksum(body), body.ljust(SLOT_BYTES - 18)) + b"\n"
 
 

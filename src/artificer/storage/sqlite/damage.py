@@ -11,10 +11,11 @@ import logging
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import mul
 from pathlib import Path
+
+from msgspec import Struct
 
 from artificer.errors import TamperedError
 from artificer.files import private_file, sync_folder
@@ -30,8 +31,7 @@ _MAGIC = 0x377F0682
 _PAGES = [2**power for power in range(9, 17)]
 
 
-@dataclass(frozen=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """Frames of a log that cannot be read, though they were written in its present round.
 
     ``commits`` of them end a transaction and are whole themselves: what they commit is lost.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from artificer.errors import ArtificerError, OperatorError, TamperedError
 from artificer.ports import Durability
@@ -26,8 +27,7 @@ from artificer.storage.sqlite.upgrade import upgrade
 log = logging.getLogger("artificer.storage")
 
 
-@dataclass(frozen=True)
-class OpenForWriting:
+class OpenForWriting(Struct, frozen=True):
     """The connections of a journal that is written here, and its anchor."""
 
     writing: sqlite3.Connection

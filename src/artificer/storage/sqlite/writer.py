@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from artificer.errors import ArtificerError, AuthorError
 from artificer.storage.sqlite.anchor import Anchor
@@ -30,8 +31,7 @@ BATCH = 32
 runs, so that these end before the younger ones, and the others to what has waited longest."""
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(Struct, frozen=True):
     work: Callable[[Transaction], Any]
     future: asyncio.Future[Any]
     age: int
