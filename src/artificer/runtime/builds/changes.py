@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from artificer.runtime.builds.evidence.checks import is_looked_at
+from artificer.runtime.builds.evidence.checks import is_looked_at, recipe_files
 from artificer.runtime.builds.evidence.tests import FileChange, is_test, readable
 from artificer.runtime.builds.repository import BuildRepository
 
 MAX_READ = 400
 """Changed files whose text is looked at."""
-
-_READ_ALWAYS = ("Makefile", "makefile", "GNUmakefile", "package.json")
 
 
 async def changes_of(
@@ -35,7 +33,9 @@ async def _text(repository: BuildRepository, commit: str, path: str, *, whole: b
     return None if text is None else readable(text)
 
 
-async def base_reader(repository: BuildRepository, base: str) -> Callable[[str], str | None]:
-    """Reads the files by which checks are defined, as they were."""
-    texts = {name: readable(await repository.text(base, name) or "") for name in _READ_ALWAYS}
-    return texts.get
+async def base_reader(
+    repository: BuildRepository, base: str, line: str
+) -> Callable[[str], str | None]:
+    """Reads the files by which the check ``line`` is defined, as they were."""
+    texts = await repository.texts(base, recipe_files(line))
+    return {path: readable(text) for path, text in texts.items()}.get

@@ -143,6 +143,13 @@ class Git:
         )
         return answer.out.strip() if answer.exit_code == 0 else None
 
+    async def merge_base(self, one: str, other: str) -> str | None:
+        """A best common ancestor of two commits; None where they share no history."""
+        answer = await self.ask("merge-base", one, other)
+        if answer.exit_code > 1:
+            raise GitError(f"git cannot compare two commits: {clip(answer.err, 200)}.")
+        return answer.out.strip() or None
+
     async def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether one commit is in the history of another, or is it."""
         answer = await self.ask("merge-base", "--is-ancestor", older, newer)

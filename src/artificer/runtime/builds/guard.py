@@ -24,11 +24,16 @@ _FOREIGN = ("config.worktree", "info/attributes", "info/grafts", "commondir")
 """Files that would change what git does here. We write none of them."""
 
 
-def config_text(object_format: str, *, bare: bool) -> str:
-    """The whole configuration of a repository of ours."""
-    other = object_format == "sha256"
+def config_text(objects: str, *, bare: bool) -> str:
+    """The whole configuration of a repository of ours, with objects of this format."""
+    other = objects == "sha256"
     text = _CONFIG.format(version=1 if other else 0, bare=str(bare).lower())
     return text + (_SHA256 if other else "")
+
+
+def object_format(*names: str) -> str:
+    """The object format of a repository, by the lengths of its commits' names."""
+    return "sha256" if any(len(name) == _SHA256_DIGITS for name in names) else "sha1"
 
 
 def keep_ours(git_dir: Path) -> None:
@@ -62,10 +67,9 @@ def _remove(path: Path) -> None:
 
 
 def _format(git_dir: Path) -> str:
-    """The object format, by the length of a commit's name."""
     packed = (line.split(" ")[0] for line in _text(git_dir / "packed-refs").splitlines())
     names = (_text(git_dir / BASE).strip(), *packed)
-    return "sha256" if any(len(name) == _SHA256_DIGITS for name in names) else "sha1"
+    return object_format(*names)
 
 
 def _text(file: Path) -> str:

@@ -22,10 +22,9 @@ class MergeConflict:
 
 async def merge(git: Git, ours: str, theirs: str, message: str) -> str | MergeConflict:
     """Merge two commits without any worktree; return the commit, or in what they conflict."""
-    if await git.is_ancestor(theirs, ours):
-        return ours
-    if await git.is_ancestor(ours, theirs):
-        return theirs
+    base = await git.merge_base(ours, theirs)
+    if base in (ours, theirs):
+        return theirs if base == ours else ours
     answer = await git.ask("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
     if answer.exit_code not in (0, 1):
         raise GitError(f"git merge-tree failed: {clip(answer.err, 300)}.")
@@ -33,7 +32,7 @@ async def merge(git: Git, ours: str, theirs: str, message: str) -> str | MergeCo
     tree, *paths = head.split("\0")
     if answer.exit_code == 1:
         return MergeConflict(tuple(map(well_formed, paths)), _messages(said))
-    times = [int(await git.run("show", "-s", "--format=%ct", c)) for c in (ours, theirs)]
+    times = map(int, (await git.run("show", "-s", "--format=%ct", ours, theirs)).split())
     parents = ("-p", ours, "-p", theirs)
     return await git.run(
         "commit-tree", tree.rstrip("\0"), *parents, "-m", message_of(message), at=max(times)

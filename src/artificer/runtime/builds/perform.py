@@ -114,7 +114,7 @@ class TreePerformer:
             name = f"check-{worktree_name(job.step, job.attempt, job.run)}"
             after = await self._validated(name, committed.commit, line)
             changes = await changes_of(self.repository, job.commit, committed.commit, line)
-            reader = await base_reader(self.repository, job.commit)
+            reader = await base_reader(self.repository, job.commit, line)
             weighed = weigh(line, before, after, changes, reader)
         counts = (after.counted, before.counted)
         return checked.replace(

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from artificer.errors import ConfigError, GitError, NotFoundError
 from artificer.runtime.builds.git import Git, require_git
-from artificer.runtime.builds.guard import BASE, config_text, keep_ours
+from artificer.runtime.builds.guard import BASE, config_text, keep_ours, object_format
 from artificer.runtime.builds.litter import without_litter
 from artificer.runtime.builds.merging import message_of
 from artificer.runtime.builds.scope import Sorted, present, sort_changes
@@ -101,9 +101,8 @@ class BuildRepository:
         git links the objects where it can and copies them where it cannot: on another file system.
         """
         theirs = Git(project, trusting=True)
-        head = await _head_of(theirs, project)
-        top = await theirs.run("rev-parse", "--show-toplevel")
-        if await theirs.run("rev-parse", "--show-prefix"):
+        top, prefix, head = await _place_of(theirs, project)
+        if prefix:
             raise ConfigError(
                 f"{project} is a part of the repository {top}.", hint=f"Begin the build in {top}."
             )
@@ -119,8 +118,8 @@ class BuildRepository:
             str(made / "repo.git"),
         )
         ours = Git(self.folder, {"GIT_DIR": str(made / "repo.git")})
-        version = await ours.run("rev-parse", "--show-object-format")
-        (made / "repo.git" / "config").write_text(config_text(version, bare=True), encoding="utf-8")
+        config = config_text(object_format(head), bare=True)
+        (made / "repo.git" / "config").write_text(config, encoding="utf-8")
         for ref in (BASE, INTEGRATION):
             await ours.run("update-ref", ref, head)
         _put(made / "repo.git", self.git_dir)
@@ -173,19 +172,17 @@ class BuildRepository:
         worktree.index.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix="tmp-", dir=worktree.path.parent))
         git = self._with_files(fresh, worktree.index)
-        await git.run("read-tree", "--reset", worktree.commit)
-        await git.run("checkout-index", "--all", "--force", "--quiet")
-        await git.ask("update-index", "-q", "--refresh")
-        await self._throw_away_repository(fresh, worktree)
+        await git.run("read-tree", "--reset", "-u", worktree.commit)
+        self._throw_away_repository(fresh, worktree)
         _put(fresh, worktree.path)
 
-    async def _throw_away_repository(self, folder: Path, worktree: Worktree) -> None:
+    def _throw_away_repository(self, folder: Path, worktree: Worktree) -> None:
         """A ``.git`` for programs that ask git which files there are, or for a description."""
         own = folder / ".git"
         for part in ("objects/info", "refs/heads", "refs/tags"):
             (own / part).mkdir(parents=True)
-        version = await self.git.run("rev-parse", "--show-object-format")
-        (own / "config").write_text(config_text(version, bare=False), encoding="utf-8")
+        config = config_text(object_format(worktree.commit), bare=False)
+        (own / "config").write_text(config, encoding="utf-8")
         (own / "HEAD").write_text(f"{worktree.commit}\n")
         (own / "objects/info/alternates").write_text(f"{self.git_dir / 'objects'}\n")
         packed = self.git_dir / "packed-refs"
@@ -241,12 +238,15 @@ class BuildRepository:
         repository of its own ends in a slash.
         """
         git = self._with_files(worktree.path, worktree.index)
-        await git.ask("update-index", "-q", "--refresh")
         changed = await git.paths(
-            "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all"
+            *("diff", "--no-ext-diff", "--no-textconv", "-z", "--name-only", "--no-renames"),
+            "--ignore-submodules=all",
         )
-        others = await git.paths("ls-files", "-z", "--others", "--exclude-standard")
-        known = set(await git.paths("ls-files", "-z", "--cached"))
+        listed = await git.paths(
+            "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"
+        )
+        others = [entry[2:] for entry in listed if entry.startswith("? ")]
+        known = {entry[2:] for entry in listed} - set(others)
         hidden = [p for p in present(worktree.path, scope) if p not in known]
         found = {*changed, *others, *hidden}
         return sorted(without_litter(found, known, lambda p: (worktree.path / p).is_file()))
@@ -259,6 +259,8 @@ class BuildRepository:
         ``at`` is in seconds. The same changes at the same time make the same commit.
         """
         files = sort_changes(worktree.path, await self.changes(worktree, scope), scope)
+        if not files.inside:
+            return CommitResult(worktree.commit, files, unchanged=True)
         adding = worktree.index.with_suffix(".adding")
         adding.unlink(missing_ok=True)
         git = self._with_files(worktree.path, adding)
@@ -297,6 +299,14 @@ class BuildRepository:
         answer = await self.git.ask("cat-file", "blob", f"{commit}:{path}")
         return well_formed(answer.out) if answer.exit_code == 0 else None
 
+    async def texts(self, commit: str, paths: Collection[str]) -> dict[str, str]:
+        """Return those of these files that a commit has."""
+        if not paths:
+            return {}
+        there = await self.git.paths("ls-tree", "-z", "--name-only", commit, "--", *paths)
+        found = {path: await self.text(commit, path) for path in there}
+        return {path: text for path, text in found.items() if text is not None}
+
     async def diff(self, base: str, commit: str) -> str:
         """Return the difference of two commits, for people to read."""
         return well_formed(
@@ -316,9 +326,11 @@ class BuildRepository:
         await self.git.run("update-ref", INTEGRATION, commit)
 
 
-async def _head_of(git: Git, project: Path) -> str:
-    inside = await git.ask("rev-parse", "--is-inside-work-tree")
-    if inside.exit_code != 0 or inside.out.strip() != "true":
+async def _place_of(git: Git, project: Path) -> tuple[str, str, str]:
+    """The top folder of a project's repository, the project's place in it, and its commit."""
+    answer = await git.ask("rev-parse", "--is-inside-work-tree", "--show-prefix", "--show-toplevel")
+    inside, _, rest = answer.out.removesuffix("\n").partition("\n")
+    if answer.exit_code != 0 or inside != "true":
         raise NotFoundError(
             f"{project} is in no git repository.", hint="`git init`, and commit what is there."
         )
@@ -327,7 +339,8 @@ async def _head_of(git: Git, project: Path) -> str:
         raise NotFoundError(
             f"The repository of {project} has no commit.", hint="Commit what is there first."
         )
-    return head
+    prefix, _, top = rest.partition("\n")
+    return top, prefix, head
 
 
 def _lock_of(index: Path) -> Path:

@@ -38,6 +38,9 @@ _RUNNER_FILES = re.compile(
 """Settings of test runners, whichever command begins them."""
 
 _TABLES = {"pytest", "tox", "nox", "hatch", "pdm", "poe", "taskipy", "coverage", "ruff", "mypy"}
+_RUN_SCRIPTS = {"npm", "pnpm", "yarn", "bun"}
+"""Tools that run the scripts of package.json."""
+
 _SCRIPTS = ("scripts", "jest", "mocha", "ava", "vitest", "nyc", "c8", "config")
 _INTERPRETERS = {"sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "deno"}
 
@@ -174,12 +177,22 @@ def _plain(word: str) -> str:
     return word.removeprefix("./")
 
 
+def recipe_files(line: str) -> tuple[str, ...]:
+    """The files whose recipes a check may run."""
+    argv = split_command(line)
+    if isinstance(argv, str):
+        return ()
+    tools = _tools_of(argv)
+    makefiles = _MAKEFILES if "make" in tools else ()
+    return (*makefiles, *(("package.json",) if tools & _RUN_SCRIPTS else ()))
+
+
 def _recipes(argv: Sequence[str], base: Callable[[str], str | None]) -> Iterator[str]:
     tools = _tools_of(argv)
     if "make" in tools:
         for name in _MAKEFILES:
             yield from re.findall(r"^(?:\t|[^\n#]*?:[^\n=]*;)(.*)$", base(name) or "", re.MULTILINE)
-    if tools & {"npm", "pnpm", "yarn", "bun"}:
+    if tools & _RUN_SCRIPTS:
         try:
             scripts = json.loads(base("package.json") or "{}").get("scripts", {})
             yield from (text for text in scripts.values() if isinstance(text, str))
