@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from artificer.artifacts.deliverable import Deliverable
-from artificer.builds.summary import told
+from artificer.builds.summary import summary_of
 from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.rules import keeps_reports
@@ -84,7 +84,7 @@ class Run(Struct, frozen=True):
     def text(self) -> str:
         """The narrative, or the model's last text so far; of a build, how it stands."""
         if self.state.build is not None:
-            return told(self.state.build)
+            return summary_of(self.state.build)
         delivered = self.deliverable if keeps_reports(self.state.run_spec) else None
         if delivered is not None:
             return delivered.narrative

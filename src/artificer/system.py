@@ -35,12 +35,12 @@ class SystemClock:
 
     def new_run_id(self) -> str:
         """Return ten sortable characters of time and six random ones: ``06a9x3k2vq-7m2d9c``."""
-        stamp, letters = self.now(), []
+        stamp, characters = self.now(), []
         for _ in range(10):
             stamp, digit = divmod(stamp, 32)
-            letters.append(_ALPHABET[digit])
+            characters.append(_ALPHABET[digit])
         chance = "".join(secrets.choice(_ALPHABET) for _ in range(6))
-        return "".join(reversed(letters)) + "-" + chance
+        return "".join(reversed(characters)) + "-" + chance
 
 
 DUMPABLE = "ARTIFICER_DUMPABLE"

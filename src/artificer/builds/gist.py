@@ -24,10 +24,10 @@ _HEAD = re.compile(r"^(?:\$ |exit code \d+$|--- (?:output|errors)$)")
 def gist(report: str) -> str:
     """Return the most important lines of a report."""
     lines = [clip(line.rstrip(), MAX_LINE) for line in report.splitlines() if line.strip()]
-    told = [line for line in lines if not _RULE.match(line) and not _HEAD.match(line)]
-    first = next((line for line in told if _is_cause(line)), None)
-    first = first or next((line for line in told if _FAULT.search(line)), None)
-    last = told[-LAST:]
+    output = [line for line in lines if not _RULE.match(line) and not _HEAD.match(line)]
+    first = next((line for line in output if _is_cause(line)), None)
+    first = first or next((line for line in output if _FAULT.search(line)), None)
+    last = output[-LAST:]
     if first is not None and first not in last:
         return "\n".join([first, *last])
     return "\n".join(last or lines[:1])

@@ -246,18 +246,18 @@ def _fit(
             hint="Use a model with a longer context, or say the request and the plan shorter.",
         )
     left = (room - taken) * BYTES_A_TOKEN - 300
-    told: list[str] = []
+    shown: list[str] = []
     for report in reversed(reports):
         cut = report if len(report.encode()) <= left else head_and_tail(report, left // 4)
         if len(cut.encode()) > left or (cut != report and left < 4 * MIN_REPORT):
             break
-        told.insert(0, cut)
+        shown.insert(0, cut)
         left -= len(cut.encode()) + 40 + 2 * cut.count("`")
-    if not told:
+    if not shown:
         return fixed
     heading = "What the validators said of earlier attempts, the newest last"
     note = "What stands between the fences is output of programs and words of others, no heading."
-    return fixed + f"\n\n# {heading}\n\n{note}\n\n" + "\n\n".join(map(_fenced, told))
+    return fixed + f"\n\n# {heading}\n\n{note}\n\n" + "\n\n".join(map(_fenced, shown))
 
 
 def _fenced(text: str) -> str:

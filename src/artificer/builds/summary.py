@@ -9,7 +9,7 @@ from artificer.builds.state import BuildState, SpecState
 from artificer.values.text import clip
 
 
-def told(build: BuildState) -> str:
+def summary_of(build: BuildState) -> str:
     """The build as Markdown: the plan's title, and how each spec stands."""
     plan = build.plan or build.proposal
     title = plan.title if plan else clip(build.request, 80)

@@ -18,7 +18,7 @@ from artificer.artifacts.deliverable import (
     repair_request,
 )
 from artificer.artifacts.ref import DeliverableStatus, Finding
-from artificer.builds.summary import told
+from artificer.builds.summary import summary_of
 from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core import events as ev
 from artificer.core.context import what_stays
@@ -205,7 +205,7 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
     """End the run with everything that exists, and a list of what is missing."""
     if state.build is not None:
         status: DeliverableStatus = "completed" if reason == "done" else "cancelled"
-        return Deliverable(status=status, narrative=told(state.build), note=_NOTES[reason])
+        return Deliverable(status=status, narrative=summary_of(state.build), note=_NOTES[reason])
     narrative = state.narrative or state.last_text
     if state.run_spec.response_format is not None:
         return _conclude_format(state, reason, narrative)

@@ -72,7 +72,7 @@ def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
     return state, ()
 
 
-# --- letters from people ----------------------------------------------------------------------
+# --- signals from people ----------------------------------------------------------------------
 
 
 def steered(state: RunState, event: ev.Steered) -> Step:
@@ -94,8 +94,7 @@ def interrupt_requested(state: RunState, event: ev.InterruptRequested) -> Step:
 
 def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
     """Open calls are answered ``cancelled``, so that the history stays paired."""
-    letters = max(state.letters, event.letter)
-    state = state.replace(letters=letters, follow_ups=())
+    state = state.replace(letters=max(state.letters, event.letter), follow_ups=())
     if state.calls:
         calls = tuple(
             c if c.status else answered(c, "cancelled", event.content) for c in state.calls

@@ -156,14 +156,14 @@ def opened(state: RunState, number: int, signal: Signal | None, at: int) -> ev.E
     return ev.ReceiptIgnored(at=at, letter=number, what=what, reason=_too_late(state, signal))
 
 
-def cancelled(at: int, reason: str, *, by: str = "", letter: int = 0) -> ev.CancelRequested:
+def cancelled(at: int, reason: str, *, by: str = "", number: int = 0) -> ev.CancelRequested:
     """The event that ends a run now."""
     content = not_ok("cancelled", "The run was cancelled.")
-    return ev.CancelRequested(at=at, reason=reason, content=content, by=by, letter=letter)
+    return ev.CancelRequested(at=at, reason=reason, content=content, by=by, letter=number)
 
 
 def answer(
-    at: int, intent: int, tool: str, *, approved: bool, by: str, reason: str, letter: int = 0
+    at: int, intent: int, tool: str, *, approved: bool, by: str, reason: str, number: int = 0
 ) -> ev.ApprovalAnswered:
     """The event of an answer to a question."""
     refusal = f"{tool}: Not run: it was not approved. {reason}".rstrip()
@@ -174,7 +174,7 @@ def answer(
         by=by,
         reason=reason,
         content="" if approved else not_ok("denied", refusal),
-        letter=letter,
+        letter=number,
     )
 
 
@@ -193,7 +193,7 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
         case Interrupt(reason=reason):
             event = _interrupted(at, number, by, reason)
         case Cancel(reason=reason):
-            event = cancelled(at, reason, by=by, letter=number)
+            event = cancelled(at, reason, by=by, number=number)
         case AnswerCall():
             event = _answered(state, number, signal, at)
         case Resolve():
@@ -252,7 +252,7 @@ def _answered(
                 approved=signal.approved,
                 by=signal.by,
                 reason=signal.reason,
-                letter=number,
+                number=number,
             )
     return None
 

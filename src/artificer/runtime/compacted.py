@@ -57,8 +57,8 @@ def compacted(
         raw=raw,
     )
     if isinstance(reply, ModelFailure):
-        told = {"code": reply.code, "message": reply.message, "attempts": reply.attempts}
-        return failed.replace(**told)
+        failure = {"code": reply.code, "message": reply.message, "attempts": reply.attempts}
+        return failed.replace(**failure)
     if isinstance(reply, ModelReply):
         spent = {"usage": reply.usage, "cost_micros": cost, "attempts": reply.attempts}
         empty = {"code": "empty_summary", "message": "The model wrote no summary."}

@@ -125,10 +125,10 @@ def _facts(lines: Sequence[Line]) -> Iterator[tuple[int, dict[str, Any]]]:
             if line.event.steer:
                 yield line.seq, {"type": "RunForked", "steer": line.event.steer}
             continue
-        told = {n: told for n, told in line.event.to_json().items() if n not in _INCIDENTAL}
+        facts = {n: value for n, value in line.event.to_json().items() if n not in _INCIDENTAL}
         if isinstance(line.event, ev.PromptReceived):
-            told = {"type": "PromptReceived", **{n: told["spec"][n] for n in _READ}}
-        yield line.seq, told
+            facts = {"type": "PromptReceived", **{n: facts["spec"][n] for n in _READ}}
+        yield line.seq, facts
 
 
 def _what(a: dict[str, Any], b: dict[str, Any]) -> str:

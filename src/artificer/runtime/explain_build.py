@@ -20,9 +20,9 @@ def why_building(build: BuildState, *, held: bool) -> str:
         return "Its plan waits for a decision."
     if consents := consents_of(build):
         return " ".join(
-            f"{wish.step.path} needs a person's consent:"
-            f" {'; '.join(concern.text for concern in wish.checked.concerns)}."
-            for wish in consents
+            f"{job.step.path} needs a person's consent:"
+            f" {'; '.join(concern.text for concern in job.checked.concerns)}."
+            for job in consents
         )
     if build.standing is not None:
         return " ".join(

@@ -128,9 +128,9 @@ class RunLoop:
                     return Outcome(await self._performer.call_tool(self.run, intent, chars))
             case AskApproval():
                 return Outcome(await self._performer.ask_approver(self.run, intent))
-            case AdvanceBuild(wish=wish) if self._performer.builder is not None:
+            case AdvanceBuild(wish=job) if self._performer.builder is not None:
                 await self._ledger.anchor()
-                return Outcome(await self._performer.builder.serve(self.run, state, wish))
+                return Outcome(await self._performer.builder.serve(self.run, state, job))
             case _:
                 raise InvariantError(f"{intent.type} is not performed in the world.")
 
@@ -208,9 +208,9 @@ class RunLoop:
         busy = {intent.n for intent in self._tasks.values()}
         numbers = {p.call_id: p.n for p in state.pending if p.call_id in keys and p.n not in busy}
         return [
-            AdvanceBuild(n=numbers[wish.key], wish=wish)
-            for wish in state.build.open
-            if wish.key in numbers
+            AdvanceBuild(n=numbers[job.key], wish=job)
+            for job in state.build.open
+            if job.key in numbers
         ]
 
     async def _clean_up_build(self) -> None:

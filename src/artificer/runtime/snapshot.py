@@ -177,7 +177,7 @@ def _history(bodies: Sequence[bytes], kept: _Kept) -> tuple[Message, ...]:
     if chain != kept.state.history_digest or len(bodies) != kept.messages:
         raise TamperedError("its conversation is another one")
     try:
-        told = _messages.from_json([_typed(json.loads(body)) for body in bodies])
+        messages = _messages.from_json([_typed(json.loads(body)) for body in bodies])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise TamperedError("its conversation cannot be read") from error
     if any(
@@ -185,7 +185,7 @@ def _history(bodies: Sequence[bytes], kept: _Kept) -> tuple[Message, ...]:
     ):  # in a text its quotation marks would be escaped
         # What is still in doubt follows from records, not from the state.
         raise TamperedError("calls of it were ambiguous")
-    return told
+    return messages
 
 
 def _typed(message: Any) -> Any:
@@ -240,19 +240,19 @@ class _Walk:
                 raise TamperedError("what it needs is too far back")
             page = await self._page(seq)
             for record in reversed(page):
-                told = json.loads(record.body)
+                body = json.loads(record.body)
                 if record.hash != expected:
                     raise TamperedError("its record is another one")
-                expected = told["prev"]
+                expected = body["prev"]
                 seq -= 1
-                if told["kind"] == "intent" and told["intent"]["n"] in waiting:
+                if body["kind"] == "intent" and body["intent"]["n"] in waiting:
                     line = decode(record.body, blobs.get)
                     assert isinstance(line, IntentLine)
                     intents[line.intent.n] = line.intent
                     waiting.discard(line.intent.n)
-                elif told["kind"] == "event":
-                    self.state = self.state or told["state"]
-                    self._count(told["event"], state.window.start)
+                elif body["kind"] == "event":
+                    self.state = self.state or body["state"]
+                    self._count(body["event"], state.window.start)
         self.began = seq == 0
         return intents
 

@@ -245,12 +245,12 @@ def path(value: str) -> str | None:
         if not match:
             return None
         position = match.end()
-        letter = None if flag else match.group(1)
-        if letter:
-            if not _complete(command, wanted, have) or (not parts and letter not in "Mm"):
+        name = None if flag else match.group(1)
+        if name:
+            if not _complete(command, wanted, have) or (not parts and name not in "Mm"):
                 return None
-            command, wanted, have = letter, _PATH_COUNTS[letter.upper()], 0
-            parts.append(letter)
+            command, wanted, have = name, _PATH_COUNTS[name.upper()], 0
+            parts.append(name)
             continue
         figure = match.group(1 if flag else 2)
         if not wanted or not in_range(figure):
