@@ -89,7 +89,7 @@ async def copy_child(
     folder = build_folder(config, new)
     repository = await BuildRepository.copied(build_folder(config, spec.parent), folder)
     found = detected(folder / "project.json", folder)
-    worktree = await repository.worktree(_WORKTREE, job.commit)
+    worktree = await repository.worktrees.open(_WORKTREE, job.commit)
     place = place_of(build.state.build, job, worktree, found)
     _project_file(folder).write_bytes(place.project.canonical())
     await repository.git.run("update-ref", _FORK, job.commit)
@@ -111,7 +111,7 @@ async def tools_of_child(
         )
     repository = await BuildRepository.open(folder, folder)
     commit = await repository.git.run("rev-parse", _FORK)
-    worktree = await repository.worktree(_WORKTREE, commit)
+    worktree = await repository.worktrees.open(_WORKTREE, commit)
     project = detected(_project_file(folder), folder)
     rules = next((rules for rules in STEP_RULES.values() if rules.kind == spec.kind), None)
     means: frozenset[Means] = rules.means if rules else frozenset({"read"})  # a judge's

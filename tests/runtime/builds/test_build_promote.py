@@ -24,9 +24,9 @@ async def built(tmp_path: Path, files: dict[str, str]) -> tuple[BuildRepository,
     """A build that has come to these files, on top of README.md and a.py."""
     home = project(tmp_path / "project", {"README.md": "# P\n", "a.py": "1\n"})
     repository = await BuildRepository.open(tmp_path / "build", home)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, files)
-    made = await repository.commit(worktree, list(files), "Build", AT)
+    made = await repository.worktrees.commit(worktree, list(files), "Build", AT)
     await repository.move_integration(made.commit)
     return repository, home
 
@@ -219,9 +219,9 @@ async def test_a_ref_that_a_program_moved_is_not_what_is_promoted(
 ) -> None:
     repository, home = await built(tmp_path, {"new.py": "1\n"})
     right = await repository.integration()
-    worktree = await repository.worktree("evil", right)
+    worktree = await repository.worktrees.open("evil", right)
     write(worktree.path, {"evil.py": "1\n"})
-    evil = await repository.commit(worktree, ["evil.py"], "Evil", AT)
+    evil = await repository.worktrees.commit(worktree, ["evil.py"], "Evil", AT)
     git(repository.git_dir, "update-ref", "refs/build/integration", evil.commit)
     made = await promote(repository, home, right, "artificer/b1", into=into)
     assert made.commit == right == git(home, "rev-parse", "artificer/b1")

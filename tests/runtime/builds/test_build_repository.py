@@ -17,8 +17,9 @@ from git_project import AT, content, files_of, git, project, write
 from artificer.builds.jobs import SpecTip
 from artificer.errors import ConfigError, GitError, NotFoundError, TamperedError
 from artificer.runtime.builds.merging import MergeConflict, fold, merge
-from artificer.runtime.builds.repository import BuildRepository, CommitResult, Worktree
+from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.scope import MAX_FILE
+from artificer.runtime.builds.worktrees import CommitResult, Worktree
 
 
 async def opened(tmp_path: Path, files: dict[str, str] | None = None) -> BuildRepository:
@@ -28,9 +29,9 @@ async def opened(tmp_path: Path, files: dict[str, str] | None = None) -> BuildRe
 async def committed(
     repository: BuildRepository, name: str, base: str, files: dict[str, str]
 ) -> CommitResult:
-    worktree = await repository.worktree(name, base)
+    worktree = await repository.worktrees.open(name, base)
     write(worktree.path, files)
-    return await repository.commit(worktree, list(files), name, AT)
+    return await repository.worktrees.commit(worktree, list(files), name, AT)
 
 
 def bare(repository: BuildRepository) -> Path:
@@ -40,14 +41,14 @@ def bare(repository: BuildRepository) -> Path:
 @pytest.mark.req("build-worktrees")
 async def test_a_worktree_holds_the_files_of_a_commit_and_is_found_again(tmp_path: Path) -> None:
     repository = await opened(tmp_path, {"a.txt": "1\n", "src/b.py": "2\n"})
-    worktree = await repository.worktree("code-a-1", repository.base)
+    worktree = await repository.worktrees.open("code-a-1", repository.base)
     assert (worktree.path / "a.txt").read_text() == "1\n"
     assert (worktree.path / "src/b.py").is_file()
     write(worktree.path, {"new.txt": "half done"})
     again = await BuildRepository.open(tmp_path / "build", tmp_path / "project")
-    found = await again.worktree("code-a-1", repository.base)
+    found = await again.worktrees.open("code-a-1", repository.base)
     assert found == worktree and (found.path / "new.txt").read_text() == "half done"
-    other = await again.worktree("code-a-2", repository.base)
+    other = await again.worktrees.open("code-a-2", repository.base)
     assert not (other.path / "new.txt").exists()
 
 
@@ -60,7 +61,7 @@ async def test_the_persons_repository_is_not_touched(tmp_path: Path) -> None:
     made = await committed(repository, "w1", repository.base, {"x.py": "1\n"})
     await repository.move_integration(made.commit)
     assert {p: p.read_bytes() for p in sorted(home.rglob("*")) if p.is_file()} == before
-    worktree = await repository.worktree("w2", made.commit)
+    worktree = await repository.worktrees.open("w2", made.commit)
     assert (worktree.path / "README.md").read_text() == "# Project\n"
     assert not (worktree.path / "mine.txt").exists()
 
@@ -69,7 +70,7 @@ async def test_the_persons_repository_is_not_touched(tmp_path: Path) -> None:
 async def test_a_build_survives_what_becomes_of_the_original(tmp_path: Path) -> None:
     repository = await opened(tmp_path, {"a.txt": "1\n"})
     shutil.rmtree(tmp_path / "project")
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     assert (worktree.path / "a.txt").read_text() == "1\n"
 
 
@@ -78,14 +79,14 @@ async def test_programs_find_a_repository_in_a_worktree_that_is_not_ours(tmp_pat
     home = project(tmp_path / "project", {"a.txt": "1\n"})
     git(home, "tag", "-a", "v1.2.3", "-m", "v1.2.3")
     repository = await BuildRepository.open(tmp_path / "build", home)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     assert git(worktree.path, "ls-files") == "a.txt"
     assert git(worktree.path, "describe") == "v1.2.3"
     assert git(worktree.path, "status", "--porcelain") == ""
     write(worktree.path, {"a.txt": "2\n"})
     git(worktree.path, "commit", "-qam", "Their own business")
     git(worktree.path, "update-ref", "refs/build/integration", "HEAD")
-    made = await repository.commit(worktree, ["a.txt"], "Ours", AT)
+    made = await repository.worktrees.commit(worktree, ["a.txt"], "Ours", AT)
     assert git(bare(repository), "log", "--format=%s", made.commit).splitlines() == [
         "Ours",
         "Begin",
@@ -98,7 +99,7 @@ async def test_programs_find_a_repository_in_a_worktree_that_is_not_ours(tmp_pat
 async def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
     repository = await opened(tmp_path)
     with pytest.raises(GitError):
-        await repository.worktree(name, repository.base)
+        await repository.worktrees.open(name, repository.base)
 
 
 @pytest.mark.req("build-worktrees")
@@ -118,10 +119,10 @@ async def test_what_is_no_repository_is_said_with_what_to_do(tmp_path: Path) -> 
 @pytest.mark.req("build-scope")
 async def test_only_the_scope_is_committed_and_the_rest_is_reported(tmp_path: Path) -> None:
     repository = await opened(tmp_path, {"a.py": "1\n", "b.py": "1\n", "old.py": "1\n"})
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, {"a.py": "2\n", "b.py": "2\n", "tests/test_a.py": "3\n", ".venv/x": "4"})
     (worktree.path / "old.py").unlink()
-    made = await repository.commit(worktree, ["a.py", "tests/", "old.py"], "Title", AT)
+    made = await repository.worktrees.commit(worktree, ["a.py", "tests/", "old.py"], "Title", AT)
     assert made.files.inside == ("a.py", "old.py", "tests/test_a.py")
     assert made.files.outside == ("b.py",), "what a tool left is not even named"
     assert files_of(bare(repository), made.commit) == ["a.py", "b.py", "tests/test_a.py"]
@@ -131,10 +132,10 @@ async def test_only_the_scope_is_committed_and_the_rest_is_reported(tmp_path: Pa
 @pytest.mark.req("build-scope")
 async def test_a_commit_made_again_is_the_same_commit(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, {"a.py": "1\n"})
-    first = await repository.commit(worktree, ["a.py"], "Title", AT)
-    assert await repository.commit(worktree, ["a.py"], "Title", AT) == first
+    first = await repository.worktrees.commit(worktree, ["a.py"], "Title", AT)
+    assert await repository.worktrees.commit(worktree, ["a.py"], "Title", AT) == first
     author = git(bare(repository), "show", "-s", "--format=%an %at", first.commit)
     assert author == f"Artificer {AT}"
 
@@ -142,9 +143,9 @@ async def test_a_commit_made_again_is_the_same_commit(tmp_path: Path) -> None:
 @pytest.mark.req("build-scope")
 async def test_nothing_in_scope_makes_no_commit(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, {"other.py": "1\n"})
-    made = await repository.commit(worktree, ["a.py"], "Title", AT)
+    made = await repository.worktrees.commit(worktree, ["a.py"], "Title", AT)
     assert made.unchanged and made.commit == repository.base
     assert made.files.outside == ("other.py",)
 
@@ -154,9 +155,9 @@ async def test_a_file_that_the_scope_names_is_committed_even_if_git_is_told_to_i
     tmp_path: Path,
 ) -> None:
     repository = await opened(tmp_path, {".gitignore": "*.log\nbuild/\n"})
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, {"app.log": "1\n", "other.log": "2\n", "build/x": "3\n"})
-    made = await repository.commit(worktree, ["app.log"], "Title", AT)
+    made = await repository.worktrees.commit(worktree, ["app.log"], "Title", AT)
     assert made.files.inside == ("app.log",) and made.files.outside == ()
 
 
@@ -164,9 +165,9 @@ async def test_a_file_that_the_scope_names_is_committed_even_if_git_is_told_to_i
 async def test_a_path_is_never_a_pattern_or_an_option(tmp_path: Path) -> None:
     names = {"[ab].py": "1\n", "a.py": "1\n", ":(top)x": "1\n", "sub/:!y": "1\n"}
     repository = await opened(tmp_path)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, names)
-    made = await repository.commit(worktree, ["[ab].py", "sub/"], "-m --amend", AT)
+    made = await repository.worktrees.commit(worktree, ["[ab].py", "sub/"], "-m --amend", AT)
     assert made.files.inside == ("[ab].py",)
     assert [path for path, _ in made.files.refused] == ["sub/:!y"]
     assert files_of(bare(repository), made.commit) == ["README.md", "[ab].py"]
@@ -179,7 +180,7 @@ async def test_what_is_no_plain_file_of_the_project_is_refused_with_a_reason(
 ) -> None:
     (tmp_path / "secret").write_text("s")
     repository = await opened(tmp_path)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     root = worktree.path
     (root / "s").mkdir()
     (root / "s/out").symlink_to(tmp_path / "secret")
@@ -194,7 +195,7 @@ async def test_what_is_no_plain_file_of_the_project_is_refused_with_a_reason(
     git(root / "s/nested", "commit", "-qm", "x")
     with (root / "s/large").open("wb") as file:
         file.truncate(MAX_FILE + 1)
-    made = await repository.commit(worktree, ["s/"], "Title", AT)
+    made = await repository.worktrees.commit(worktree, ["s/"], "Title", AT)
     reasons = dict(made.files.refused)
     assert set(made.files.inside) == {"s/ok", "s/dir"}
     for name in ("s/out", "s/up", "s/git"):
@@ -210,10 +211,10 @@ async def test_a_file_behind_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/a.py").write_text("theirs\n")
     repository = await opened(tmp_path, {"d/a.py": "1\n"})
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     shutil.rmtree(worktree.path / "d")
     (worktree.path / "d").symlink_to(tmp_path / "outside")
-    made = await repository.commit(worktree, ["d/a.py"], "Title", AT)
+    made = await repository.worktrees.commit(worktree, ["d/a.py"], "Title", AT)
     assert "theirs" not in content(bare(repository), made.commit, "d/a.py")
 
 
@@ -227,18 +228,20 @@ def trap(folder: Path) -> str:
 
 async def every_step(repository: BuildRepository, worktree: Worktree) -> None:
     """Everything that git is asked to do with a worktree's files."""
-    await repository.changes(worktree)
-    made = await repository.commit(worktree, ["a.txt", ".gitattributes", "b.txt"], "Title", AT)
+    await repository.worktrees.changes(worktree)
+    made = await repository.worktrees.commit(
+        worktree, ["a.txt", ".gitattributes", "b.txt"], "Title", AT
+    )
     other = await committed(repository, "other", repository.base, {"a.txt": "other\n"})
     assert isinstance(await merge(repository.git, made.commit, other.commit, "M"), MergeConflict)
-    await repository.worktree("again", made.commit)
+    await repository.worktrees.open("again", made.commit)
     await repository.move_integration(made.commit)
 
 
 @pytest.mark.req("build-hostile")
 async def test_nothing_that_a_worktree_says_makes_git_run_a_program(tmp_path: Path) -> None:
     repository = await opened(tmp_path, {"a.txt": "1\n"})
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     program = trap(tmp_path)
     own = worktree.path / ".git"
     hooks = tmp_path / "hooks"
@@ -265,7 +268,7 @@ async def test_nothing_that_a_worktree_says_makes_git_run_a_program(tmp_path: Pa
 async def test_a_worktree_whose_git_leads_elsewhere_is_still_ours(tmp_path: Path) -> None:
     """The twin of the test above: the same traps in a repository that a ``.git`` file names."""
     repository = await opened(tmp_path, {"a.txt": "1\n"})
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     evil = project(tmp_path / "evil")
     git(evil, "config", "core.fsmonitor", trap(tmp_path))
     shutil.rmtree(worktree.path / ".git")
@@ -281,7 +284,7 @@ async def test_a_worktree_whose_git_leads_elsewhere_is_still_ours(tmp_path: Path
 @pytest.mark.req("build-hostile")
 async def test_a_socket_and_a_device_name_are_passed_over(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     listening = socket.socket(socket.AF_UNIX)
     try:
         os.chdir(worktree.path)
@@ -290,7 +293,7 @@ async def test_a_socket_and_a_device_name_are_passed_over(tmp_path: Path) -> Non
         os.chdir(tmp_path)
         listening.close()
     write(worktree.path, {"aux.c": "1\n"})
-    made = await repository.commit(worktree, ["s.sock", "aux.c"], "Title", AT)
+    made = await repository.worktrees.commit(worktree, ["s.sock", "aux.c"], "Title", AT)
     assert made.unchanged
     assert "device" in dict(made.files.refused)["aux.c"]
 
@@ -349,20 +352,20 @@ async def test_the_locks_of_a_git_that_died_are_no_verdict_and_can_be_removed(
     lock.touch()
     with pytest.raises(GitError, match="integration"):
         await repository.move_integration(a.commit)
-    b = await repository.worktree("b", base)
+    b = await repository.worktrees.open("b", base)
     write(b.path, {"b.py": "1\n"})
     b.index.with_name("b.adding.lock").touch()
     with pytest.raises(GitError, match="lock"):
-        await repository.commit(b, ["b.py"], "B", AT)
+        await repository.worktrees.commit(b, ["b.py"], "B", AT)
     repository.unlock()
     await repository.move_integration(a.commit)
-    assert not (await repository.commit(b, ["b.py"], "B", AT)).unchanged
+    assert not (await repository.worktrees.commit(b, ["b.py"], "B", AT)).unchanged
 
 
 @pytest.mark.req("build-cleanup")
 async def test_cleaning_up_keeps_what_is_needed_and_can_be_done_again(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
-    kept = await repository.worktree("kept", repository.base)
+    kept = await repository.worktrees.open("kept", repository.base)
     write(kept.path, {"half.py": "1\n"})
     made = await committed(repository, "gone", repository.base, {"a.py": "1\n"})
     (repository.folder / "work" / "tmp-half-made").mkdir()
@@ -384,7 +387,7 @@ async def test_a_worktree_that_a_crash_left_half_made_is_made_anew(tmp_path: Pat
     (repository.folder / "index").mkdir()
     (repository.folder / "index" / "w").write_text("garbage")
     (repository.folder / "index" / "w.lock").write_text("")
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     assert (worktree.path / "a.txt").read_text() == "1\n"
 
 
@@ -424,13 +427,13 @@ async def test_a_configuration_that_a_program_changed_runs_nothing(
     repository = await opened(tmp_path, {"a.txt": "1\n", ".gitattributes": "* filter=x\n"})
     config = bare(repository) / "config"
     ours = config.read_text()
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, {"a.txt": "2\n"})
     config.write_text(ours + HOSTILE.format(trap=trap(tmp_path)))
     (bare(repository) / "info").mkdir(exist_ok=True)
     (bare(repository) / "info/attributes").write_text("* filter=x\n")
-    made = await repository.commit(worktree, ["a.txt"], "W", AT)
-    again = await repository.worktree("again", made.commit)
+    made = await repository.worktrees.commit(worktree, ["a.txt"], "W", AT)
+    again = await repository.worktrees.open("again", made.commit)
     assert (again.path / "a.txt").read_text() == "2\n"
     assert config.read_text() == ours and not (bare(repository) / "info/attributes").exists()
     assert not (tmp_path / "sprung").exists() and "restored" in caplog.text
@@ -459,14 +462,14 @@ async def test_folders_and_links_in_the_place_of_our_files_do_no_harm(tmp_path: 
 @pytest.mark.req("build-record")
 async def test_an_index_that_a_program_wrote_adds_nothing_to_a_commit(tmp_path: Path) -> None:
     repository = await opened(tmp_path, {"a.txt": "1\n"})
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, {"a.txt": "2\n", "evil.txt": "x"})
     env = {"GIT_DIR": str(bare(repository)), "GIT_WORK_TREE": str(worktree.path)}
     hostile = {**os.environ, **env, "GIT_INDEX_FILE": str(worktree.index)}
     await asyncio.to_thread(
         subprocess.run, ["git", "add", "evil.txt"], cwd=worktree.path, env=hostile, check=True
     )
-    made = await repository.commit(worktree, ["a.txt"], "W", AT)
+    made = await repository.worktrees.commit(worktree, ["a.txt"], "W", AT)
     assert files_of(bare(repository), made.commit) == ["a.txt"]
 
 
@@ -481,10 +484,10 @@ LITTER = (
 async def test_what_tools_leave_behind_is_not_committed(tmp_path: Path) -> None:
     files = {"kept/__pycache__/known.txt": "1\n", "crate/Cargo.toml": "", "docs/target/a.md": "1\n"}
     repository = await opened(tmp_path, files)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     write(worktree.path, {**dict.fromkeys(LITTER, "x"), "docs/target/b.md": "x", "m.py": "x"})
     write(worktree.path, {"kept/__pycache__/known.txt": "2\n"})
-    made = await repository.commit(worktree, ["."], "W", AT)
+    made = await repository.worktrees.commit(worktree, ["."], "W", AT)
     expected = ["docs/target/b.md", "kept/__pycache__/known.txt", "m.py"]
     assert list(made.files.inside) == expected
     assert set(files_of(bare(repository), made.commit)) == {*files, "docs/target/b.md", "m.py"}

@@ -81,7 +81,7 @@ async def test_installed_packages_are_found(tmp_path: Path) -> None:
     repository = await BuildRepository.open(tmp_path / "build", home)
     found = detect(home)
     repository.provide(found.links)
-    worktree = await repository.worktree("w", repository.base)
+    worktree = await repository.worktrees.open("w", repository.base)
     validator = Validator(found, seconds=60, grants=Grants(mode="required"))
     done = await validator.one("npm test", worktree.path)
     assert done.passed, done.report

@@ -134,7 +134,7 @@ class TreeBuilder:
         if ended is None:
             return await self._standing_of(run, job)
         if job.step.kind != "code":  # the commit of a code run is still to be made of its tree
-            await self.tree.repository.discard(worktree.name)
+            await self.tree.repository.worktrees.discard(worktree.name)
         return self._advanced(returned(job, ended, self.children.blobs), ended)
 
     async def _before(self, build: BuildState, job: StartRun) -> str:
@@ -149,13 +149,13 @@ class TreeBuilder:
         self, run: str, state: RunState, build: BuildState, job: Check
     ) -> BuildAdvanced | None:
         name = f"judge-{worktree_name(job.step, job.attempt, job.key)}"
-        worktree = await self.tree.repository.worktree(name, job.commit)
+        worktree = await self.tree.repository.worktrees.open(name, job.commit)
         instructions = instruct_judge(build, job, self.prompts, room=_room(state.run_spec.limits))
         place = place_of(build, job, worktree, self.project)
         ended = await self._run_child(run, state, job, instructions, place)
         if ended is None:
             return await self._standing_of(run, job)
-        await self.tree.repository.discard(name)
+        await self.tree.repository.worktrees.discard(name)
         return self._advanced(judged(job, judgement_of(ended, self.children.blobs)), ended)
 
     async def _run_child(

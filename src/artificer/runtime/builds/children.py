@@ -24,7 +24,7 @@ from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import BlobStore, Executor
 from artificer.runtime.builds.detect import Project, detected
-from artificer.runtime.builds.repository import Worktree
+from artificer.runtime.builds.worktrees import Worktree
 from artificer.runtime.engine import Engine
 from artificer.runtime.explain import explain
 from artificer.runtime.load import load

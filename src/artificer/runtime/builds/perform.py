@@ -26,8 +26,9 @@ from artificer.builds.state import BuildState
 from artificer.runtime.builds.changes import base_reader, changes_of
 from artificer.runtime.builds.evidence.weigh import Validation, Weighed, only_old_failures, weigh
 from artificer.runtime.builds.merging import MergeConflict, fold
-from artificer.runtime.builds.repository import BuildRepository, CommitResult, Worktree
+from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
+from artificer.runtime.builds.worktrees import CommitResult, Worktree
 from artificer.values.base import Digest
 from artificer.values.canon import digest_of
 from artificer.values.text import clip, well_formed
@@ -49,7 +50,7 @@ class TreePerformer:
     async def worktree(self, run: StartRun) -> Worktree:
         """The worktree of a run: a fresh one for each attempt, as it was left for the same one."""
         name = worktree_name(run.step, run.attempt, run.key)
-        return await self.repository.worktree(name, run.commit)
+        return await self.repository.worktrees.open(name, run.commit)
 
     async def perform(self, job: PrepareBase | MergeSpec | RebuildIntegration) -> facts.Fact:
         """Perform a job that needs nothing but the tree."""
@@ -85,10 +86,10 @@ class TreePerformer:
         worktree is not validated: what was left out of the commit must not be what makes it pass.
         """
         name = worktree_name(job.step, job.attempt, job.run)
-        worktree = await self.repository.worktree(name, job.commit)
+        worktree = await self.repository.worktrees.open(name, job.commit)
         scope = scope_of(state, job.step)
         message = message_for(state, job.step, summary)
-        committed = await self.repository.commit(worktree, scope, message, at)
+        committed = await self.repository.worktrees.commit(worktree, scope, message, at)
         checked = facts.Checked(
             key=job.key,
             passed=False,
@@ -176,12 +177,12 @@ class TreePerformer:
     @asynccontextmanager
     async def _clean(self, name: str, commit: str) -> AsyncIterator[Path]:
         """A clean worktree of a commit, which is removed afterwards."""
-        await self.repository.discard(name)
-        worktree = await self.repository.worktree(name, commit)
+        await self.repository.worktrees.discard(name)
+        worktree = await self.repository.worktrees.open(name, commit)
         try:
             yield worktree.path
         finally:
-            await self.repository.discard(name)
+            await self.repository.worktrees.discard(name)
 
 
 def worktree_name(step: StepId, attempt: int, run: Digest) -> str:

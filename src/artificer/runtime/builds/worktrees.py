@@ -1,0 +1,197 @@
+"""The worktrees of a build: folders with the files of a commit, in which runs work.
+
+The index of a worktree is kept outside it, and so is the repository; the ``.git`` inside is a
+throw-away for programs that look for one, and nothing of ours reads it.
+
+Every step can be done again: the same name finds the same worktree, the same changes make the same
+commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from artificer.errors import GitError
+from artificer.runtime.builds.git import Git
+from artificer.runtime.builds.guard import config_text, object_format
+from artificer.runtime.builds.litter import without_litter
+from artificer.runtime.builds.merging import message_of
+from artificer.runtime.builds.scope import Sorted, present, sort_changes
+
+ATTEMPTS = "refs/build/attempts"
+MAX_ARGUMENTS = 200
+"""Paths that are given to one git command."""
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,118}[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """A folder with the files of a commit, and what became of them."""
+
+    name: str
+    path: Path
+    commit: str
+    index: Path
+
+
+@dataclass(frozen=True)
+class CommitResult:
+    """The result of committing a worktree's changes. ``unchanged`` means there were none."""
+
+    commit: str
+    files: Sorted
+    unchanged: bool
+
+
+@dataclass(frozen=True)
+class Worktrees:
+    """The worktrees in ``folder/work`` of the repository that ``git`` works on."""
+
+    folder: Path
+    git: Git
+
+    @property
+    def _git_dir(self) -> Path:
+        return self.folder / "repo.git"
+
+    async def open(self, name: str, commit: str) -> Worktree:
+        """Return the worktree of this name as it was left, or make it with the files of a commit.
+
+        Raises:
+            GitError: there is one of that name for another commit, or git failed.
+        """
+        if not _NAME.fullmatch(name):
+            raise GitError(f"{name!r} is not a name of a worktree.")
+        made = Worktree(name, self.folder / "work" / name, commit, self._index(name))
+        mark = made.index.with_suffix(".commit")
+        if made.path.is_dir() and mark.is_file():
+            if mark.read_text() != commit:
+                raise GitError(f"The worktree {name} is at another commit.")
+            return made
+        await self.discard(name)
+        await self._check_out(made)
+        whole = mark.with_suffix(".writing")
+        whole.write_text(commit)
+        put(whole, mark)
+        return made
+
+    async def _check_out(self, worktree: Worktree) -> None:
+        worktree.path.parent.mkdir(parents=True, exist_ok=True)
+        worktree.index.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix="tmp-", dir=worktree.path.parent))
+        git = self._with_files(fresh, worktree.index)
+        await git.run("read-tree", "--reset", "-u", worktree.commit)
+        self._throw_away_repository(fresh, worktree)
+        put(fresh, worktree.path)
+
+    def _throw_away_repository(self, folder: Path, worktree: Worktree) -> None:
+        """A ``.git`` for programs that ask git which files there are, or for a description."""
+        own = folder / ".git"
+        for part in ("objects/info", "refs/heads", "refs/tags"):
+            (own / part).mkdir(parents=True)
+        config = config_text(object_format(worktree.commit), bare=False)
+        (own / "config").write_text(config, encoding="utf-8")
+        (own / "HEAD").write_text(f"{worktree.commit}\n")
+        (own / "objects/info/alternates").write_text(f"{self._git_dir / 'objects'}\n")
+        packed = self._git_dir / "packed-refs"
+        tags = [line for line in _lines(packed) if line.partition(" ")[2].startswith("refs/tags/")]
+        (own / "packed-refs").write_text("".join(f"{tag}\n" for tag in tags))
+        shutil.copyfile(worktree.index, own / "index")
+
+    def _with_files(self, work_tree: Path, index: Path) -> Git:
+        env = {
+            "GIT_DIR": str(self._git_dir),
+            "GIT_WORK_TREE": str(work_tree),
+            "GIT_INDEX_FILE": str(index),
+        }
+        return Git(work_tree, env, guard=self.git.guard)
+
+    def _index(self, name: str) -> Path:
+        return self.folder / "index" / name
+
+    async def discard(self, name: str) -> None:
+        """Remove a worktree, or what is left of it. Its commits stay."""
+        index = self._index(name)
+        for suffix in (".commit", ".writing", ".project"):
+            index.with_suffix(suffix).unlink(missing_ok=True)
+        await asyncio.to_thread(shutil.rmtree, self.folder / "work" / name, True)
+        adding = index.with_suffix(".adding")
+        for file in (index, adding, *map(_lock_of, (index, adding))):
+            file.unlink(missing_ok=True)
+
+    async def clean_up(self, keep: Collection[str] = ()) -> list[str]:
+        """Remove every worktree but those of these names, and return the names of the others."""
+        work = self.folder / "work"
+        names = sorted(path.name for path in work.iterdir()) if work.is_dir() else []
+        gone = [name for name in names if name not in keep]
+        for name in gone:
+            await self.discard(name)
+        return gone
+
+    async def changes(self, worktree: Worktree, scope: Sequence[str] = ()) -> list[str]:
+        """Every path that is not as in the commit, but for those that git is told to ignore and
+        those that tools leave behind.
+
+        What a scope names one by one is looked at even if it is ignored. A folder that is a
+        repository of its own ends in a slash.
+        """
+        git = self._with_files(worktree.path, worktree.index)
+        changed = await git.paths(
+            *("diff", "--no-ext-diff", "--no-textconv", "-z", "--name-only", "--no-renames"),
+            "--ignore-submodules=all",
+        )
+        listed = await git.paths(
+            "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"
+        )
+        others = [entry[2:] for entry in listed if entry.startswith("? ")]
+        known = {entry[2:] for entry in listed} - set(others)
+        hidden = [p for p in present(worktree.path, scope) if p not in known]
+        found = {*changed, *others, *hidden}
+        return sorted(without_litter(found, known, lambda p: (worktree.path / p).is_file()))
+
+    async def commit(
+        self, worktree: Worktree, scope: Sequence[str], message: str, at: int
+    ) -> CommitResult:
+        """Commit the changes in scope on top of the worktree's commit, and leave it as it is.
+
+        ``at`` is in seconds. The same changes at the same time make the same commit.
+        """
+        files = sort_changes(worktree.path, await self.changes(worktree, scope), scope)
+        if not files.inside:
+            return CommitResult(worktree.commit, files, unchanged=True)
+        adding = worktree.index.with_suffix(".adding")
+        adding.unlink(missing_ok=True)
+        git = self._with_files(worktree.path, adding)
+        await git.run("read-tree", worktree.commit)  # programs could have written the other index
+        for start in range(0, len(files.inside), MAX_ARGUMENTS):
+            some = files.inside[start : start + MAX_ARGUMENTS]
+            await git.run("update-index", "--add", "--remove", "--", *some)
+        tree = await git.run("write-tree")
+        adding.unlink()
+        if tree == await self.git.run("rev-parse", f"{worktree.commit}^{{tree}}"):
+            return CommitResult(worktree.commit, files, unchanged=True)
+        commit = await self.git.run(
+            "commit-tree", tree, "-p", worktree.commit, "-m", message_of(message), at=at
+        )
+        await self.git.run("update-ref", f"{ATTEMPTS}/{worktree.name}", commit)
+        return CommitResult(commit, files, unchanged=False)
+
+
+def _lock_of(index: Path) -> Path:
+    return Path(f"{index}.lock")
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+
+
+def put(made: Path, place: Path) -> None:
+    """Give what is whole its name: before, there is nothing of that name."""
+    made.rename(place)
