@@ -13,19 +13,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import json
 import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
-from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
-from typing_extensions import Unpack
-
+from artificer.backends.function.argument import InvalidArgumentsError, description_of, unusable
 from artificer.backends.function.forked import ForkReport, run_forked
-from artificer.backends.function.signature import Signature, description_of, signature_of, unusable
+from artificer.backends.function.results import content_of, prepare
+from artificer.backends.function.signature import Signature, signature_of
 from artificer.backends.refusal import refuse
 from artificer.contracts.definition import (
     DEFAULT_TIMEOUT_MS,
@@ -35,17 +32,12 @@ from artificer.contracts.definition import (
     Trust,
 )
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.schema import MAX_PROBLEMS, pointer
-from artificer.errors import BugError, CanonicalError, InvalidValueError, places
+from artificer.errors import BugError, InvalidValueError, places
 from artificer.ports import Call, Probed, Receipt
-from artificer.values.base import Problem
 from artificer.values.canon import canonical
-from artificer.values.text import clip, head_and_tail
+from artificer.values.text import clip
 
 log = logging.getLogger("artificer.backends.function.executor")
-
-MAX_CONTENT = 32_000
-"""Characters of a result that a model is given: its beginning and its end."""
 
 MAX_ERROR = 2_000
 """Characters of an exception's message that a model is given."""
@@ -124,6 +116,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
     def decorate(function: Callable[P, R]) -> FunctionTool[P, R]:
         _check(function)
         signature = signature_of(function, local_names)
+        prepare(signature.returns)
         if (probe := options.get("probe")) is not None:
             _check_probe(function, probe)
         definition = _definition(function, signature, options)
@@ -152,8 +145,8 @@ class FunctionExecutor:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
         try:
             arguments = tool._signature.read(canonical(call.arguments))
-        except ValidationError as error:
-            return refuse(call.definition.name, _problems(error))
+        except InvalidArgumentsError as error:
+            return refuse(call.definition.name, error.problems)
         return _receipt(call, await _perform(tool, tool.function, arguments, call))
 
     async def probe(self, call: Call) -> Probed:
@@ -255,14 +248,14 @@ async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> ForkRepo
 
 async def _guarded(work: Coroutine[Any, Any, Any]) -> ForkReport:
     try:
-        return ForkReport("ok", _content(await work))
+        return ForkReport("ok", content_of(await work))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
         return _failure(error)
 
 
 def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> ForkReport:
     try:
-        return ForkReport("ok", _content(function(**arguments)))
+        return ForkReport("ok", content_of(function(**arguments)))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
         return _failure(error)
 
@@ -270,29 +263,6 @@ def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> ForkRepo
 def _failure(error: BaseException) -> ForkReport:
     message = clip(f"{type(error).__name__}: {error}", MAX_ERROR)
     return ForkReport("error", message, places(error))
-
-
-def _content(result: Any) -> str:
-    """Return a result as a model reads it: a string unchanged, anything else as JSON.
-
-    Raises ValueError for a result without a JSON form.
-    """
-    if not isinstance(result, str):
-        value = to_jsonable_python(result)
-        try:
-            return head_and_tail(canonical(value).decode(), MAX_CONTENT)
-        except CanonicalError:  # a huge integer, NaN: no digest depends on it, and it can be read
-            result = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    readable = result.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
-    return head_and_tail(readable, MAX_CONTENT)
-
-
-def _problems(error: ValidationError) -> list[Problem]:
-    """Return the problems that the types find after the schema, such as a validator's."""
-    return [
-        Problem(pointer=pointer(list(detail["loc"])), message=clip(detail["msg"], MAX_ERROR))
-        for detail in error.errors()[:MAX_PROBLEMS]
-    ]
 
 
 def _receipt(call: Call, report: ForkReport | None) -> Receipt:
