@@ -26,7 +26,7 @@ RECORDS_A_TURN = 6
 async def measured(home: str, work: str) -> Spent:
     """Return the seconds that one of the works takes in an open world."""
     async with opened(home) as world:
-        (run_id,) = await world.runs()
+        (run_id,) = await world.archive.runs()
         return await spent_by(WORKS[work](world, run_id))
 
 
@@ -35,7 +35,7 @@ async def loaded(world: World, run_id: str) -> None:
 
 
 async def replayed(world: World, run_id: str) -> None:
-    found = await world.replay(run_id)
+    found = await world.archive.replay(run_id)
     assert found.identical and found.requests
 
 

@@ -78,7 +78,7 @@ async def begin(
 
 async def resume(home: Path, ledger: Path) -> Run:
     async with World.open(config(home)) as world:
-        run = await world.find("last")
+        run = await world.archive.find("last")
         return await world.resume(run, Agent(model=model(), tools=[charging(ledger)]))
 
 

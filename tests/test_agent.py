@@ -7,7 +7,8 @@ from typing import get_type_hints
 
 import pytest
 
-from artificer.agent import Agent, AgentFields, ModelSettings
+from artificer.agent import Agent
+from artificer.agent_definition import AgentFields, ModelSettings
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core.policy import Policy, Rule

@@ -70,7 +70,7 @@ class TestCollecting:
         sweep = await world.maintenance.gc(older_than_s=0)
         assert (sweep.files, sweep.bytes, sweep.kept) == (1, 8, len(before))
         assert set(world._resources.storage.blobs.digests()) == before
-        assert (await world.archive.verify()).sound and (await world.replay(kept)).identical
+        assert (await world.archive.verify()).sound and (await world.archive.replay(kept)).identical
 
     async def test_what_was_put_lately_stays(self, world: World) -> None:
         fresh, old = (world._resources.storage.blobs.put(data) for data in (b"fresh", b"old"))
@@ -136,7 +136,7 @@ class TestCollecting:
         await asyncio.gather(collecting, return_exceptions=True)
         assert (await world.archive.verify()).problems == []
         for one in runs:
-            assert (await world.replay(one)).identical
+            assert (await world.archive.replay(one)).identical
 
 
 @pytest.mark.req("upkeep-progress")
@@ -203,7 +203,7 @@ class TestPruning:
         engine = build_engine(world._resources, nobody, ToolBox.empty())
         await engine.record_pruning(one, "me", "")
         assert (await world.archive.verify()).problems == []
-        assert (await world.replay(one)).identical
+        assert (await world.archive.replay(one)).identical
         await world.maintenance.prune(one)
         lines = len(await world._resources.storage.journal.read(one, (await head(world, one)) - 1))
         assert lines == 1 and (await world.archive.verify()).problems == []
@@ -227,7 +227,7 @@ class TestPruning:
             await world.maintenance.prune(one)
             assert (await world.archive.verify()).problems == []
             assert (await world.maintenance.gc(older_than_s=0)).small > 0
-            assert (await world.replay(other)).identical
+            assert (await world.archive.replay(other)).identical
 
 
 async def head(world: World, run: str) -> int:
@@ -284,7 +284,7 @@ class TestChecking:
         assert (check.orphans, check.leftovers) == ([], [])
         aside = files(world)._root / "quarantine" / loose.removeprefix("sha256:")
         assert aside.read_bytes() == b"nobody's", "put aside, not removed"
-        assert (await world.replay(one)).identical
+        assert (await world.archive.replay(one)).identical
 
     async def test_what_a_writer_may_be_at_is_left_alone(self, world: World) -> None:
         loose = world._resources.storage.blobs.put(b"lately")

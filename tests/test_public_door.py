@@ -61,6 +61,7 @@ PUBLIC = {
     "Revise",
     "Rule",
     "Run",
+    "RunStream",
     "ScriptedProvider",
     "Steer",
     "ToolChoice",

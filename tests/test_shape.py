@@ -233,12 +233,13 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 @cache
 def public() -> dict[str, str]:
-    """The public names of ``artificer`` and ``artificer.types``, and where each is defined."""
+    """The public names (``artificer``, ``.types``, ``.events``), and where each is defined."""
     found = {}
     for door in ("artificer", "artificer.types"):
         for name, home in _doors(door):
             found[name] = resolved(f"artificer.{home}", name)
-    return found
+    events = _types("artificer.events")
+    return found | {name: f"artificer.events:{name}" for name in events if name[0] != "_"}
 
 
 def _doors(name: str) -> Iterator[tuple[str, str]]:

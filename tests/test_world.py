@@ -55,7 +55,7 @@ class TestWorld:
             assert run.usage == Usage(input_tokens=20, output_tokens=10)
             assert run.deliverable is not None and run.deliverable.note == ""
             assert "<strong>42</strong>" in run.html and "**42**" in run.markdown
-            replayed = await world.replay(run.id)
+            replayed = await world.archive.replay(run.id)
             assert (replayed.identical, replayed.requests) == (True, 2)
             assert (await world.archive.verify()).sound
 
@@ -66,14 +66,14 @@ class TestWorld:
             )
             await world.run("Two.", Agent(model=ScriptedProvider([say("2")])), run_id="ab-2")
         async with World.open(at(tmp_path)) as world:
-            assert await world.runs() == ["aa-1", "ab-2"]
+            assert await world.archive.runs() == ["aa-1", "ab-2"]
             history = await world.archive.history("aa-1")
             assert (history.run.state, len(history.lines)) == (first.state, 7)
-            assert await world.find("last") == "ab-2"
-            assert await world.find("ab") == "ab-2"
+            assert await world.archive.find("last") == "ab-2"
+            assert await world.archive.find("ab") == "ab-2"
             for word in ("a", "zz"):
                 with pytest.raises(NotFoundError):
-                    await world.find(word)
+                    await world.archive.find(word)
 
     async def test_resuming_needs_the_same_tools(self, tmp_path: Path) -> None:
         failure = ModelFailure(code="unavailable", message="no")
@@ -158,7 +158,7 @@ class TestWorld:
             script = [reply(call("double", number=1)), say("2")]
             run = await world.run("Go.", Agent(model=ScriptedProvider(script), tools=[double]))
             assert run.state.cost_micros == 2 * (10 * 3 + 5 * 15)
-            assert (await world.replay(run.id)).identical
+            assert (await world.archive.replay(run.id)).identical
 
     def test_prices_round_up_and_know_the_cache(self) -> None:
         usage = Usage(input_tokens=100, cached_tokens=90, output_tokens=1)
@@ -307,7 +307,7 @@ class TestWire:
         assert run.state.run_spec.wire == "chat/foreign/reasoning"
         elsewhere = Config(home=tmp_path, project="p")
         async with World.open(elsewhere) as world:
-            found = await world.replay(run.id)
+            found = await world.archive.replay(run.id)
         assert (found.identical, found.requests, found.requests_unchecked) == (True, 1, 0)
 
     @pytest.mark.req("replay-anywhere")

@@ -52,7 +52,7 @@ async def test_a_servers_tool_passes_the_gate_and_is_journaled_and_replayed() ->
             b.status for m in run.state.history for b in m.blocks if b.type == "tool_result"
         ]
         assert statuses == ["ok", "invalid"], "a = 99 breaks the server's own schema"
-        assert (await world.replay(run.id)).identical
+        assert (await world.archive.replay(run.id)).identical
 
 
 @pytest.mark.req("backend-runs")

@@ -112,7 +112,7 @@ async def test_a_model_orders_tea_with_a_persons_leave(
             "Order tea.", Agent(model=provider, tools=[tmp_path]), approver=person
         )
         history = await world.archive.history(run.id)
-        replayed = await world.replay(run.id)
+        replayed = await world.archive.replay(run.id)
     events = [getattr(line, "event", None) for line in history.lines]
     read: list[dict[str, Any]] = [
         json.loads(event.content) for event in events if isinstance(event, ToolReturned)

@@ -65,4 +65,4 @@ async def test_dollars_need_a_price_before_a_run_begins() -> None:
     async with World.in_memory(config) as world:
         with pytest.raises(ConfigError, match="price of 'scripted/scripted' is not known"):
             await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])))
-        assert await world.runs() == []
+        assert await world.archive.runs() == []

@@ -63,7 +63,7 @@ async def test_a_task_with_a_detour_from_listing_to_report(tmp_path: Path) -> No
         results = [b for m in run.state.history for b in m.blocks if b.type == "tool_result"]
         assert [b.status for b in results] == ["ok", "ok", "error", "ok", "ok", "denied"]
         assert (tmp_path / "out/report.txt").read_text() == "abc\n"
-        assert (await world.replay(run.id)).identical
+        assert (await world.archive.replay(run.id)).identical
 
 
 @pytest.mark.req("host-exec")

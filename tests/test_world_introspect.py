@@ -280,7 +280,7 @@ class TestGate:
             ]
             answers = await ask(world, calls, policy=deny)
             assert [status for status, _ in answers] == ["denied", "ok", "invalid"]
-            assert (await world.replay("x")).identical
+            assert (await world.archive.replay("x")).identical
 
     async def test_a_run_sees_itself_and_no_other(self) -> None:
         async with World.in_memory() as world:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import artificer
-from artificer.agent import Agent, ModelSettings
+from artificer.agent import Agent
+from artificer.agent_definition import ModelSettings
 from artificer.errors import AuthorError
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.values.model import ModelFailure
@@ -44,13 +45,13 @@ async def test_a_wrong_argument_is_named_and_begins_no_run(
             if "settings" in fields:
                 fields["settings"] = ModelSettings(**fields["settings"])
             await world.run(prompt, Agent(**fields))
-        assert await world.runs() == []
+        assert await world.archive.runs() == []
 
 
 async def test_a_program_with_a_loop_is_shown_the_other_door() -> None:
     with pytest.raises(AuthorError, match="event loop is running already") as raised:
         artificer.run("Hi.", model="local/smollm2")
-    assert raised.value.hint is not None and "await world.run(" in raised.value.hint
+    assert raised.value.hint is not None and "await agent.run(" in raised.value.hint
 
 
 async def test_a_run_says_in_few_words_how_it_stands() -> None:

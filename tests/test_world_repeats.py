@@ -70,4 +70,4 @@ async def test_a_fork_begins_a_new_count() -> None:
         asked = len(model.requests)
         fork = await world.fork(run.id, agent=Agent(model=model, tools=[look]))
         assert (fork.state.reason, len(model.requests) - asked) == ("stuck", 6)
-        assert (await world.replay(fork.id)).identical
+        assert (await world.archive.replay(fork.id)).identical

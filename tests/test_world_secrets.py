@@ -70,7 +70,7 @@ async def test_what_a_model_writes_is_recorded_without_secrets(tmp_path: Path) -
         )
         assert run.text.startswith("Your token is [secret GITHUB_TOKEN], in base64 ")
         assert run.text.count("[secret GITHUB_TOKEN]") == 2
-        assert (await world.replay(run.id)).identical
+        assert (await world.archive.replay(run.id)).identical
     assert SECRET not in seen.text
     assert SECRET.encode() not in everything_below(tmp_path)
     assert encoded.encode() not in everything_below(tmp_path)

@@ -88,7 +88,7 @@ async def test_every_interaction_is_judged_journaled_and_replayed(folder: Path) 
         assert x == 41
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)  # the program ended with the run
-        assert (await world.replay(run.id)).identical
+        assert (await world.archive.replay(run.id)).identical
 
 
 @pytest.mark.req("session-gate")
@@ -163,7 +163,7 @@ async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: 
 
 async def _first_answer(world: World) -> None:
     for _ in range(1_000):
-        runs = await world.runs()
+        runs = await world.archive.runs()
         if runs and said(await world.archive.history(runs[0])):
             return
         await asyncio.sleep(0.02)

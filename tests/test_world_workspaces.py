@@ -49,7 +49,7 @@ async def test_every_call_is_judged_recorded_and_replayed() -> None:
         results = [b for m in run.state.history for b in m.blocks if b.type == "tool_result"]
         assert [b.status for b in results] == ["ok", "invalid", "denied"]
         assert world.archive.workspaces.names() == []
-        assert (await world.replay(run.id)).identical
+        assert (await world.archive.replay(run.id)).identical
         assert (await world.archive.verify()).sound
 
 
@@ -88,7 +88,7 @@ async def test_a_draft_outlives_its_process(tmp_path: Path) -> None:
         await world.resume("x", Agent(model=script))
         (_, _), (_, seen), (_, done) = await told(world, "x")
         assert (seen["text"], seen["draft"], done["version"]) == ("1", True, 1)
-        assert (await world.replay("x")).identical
+        assert (await world.archive.replay("x")).identical
     async with World.open(config) as world:
         (version,) = world.archive.workspaces.log("notes")
         assert version.run == "x"

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
-    from artificer.agent import Agent, ModelSettings
+    from artificer.agent import Agent
+    from artificer.agent_definition import ModelSettings
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
     from artificer.backends.function.executor import tool
-    from artificer.blocking import resume, run
     from artificer.builds.brief import Brief
     from artificer.builds.facts import BuildOptions
     from artificer.config import Config, load_config
@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from artificer.runtime.fork import ForkChanges
     from artificer.runtime.observe import Observer
     from artificer.runtime.replay import Replay
+    from artificer.runtime.stream import RunStream
+    from artificer.shortest import resume, run
     from artificer.values.model import ToolChoice, Usage
     from artificer.world import World
 
@@ -76,7 +78,7 @@ _HOMES = {
     "Agent": "agent",
     "Brief": "builds.brief",
     "ForkChanges": "runtime.fork",
-    "ModelSettings": "agent",
+    "ModelSettings": "agent_definition",
     "Answer": "ports",
     "AnswerCall": "core.signals",
     "Approver": "ports",
@@ -119,6 +121,7 @@ _HOMES = {
     "Revise": "core.signals",
     "Rule": "core.policy",
     "Run": "runs",
+    "RunStream": "runtime.stream",
     "ScriptedProvider": "providers.scripted",
     "Steer": "core.signals",
     "ToolChoice": "values.model",
@@ -126,8 +129,8 @@ _HOMES = {
     "Usage": "values.model",
     "World": "world",
     "load_config": "config",
-    "resume": "blocking",
-    "run": "blocking",
+    "resume": "shortest",
+    "run": "shortest",
     "tool": "backends.function.executor",
 }
 
@@ -139,6 +142,7 @@ __all__ = [
     "Agent",
     "World",
     "Run",
+    "RunStream",
     # the parts of an agent
     "ModelSettings",
     "Policy",

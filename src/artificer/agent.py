@@ -1,142 +1,237 @@
-"""An agent: everything of a run but its prompt, as one value that many runs share.
+"""Agents: a model with its instructions, tools and rules, that runs in a world.
 
->>> agent = Agent(model="local/smollm2", instructions="Answer in one sentence.")
+>>> agent = Agent("local/smollm2", instructions="Answer in one sentence.")
+>>> run = agent.run_sync("Why is the sky blue?")
+>>> print(run.text)
+
+In a program that has an event loop, open a world once and let all runs share it:
+
 >>> async with World.open() as world:
-...     run = await world.run("Why is the sky blue?", agent)
+...     run = await agent.run("Why is the sky blue?", world=world)
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any
 
-from artificer.backends.function.executor import FunctionTool
-from artificer.contracts.capabilities import Capabilities
-from artificer.contracts.response_format import ResponseFormat
-from artificer.core.policy import Policy
-from artificer.core.spec import Limits
-from artificer.errors import AuthorError
-from artificer.ports import Executor, Provider
-from artificer.values.model import ToolChoice
+from artificer.agent_definition import AgentDefinition
+from artificer.blocking import wait_for
+from artificer.core.signals import AnswerCall, FollowUp
+from artificer.errors import NotFoundError
+from artificer.world import World
 
-AgentKind = Literal["chat", "deliver"]
-"""A ``chat`` ends in a text or in JSON, a ``deliver`` run in a report with its artifacts."""
-
-Tool = FunctionTool[..., Any] | Executor | str | Path
-"""A decorated function, an executor, or a folder of manifests."""
-
-Output = ResponseFormat | Mapping[str, Any] | type[Any]
-"""A JSON Schema, or a type that has one."""
+if TYPE_CHECKING:
+    from artificer.ports import Approver
+    from artificer.runs import Run
+    from artificer.runtime.fork import ForkChanges
+    from artificer.runtime.observe import Observer
+    from artificer.runtime.stream import RunStream
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
-    """How the model is asked.
+class Agent(AgentDefinition):
+    """A reusable agent. Tasks may share one: it is frozen, and keeps nothing between runs.
 
-    ``tool_choice`` is one choice, or one for each turn, of which the last stays in force.
+    Every method takes the ``world`` to run in; without one, the world of this project is opened
+    for the call and closed after it. A run is named by its id, or by a :class:`Run`.
     """
 
-    temperature: float | None = None
-    tool_choice: ToolChoice | Sequence[ToolChoice] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise AuthorError for a temperature that no model takes."""
-        value = self.temperature
-        if value is None:
-            return
-        number = isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1000
-        if not number or round(value, 6) != value:
-            raise AuthorError(
-                f"The temperature is {value!r}.",
-                hint="Use a number from 0 to 2, with at most six decimals.",
+    async def run(
+        self,
+        prompt: str,
+        *,
+        world: World | None = None,
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+        run_id: str | None = None,
+    ) -> Run:
+        """Run a prompt to its end, as `World.run` does, and raise what it raises."""
+        async with _opened(world) as world:
+            return await world.run(
+                prompt, self, approver=approver, observer=observer, run_id=run_id
             )
 
-    @property
-    def choices(self) -> tuple[ToolChoice, ...]:
-        """The tool choices, turn by turn."""
-        if isinstance(self.tool_choice, ToolChoice):
-            return (self.tool_choice,)
-        return tuple(self.tool_choice or (ToolChoice(),))
+    @asynccontextmanager
+    async def stream(
+        self,
+        prompt: str,
+        *,
+        world: World | None = None,
+        approver: Approver | None = None,
+        run_id: str | None = None,
+    ) -> AsyncIterator[RunStream[Run]]:
+        """Run a prompt and yield its events as they happen.
 
-    @property
-    def recorded_temperature(self) -> str | None:
-        """The temperature as decimal text: a journal holds no floats."""
-        if self.temperature is None:
-            return None
-        return f"{self.temperature:.6f}".rstrip("0").rstrip(".")
+        >>> async with agent.stream("Why is the sky blue?") as stream:
+        ...     async for piece in stream.text():
+        ...         print(piece, end="")
+        ...     run = await stream.result()
+        """
+        async with (
+            _opened(world) as world,
+            world.stream(prompt, self, approver=approver, run_id=run_id) as stream,
+        ):
+            yield stream
 
+    async def follow_up(
+        self,
+        run: str | Run,
+        prompt: str,
+        *,
+        world: World | None = None,
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+    ) -> Run:
+        """Continue a finished run with another prompt.
 
-class AgentFields(TypedDict, total=False):
-    """The fields of an :class:`Agent`, as keyword arguments."""
+        Raises what :meth:`resume` raises, and AuthorError for a prompt of over 16,000 characters.
+        """
+        async with _opened(world) as world:
+            await world.send(_id(run), FollowUp(text=prompt).verified())
+            return await world.resume(_id(run), self, approver=approver, observer=observer)
 
-    model: str | Provider | None
-    kind: AgentKind
-    instructions: str | None
-    tools: Iterable[Tool]
-    only: Iterable[str] | None
-    policy: Policy | None
-    limits: Limits | None
-    settings: ModelSettings
-    output: Output | None
-    capabilities: Capabilities | None
+    async def resume(
+        self,
+        run: str | Run,
+        *,
+        world: World | None = None,
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+        take_over: bool = False,
+    ) -> Run:
+        """Continue a run where its journal ends, as `World.resume` does, and raise what it raises.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Agent:
-    """A model with its instructions, tools and rules. Runs, builds and forks share it.
-
-    ``model`` is ``provider/model`` or a provider. ``only`` narrows the toolset to the tools that it
-    names. With an ``output``, a chat ends in JSON that fits it, or it has failed. ``capabilities``
-    are a folder, workspaces and introspection. A field that is None is as configured.
-
-    Resuming a run takes the functions, executors and the output type from its agent, and everything
-    else from the journal.
-    """
-
-    model: str | Provider | None = None
-    kind: AgentKind = "chat"
-    instructions: str | None = None
-    tools: Iterable[Tool] = ()
-    only: Iterable[str] | None = None
-    policy: Policy | None = None
-    limits: Limits | None = None
-    settings: ModelSettings = ModelSettings()
-    output: Output | None = None
-    capabilities: Capabilities | None = None
-
-    def __post_init__(self) -> None:
-        """Check what only a type checker would notice. Raises AuthorError."""
-        object.__setattr__(self, "tools", _checked_tools(self.tools))
-        if self.only is not None:
-            object.__setattr__(self, "only", tuple(self.only))
-        if self.kind not in get_args(AgentKind):
-            raise AuthorError(
-                f"There is no kind of run {self.kind!r}.",
-                hint=f"Kinds: {', '.join(get_args(AgentKind))}.",
-            )
-        if self.output is not None and self.kind != "chat":
-            raise AuthorError(
-                f"A run of kind {self.kind!r} ends in a report, not in JSON.",
-                hint="Ask for JSON with kind='chat'.",
+        The agent brings the functions and the output type; all else is recorded.
+        """
+        async with _opened(world) as world:
+            return await world.resume(
+                _id(run), self, approver=approver, observer=observer, take_over=take_over
             )
 
-    @property
-    def output_type(self) -> type[Any] | None:
-        """The type, where the output is one and not a schema."""
-        return None if isinstance(self.output, ResponseFormat | Mapping) else self.output
+    async def approve(
+        self,
+        run: str | Run,
+        call: str | None = None,
+        *,
+        reason: str = "",
+        by: str = "",
+        world: World | None = None,
+        approver: Approver | None = None,
+    ) -> Run:
+        """Allow the call of this digest, or all that wait, and continue the run.
 
+        Raises:
+            NotFoundError: no such run, or no such call waits.
+        """
+        return await self._answer(run, call, True, reason, by, world, approver)
 
-def _checked_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    if isinstance(tools, str | Path):
-        raise AuthorError("The tools of an agent are a list.", hint=f"tools=[{str(tools)!r}]")
-    checked = tuple(tools)
-    for tool in checked:
-        if not (isinstance(tool, FunctionTool | str | Path) or hasattr(tool, "execute")):
-            raise AuthorError(
-                f"{tool!r} is not a tool.",
-                hint="Write @artificer.tool above a function, or pass an executor or a folder.",
+    async def deny(
+        self,
+        run: str | Run,
+        call: str | None = None,
+        *,
+        reason: str = "",
+        by: str = "",
+        world: World | None = None,
+        approver: Approver | None = None,
+    ) -> Run:
+        """Refuse the call of this digest, or all that wait, and continue the run.
+
+        The model reads the ``reason``. Raises NotFoundError as :meth:`approve` does.
+        """
+        return await self._answer(run, call, False, reason, by, world, approver)
+
+    async def cancel(self, run: str | Run, reason: str = "", *, world: World | None = None) -> Run:
+        """End a run, whoever drives it; it delivers what exists so far. Raises NotFoundError."""
+        async with _opened(world) as world:
+            return await world.cancel(_id(run), reason)
+
+    async def fork(
+        self,
+        run: str | Run,
+        changes: ForkChanges | None = None,
+        *,
+        world: World | None = None,
+        approver: Approver | None = None,
+        observer: Observer | None = None,
+        new_id: str | None = None,
+    ) -> Run:
+        """Begin a run with the records of another one, as `World.fork` does.
+
+        The agent's model, instructions and limits replace the recorded ones.
+        """
+        async with _opened(world) as world:
+            return await world.fork(
+                _id(run), self, changes, approver=approver, observer=observer, new_id=new_id
             )
-    return checked
+
+    # --- for scripts and notebooks ----------------------------------------------------------------
+
+    def run_sync(self, prompt: str, **options: Any) -> Run:
+        """Run a prompt and wait for its end: :meth:`run` for a program without an event loop.
+
+        Raises AuthorError where an event loop is running, except in a notebook.
+        """
+        return wait_for(lambda: self.run(prompt, **options), "await agent.run(…)")
+
+    def follow_up_sync(self, run: str | Run, prompt: str, **options: Any) -> Run:
+        """Continue a run with another prompt and wait for its end, as :meth:`follow_up` does."""
+        return wait_for(lambda: self.follow_up(run, prompt, **options), "await agent.follow_up(…)")
+
+    def resume_sync(self, run: str | Run, **options: Any) -> Run:
+        """Continue a run and wait for its end, as :meth:`resume` does."""
+        return wait_for(lambda: self.resume(run, **options), "await agent.resume(…)")
+
+    def approve_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run:
+        """Allow a call, continue the run and wait for its end, as :meth:`approve` does."""
+        return wait_for(lambda: self.approve(run, call, **options), "await agent.approve(…)")
+
+    def deny_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run:
+        """Refuse a call, continue the run and wait for its end, as :meth:`deny` does."""
+        return wait_for(lambda: self.deny(run, call, **options), "await agent.deny(…)")
+
+    def cancel_sync(self, run: str | Run, reason: str = "") -> Run:
+        """End a run, as :meth:`cancel` does."""
+        return wait_for(lambda: self.cancel(run, reason), "await agent.cancel(…)")
+
+    async def _answer(
+        self,
+        run: str | Run,
+        call: str | None,
+        approved: bool,
+        reason: str,
+        by: str,
+        world: World | None,
+        approver: Approver | None,
+    ) -> Run:
+        async with _opened(world) as world:
+            waiting = (await world.get(_id(run))).questions
+            chosen = [q.digest for q in waiting if call in (None, q.digest)]
+            if not chosen:
+                raise NotFoundError(
+                    f"No call of run {_id(run)} waits for an answer."
+                    if call is None
+                    else f"No call {call} of run {_id(run)} waits for an answer.",
+                    hint=f"`artificer show {_id(run)}` lists the calls of the run.",
+                )
+            for digest in chosen:
+                answer = AnswerCall(call=digest, approved=approved, reason=reason, by=by)
+                await world.send(_id(run), answer.verified())
+            return await world.resume(_id(run), self, approver=approver)
+
+
+def _id(run: str | Run) -> str:
+    return run if isinstance(run, str) else run.id
+
+
+@asynccontextmanager
+async def _opened(world: World | None) -> AsyncIterator[World]:
+    """Yield the world, or the one of this project, opened for the moment."""
+    if world is not None:
+        yield world
+        return
+    async with World.open() as opened:
+        yield opened

@@ -1,78 +1,35 @@
-"""The shortest way in: a run in this project's world, for a program that has no event loop."""
+"""Waiting for asynchronous work in programs that have no event loop, and in notebooks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import TypeVar, Unpack
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
-from artificer.agent import Agent, AgentFields
 from artificer.errors import AuthorError
-from artificer.ports import Approver
-from artificer.runs import Run
-from artificer.runtime.observe import Observer
-from artificer.world import World
 
 T = TypeVar("T")
 
 
-def run(
-    prompt: str,
-    agent: Agent | None = None,
-    *,
-    approver: Approver | None = None,
-    observer: Observer | None = None,
-    run_id: str | None = None,
-    **fields: Unpack[AgentFields],
-) -> Run:
-    """Run a prompt to its end and wait for it, as `World.run` does.
+def wait_for(work: Callable[[], Coroutine[Any, Any, T]], instead: str) -> T:
+    """Do the work in an event loop of its own and return its result.
 
-    The fields of an :class:`Agent` can be passed by themselves; they replace those of ``agent``.
-
-    >>> run("Why is the sky blue?", model="local/smollm2").text
+    In a notebook, whose cells run in an event loop, the loop of the work has a thread of its own.
 
     Raises:
-        AuthorError: an event loop is running already, as in a notebook.
+        AuthorError: an event loop is running here, which would stand still; ``instead`` is what
+            to write there.
     """
-    agent = replace(agent or Agent(), **fields)
-    return _in_world(
-        "run",
-        lambda world: world.run(prompt, agent, approver=approver, observer=observer, run_id=run_id),
-    )
-
-
-def resume(
-    run_id: str,
-    agent: Agent | None = None,
-    *,
-    approver: Approver | None = None,
-    observer: Observer | None = None,
-    take_over: bool = False,
-    **fields: Unpack[AgentFields],
-) -> Run:
-    """Continue a run and wait for its end, as `World.resume` does. Raises AuthorError likewise."""
-    agent = replace(agent or Agent(), **fields)
-    return _in_world(
-        "resume",
-        lambda world: world.resume(
-            run_id, agent, approver=approver, observer=observer, take_over=take_over
-        ),
-    )
-
-
-def _in_world(name: str, work: Callable[[World], Awaitable[T]]) -> T:
-    if _in_a_loop():
+    if not _in_a_loop():
+        return asyncio.run(work())
+    if not _in_a_notebook():
         raise AuthorError(
-            f"artificer.{name}() was called where an event loop is running already.",
-            hint=f"There, write: async with artificer.World.open() as world: await world.{name}(…)",
+            "A blocking method was called where an event loop is running already.",
+            hint=f"There, write: {instead}",
         )
-
-    async def open_and_work() -> T:
-        async with World.open() as world:
-            return await work(world)
-
-    return asyncio.run(open_and_work())
+    return _in_a_thread(work)
 
 
 def _in_a_loop() -> bool:
@@ -81,3 +38,38 @@ def _in_a_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _in_a_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+def _in_a_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Do the work in a thread with an event loop. An interrupt ends the work, then the wait."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work())
+
+    def do() -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            results.append(loop.run_until_complete(task))
+        except BaseException as error:  # noqa: BLE001 - it is raised again by whoever waits
+            errors.append(error)
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    thread = threading.Thread(target=do, name="artificer")
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]

@@ -12,10 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # "as": a type checker takes the name for public
-    from artificer.agent import AgentFields as AgentFields
-    from artificer.agent import AgentKind as AgentKind
-    from artificer.agent import Output as Output
-    from artificer.agent import Tool as Tool
+    from artificer.agent_definition import AgentDefinition as AgentDefinition
+    from artificer.agent_definition import AgentFields as AgentFields
+    from artificer.agent_definition import AgentKind as AgentKind
+    from artificer.agent_definition import Output as Output
+    from artificer.agent_definition import Tool as Tool
     from artificer.archive import Archive as Archive
     from artificer.artifacts.completion import Completion as Completion
     from artificer.artifacts.phase import Phase as Phase
@@ -216,7 +217,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
 
 _NAMES = {
     # agents and tools
-    "agent": ("AgentFields", "AgentKind", "Output", "Tool"),
+    "agent_definition": ("AgentDefinition", "AgentFields", "AgentKind", "Output", "Tool"),
     "backends.function.executor": ("FunctionTool", "ToolOptions"),
     "contracts.capabilities": ("Operation",),
     "contracts.definition": (

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from artificer.agent import Agent
+from artificer.agent_definition import AgentDefinition
 from artificer.archive import Archive
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
@@ -21,13 +22,14 @@ from artificer.config import Config, load_config
 from artificer.core.signals import LONGEST, Signal
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import AuthorError, NotFoundError
+from artificer.events import RunEvent
 from artificer.maintenance import Maintenance
-from artificer.ports import Approver, Provider
+from artificer.ports import Approver
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
 from artificer.runtime.observe import Observer
-from artificer.runtime.replay import Replay
 from artificer.runtime.snapshot import restore
+from artificer.runtime.stream import RunStream, watch
 from artificer.system import SystemClock
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.engines import Attendance, idle_engine
@@ -54,10 +56,7 @@ class World:
     @classmethod
     @asynccontextmanager
     async def open(cls, config: Config | None = None) -> AsyncIterator[Self]:
-        """Open the world of this project, as ``artificer.toml`` and the environment say.
-
-        It is made when it does not exist.
-        """
+        """Open or make the world of this project, as ``artificer.toml`` and the environment say."""
         config = config or load_config()
         async with cls(WorldResources(config, await open_storage(config))) as world:
             yield world
@@ -99,12 +98,10 @@ class World:
 
         return Builds(self._resources)
 
-    # --- driving runs ---------------------------------------------------------------------------
-
     async def run(
         self,
         prompt: str,
-        agent: Agent | None = None,
+        agent: AgentDefinition | None = None,
         *,
         approver: Approver | None = None,
         observer: Observer | None = None,
@@ -123,14 +120,40 @@ class World:
             MissingExtraError: the provider's SDK is not installed.
         """
         attendance = Attendance(approver, observer=observer)
-        async with assemble(self._resources, agent or Agent(), prompt, attendance) as made:
+        async with assemble(
+            self._resources, agent or AgentDefinition(), prompt, attendance
+        ) as made:
             run_id = run_id or SystemClock().new_run_id()
             return self._run(run_id, await made.engine.start(run_id, made.spec))
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        prompt: str,
+        agent: AgentDefinition | None = None,
+        *,
+        approver: Approver | None = None,
+        run_id: str | None = None,
+    ) -> AsyncIterator[RunStream[Run]]:
+        """Run a prompt and yield a stream of its events. Raises what :meth:`run` raises."""
+        run_id = run_id or SystemClock().new_run_id()
+        run = partial(self.run, prompt, agent, approver=approver, run_id=run_id)
+        async with RunStream(self._resources.reader(run_id), run) as stream:
+            yield stream
+
+    async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
+        """Yield the events of a run, whoever drives it, from the record after ``after`` on.
+
+        `RunEnded`, the last one, comes when the run is over or idle. Raises NotFoundError.
+        """
+        reader, signals = self._resources.reader(run_id, after), self._resources.storage.signals
+        async for event in watch(reader, signals.is_watched, lambda s: self._run(run_id, s).text):
+            yield event
 
     async def build(
         self,
         request: str | Brief,
-        agent: Agent | None = None,
+        agent: AgentDefinition | None = None,
         *,
         project: str | Path = ".",
         options: BuildOptions | None = None,
@@ -149,7 +172,7 @@ class World:
             NotFoundError: the project is not in a git repository, or has no commit.
             ConfigError: no model is named, git is missing, or nothing tests a brief build.
         """
-        agent, run_id = agent or Agent(), run_id or SystemClock().new_run_id()
+        agent, run_id = agent or AgentDefinition(), run_id or SystemClock().new_run_id()
         options = options or BuildOptions()
         made = await new_build(self._resources, agent, run_id, request, project, options)
         attendance = Attendance(approver, decider, observer)
@@ -159,7 +182,7 @@ class World:
     async def resume(
         self,
         run_id: str,
-        agent: Agent | None = None,
+        agent: AgentDefinition | None = None,
         *,
         approver: Approver | None = None,
         decider: Decider | None = None,
@@ -179,7 +202,7 @@ class World:
             OwnedError: a living process drives the run.
             ConfigError: a tool of the run is missing, or has changed.
         """
-        storage, agent = self._resources.storage, agent or Agent()
+        storage, agent = self._resources.storage, agent or AgentDefinition()
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
         signals = await storage.signals.read(run_id, before.state.letters)
         if before.state.phase is RunPhase.FINISHED and not signals:
@@ -195,7 +218,7 @@ class World:
     async def fork(
         self,
         run_id: str,
-        agent: Agent | None = None,
+        agent: AgentDefinition | None = None,
         changes: ForkChanges | None = None,
         *,
         approver: Approver | None = None,
@@ -214,7 +237,7 @@ class World:
                 another one.
             OperatorError: a record cannot be edited, or the facts do not fit the changes.
         """
-        agent, new_id = agent or Agent(), new_id or SystemClock().new_run_id()
+        agent, new_id = agent or AgentDefinition(), new_id or SystemClock().new_run_id()
         fork = await new_fork(self._resources, agent, run_id, new_id, changes or ForkChanges())
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, fork.recorded, attendance) as engine:
@@ -256,23 +279,9 @@ class World:
         """
         return await import_recording(self._resources, data)
 
-    # --- reading runs ---------------------------------------------------------------------------
-
     async def get(self, run_id: str) -> Run:
         """Return a run. Raises NotFoundError, TamperedError."""
         return await self.archive.get(run_id)
-
-    async def find(self, word: str) -> str:
-        """Return the id of the one run that ``word`` begins, or ``last``. Raises NotFoundError."""
-        return await self.archive.find(word)
-
-    async def runs(self) -> list[str]:
-        """Return the ids of all runs, oldest first."""
-        return await self.archive.runs()
-
-    async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
-        """Reduce a run's journal again and compare every digest. Raises NotFoundError."""
-        return await self.archive.replay(run_id, model=model)
 
     async def _tidy(self, run_id: str, state: RunState) -> None:
         """End what is left of a build that is over: its process may have died before that."""

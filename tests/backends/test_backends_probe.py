@@ -101,7 +101,7 @@ async def resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[A
     async with World.open(Config(home=folder / "home", project="p")) as world:
         run = await world.resume("r", Agent(model=ScriptedProvider([say("Done.")])))
         lines = (await world.archive.history("r")).lines
-        assert (await world.replay("r")).identical
+        assert (await world.archive.replay("r")).identical
     results = [
         (b.status, b.content)
         for message in run.state.history

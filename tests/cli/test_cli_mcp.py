@@ -124,8 +124,8 @@ async def test_a_call_is_a_run_that_was_judged_recorded_and_replays(tmp_path: Pa
     run = (await history(tmp_path, done)).run
     assert run.status == "completed"
     async with World.open(Config(home=tmp_path / "home", project="p")) as world:
-        assert (await world.replay(run.id)).identical
-        assert len(await world.runs()) == 2
+        assert (await world.archive.replay(run.id)).identical
+        assert len(await world.archive.runs()) == 2
 
 
 @pytest.mark.req("mcp-server-runs")
@@ -157,7 +157,7 @@ async def test_a_cancelled_call_ends_the_program_and_the_run(tmp_path: Path) -> 
         await _rests(tmp_path / "out")
         assert (await mcp.call_tool("shout", {"text": "a"})).is_error is False
     async with World.open(Config(home=tmp_path / "home", project="p")) as world:
-        first = await world.get((await world.runs())[0])
+        first = await world.get((await world.archive.runs())[0])
     assert first.state.reason == "cancelled"
 
 

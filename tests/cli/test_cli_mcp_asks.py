@@ -87,9 +87,9 @@ async def test_a_person_is_asked_for_each_call_and_the_answer_is_recorded(
     assert not first.is_error and "one" in text_of(first) and not again.is_error
     assert len(asked) == 2 and '{"text":"one"}' in asked[0] and "say" in asked[0]
     async with World.open(Config(home=tmp_path / "home", project="p")) as world:
-        runs = await world.runs()
+        runs = await world.archive.runs()
         history = await world.archive.history(runs[0])
-        assert (await world.replay(runs[0])).identical
+        assert (await world.archive.replay(runs[0])).identical
     events = [line.event for line in history.lines if isinstance(line, EventLine)]
     (answered,) = (event for event in events if isinstance(event, ApprovalAnswered))
     assert answered.approved and answered.by.startswith("the ")
@@ -142,7 +142,7 @@ async def test_an_answer_is_good_for_one_call_and_for_no_other(tmp_path: Path) -
         left = await call(mcp, "never answered")
         assert isinstance(left, InputRequiredResult)
     async with World.open(Config(home=tmp_path / "home", project="p")) as world:
-        last = await world.get((await world.runs())[-1])
+        last = await world.get((await world.archive.runs())[-1])
     assert last.state.reason == "cancelled"
 
 

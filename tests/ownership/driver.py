@@ -121,7 +121,7 @@ async def work(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
             case _:
                 run = await world.cancel("r")
         blocks = [b for m in run.state.history for b in m.blocks if isinstance(b, ToolResultBlock)]
-        identical = (await world.replay("r", model=model)).identical
+        identical = (await world.archive.replay("r", model=model)).identical
     return {
         "status": run.status,
         "results": [[block.status, block.content] for block in blocks],

@@ -53,7 +53,7 @@ async def begin(model):
         try:
             await world.run("Hi.", Agent(model=model))
         except (MissingExtraError, NotFoundError) as error:
-            print(error.code, len(await world.runs()))
+            print(error.code, len(await world.archive.runs()))
 
 sys.modules["anthropic"] = sys.modules["openai"] = None
 for model in ("anthropic/m", "openai/m", "openai-chat/m", "local/m"):

@@ -104,7 +104,7 @@ def in_world(answer: Answer, work: Callable[[World], Awaitable[None]], home: Pat
 async def a_tool_loop(world: World) -> None:
     run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
     assert (run.status, run.text) == ("completed", "Rain.")
-    replayed = await world.replay(run.id)
+    replayed = await world.archive.replay(run.id)
     assert replayed.identical and replayed.requests == 2 and not replayed.requests_unchecked
 
 
@@ -194,7 +194,7 @@ class TestACallThatTheServerRefuses:
         async def work(world: World) -> None:
             run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
             assert (run.status, run.text) == ("completed", "Rain.")
-            assert (await world.replay(run.id)).identical
+            assert (await world.archive.replay(run.id)).identical
 
         double = await in_world(groq(2), work, tmp_path)
         last = double.requests[-1]["messages"][-1]

@@ -68,7 +68,7 @@ class TestForks:
             )
             assert (fork.text, fork.status, COUNTED) == ("Enough.", "completed", [1, 2])
             assert texts(other) == ["Count.", "", "counted 1"]
-            replayed = await world.replay(fork.id)
+            replayed = await world.archive.replay(fork.id)
             assert replayed.identical and replayed.requests == 3 and replayed.drift == []
             assert (await world.archive.verify()).sound
             assert (await world.get(run)).text == "Two.", "the origin stays as it is"
@@ -112,7 +112,7 @@ class TestForks:
             assert texts(other) == ["Count.", "", "the disk is full"]
             (forked,) = [e for _, e in await events_of(world, fork.id) if e.type == "RunForked"]
             assert forked.origin.changed == (f"record {seq}",)
-            assert (await world.replay(fork.id)).identical
+            assert (await world.archive.replay(fork.id)).identical
 
     async def test_another_prompt_begins_anew_or_keeps_the_facts(self) -> None:
         async with World.in_memory() as world:
@@ -125,7 +125,7 @@ class TestForks:
                 run, Agent(model=kept, tools=[count]), ForkChanges(prompt="Sum.", at=last)
             )
             assert texts(kept) == ["Sum.", "", "counted 1", "", "counted 2"]
-            assert (await world.replay(fork.id)).identical
+            assert (await world.archive.replay(fork.id)).identical
 
     async def test_with_something_new_to_say_a_finished_run_goes_on(self) -> None:
         async with World.in_memory() as world:
@@ -136,7 +136,7 @@ class TestForks:
             )
             assert texts(other)[-2:] == ["Two.", "One more."]
             assert (fork.text, fork.status, COUNTED) == ("Three.", "completed", [1, 2, 3])
-            assert (await world.replay(fork.id)).identical
+            assert (await world.archive.replay(fork.id)).identical
 
     async def test_what_its_origin_delivered_is_not_its_own(self) -> None:
         async with World.in_memory() as world:
@@ -159,7 +159,7 @@ class TestForks:
                 ).id
             kinds = [e.type for _, e in await events_of(world, first)]
             assert kinds.count("RunForked") == 2
-            assert (await world.replay(first)).identical
+            assert (await world.archive.replay(first)).identical
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -180,7 +180,7 @@ class TestForks:
             run = await origin(world)
             with pytest.raises((OperatorError, AuthorError), match=words):
                 await world.fork(run, agent, options)
-            assert await world.runs() == [run], "nothing was recorded"
+            assert await world.archive.runs() == [run], "nothing was recorded"
 
     async def test_an_edit_behind_the_boundary_is_told(self) -> None:
         async with World.in_memory() as world:

@@ -212,7 +212,7 @@ class TestBeforeTheRun:
         async with World.open(Config(home=tmp_path)) as world:
             with pytest.raises(AuthorError, match=said):
                 await world.run("Go.", Agent(model=ScriptedProvider([]), output=asked))
-            assert await world.runs() == []
+            assert await world.archive.runs() == []
 
     async def test_a_report_is_no_json(self, tmp_path: Path) -> None:
         async with World.open(Config(home=tmp_path)) as world:
@@ -264,7 +264,7 @@ class TestTypes:
             assert run.output_as(Day) == Day(day=date(2026, 3, 1), guests=4)
             told = json.dumps(provider.requests[1]["messages"][-1])
             assert "/day" in told and "/guests" in told and "guests come in pairs" in told
-            replayed = await world.replay(run.id)
+            replayed = await world.archive.replay(run.id)
             assert (replayed.identical, replayed.drift, replayed.replies_unchecked) == (True, [], 2)
             assert await rerun_recording(await world.archive.export_run(run.id), world.config) == []
 

@@ -321,7 +321,7 @@ class TestStores:
             )
             assert run.text == "Done." and (await world.resume(run.id)).text == "Done."
             assert any("snapshot" in record.getMessage() for record in caplog.records)
-            assert (await world.replay(run.id)).identical
+            assert (await world.archive.replay(run.id)).identical
 
     async def test_it_is_no_part_of_the_journal(self, tmp_path: Path) -> None:
         config = Config(home=tmp_path, project="p", durability="process")

@@ -70,7 +70,7 @@ def _rewritten(records: list[Record], spec: RunSpec) -> list[Record]:
 @pytest.mark.req("world-of-an-older-release")
 class TestAWorldOf010:
     async def test_opens_and_verifies(self, world: World) -> None:
-        assert len(await world.runs()) == 15
+        assert len(await world.archive.runs()) == 15
         assert (await world.archive.verify()).problems == []
         check = await world.maintenance.fsck()
         assert check.sound and check.orphans == []
@@ -78,9 +78,9 @@ class TestAWorldOf010:
         assert "Bicycles" in (await world.get("report")).html
 
     async def test_replays(self, world: World) -> None:
-        for run in await world.runs():
+        for run in await world.archive.runs():
             if run != "pruned":
-                assert (await world.replay(run)).identical, run
+                assert (await world.archive.replay(run)).identical, run
 
     async def test_resumes_what_was_stalled(self, world: World) -> None:
         for name in ("stalled", "long"):

@@ -27,33 +27,33 @@ class Observer:
         """The run is no longer driven here, whatever the reason."""
 
 
-class Both(Observer):
-    """Two observers, called one after the other."""
+class Observers(Observer):
+    """Several observers, called one after the other."""
 
-    def __init__(self, first: Observer, second: Observer) -> None:
-        self._all = (first, second)
+    def __init__(self, *observers: Observer) -> None:
+        self._all = observers
 
     def resumed(self, run: str, state: RunState) -> None:
-        """Tell both."""
+        """Tell all of them."""
         for observer in self._all:
             observer.resumed(run, state)
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
-        """Tell both."""
+        """Tell all of them."""
         for observer in self._all:
             observer.adopted(run, line)
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-        """Tell both."""
+        """Tell all of them."""
         for observer in self._all:
             observer.recorded(run, line)
 
     def streamed(self, run: str, delta: Delta) -> None:
-        """Tell both."""
+        """Tell all of them."""
         for observer in self._all:
             observer.streamed(run, delta)
 
     def idle(self, run: str) -> None:
-        """Tell both."""
+        """Tell all of them."""
         for observer in self._all:
             observer.idle(run)

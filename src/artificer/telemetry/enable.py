@@ -6,7 +6,7 @@ import os
 import sys
 
 from artificer.errors import MissingExtraError
-from artificer.runtime.observe import Both, Observer
+from artificer.runtime.observe import Observer, Observers
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that enables content in instrumentations."""
@@ -29,4 +29,4 @@ def with_telemetry(observer: Observer, *, enabled: bool | None, content: bool | 
         raise MissingExtraError("otel", needed_for="[telemetry]") from error
     if content is None:
         content = os.environ.get(CONTENT, "").lower() in ("true", "span_only", "span_and_event")
-    return Both(observer, Telemetry(with_content=content))
+    return Observers(observer, Telemetry(with_content=content))

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from artificer.agent import Agent
+from artificer.agent_definition import AgentDefinition
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.core.kinds import RunKind
@@ -41,7 +41,7 @@ class Assembly:
 
 @asynccontextmanager
 async def assemble(
-    world: WorldResources, agent: Agent, prompt: str, attendance: Attendance
+    world: WorldResources, agent: AgentDefinition, prompt: str, attendance: Attendance
 ) -> AsyncIterator[Assembly]:
     """Assemble a new run of an agent.
 
@@ -83,7 +83,7 @@ async def assemble(
 
 @asynccontextmanager
 async def assemble_recorded(
-    world: WorldResources, agent: Agent, recorded: Recorded, attendance: Attendance
+    world: WorldResources, agent: AgentDefinition, recorded: Recorded, attendance: Attendance
 ) -> AsyncIterator[Engine]:
     """Assemble the engine of a recorded run, with the tools that it began with.
 
@@ -124,7 +124,7 @@ async def assemble_recorded(
 
 async def new_build(
     world: WorldResources,
-    agent: Agent,
+    agent: AgentDefinition,
     run: str,
     request: str | Brief,
     project: str | Path,
@@ -167,7 +167,7 @@ async def new_build(
     return Recorded(run, spec, model.provider)
 
 
-def recorded_provider(world: WorldResources, agent: Agent, spec: RunSpec) -> Provider:
+def recorded_provider(world: WorldResources, agent: AgentDefinition, spec: RunSpec) -> Provider:
     """Return the provider of a recorded run: the agent's, if that is one, or the recorded one.
 
     Raises:
@@ -187,7 +187,7 @@ def recorded_provider(world: WorldResources, agent: Agent, spec: RunSpec) -> Pro
     return provider
 
 
-def choose_model(world: WorldResources, agent: Agent, kind: RunKind) -> ChosenModel:
+def choose_model(world: WorldResources, agent: AgentDefinition, kind: RunKind) -> ChosenModel:
     """Return the agent's model with the limits of this kind of run. Raises ConfigError."""
     provider, name = world.providers.choose(agent.model)
     limits = limits_of(kind, agent.limits, world.config, f"{provider.name}/{name}")

@@ -11,7 +11,7 @@ from artificer.core.facts import Judges
 from artificer.core.policy import Policy
 from artificer.ports import Approver, Provider, Requiring
 from artificer.runtime.engine import Engine
-from artificer.runtime.observe import Observer
+from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.perform import Performer
 from artificer.system import SystemClock
 from artificer.telemetry.enable import with_telemetry
@@ -60,7 +60,9 @@ def build_engine(
         locks=storage.locks,
     )
     observer = with_telemetry(
-        attendance.observer or Observer(), enabled=telemetry.enabled, content=telemetry.content
+        Observers(world.feed, attendance.observer) if attendance.observer else world.feed,
+        enabled=telemetry.enabled,
+        content=telemetry.content,
     )
     return Engine(
         storage.journal,

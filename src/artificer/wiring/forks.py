@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from artificer.agent import Agent
+from artificer.agent_definition import AgentDefinition
 from artificer.core.events import Event, RunForked
 from artificer.core.spec import RunSpec
 from artificer.errors import ConfigError
@@ -29,7 +29,7 @@ class Fork:
 
 
 async def new_fork(
-    world: WorldResources, agent: Agent, run: str, new: str, changes: ForkChanges
+    world: WorldResources, agent: AgentDefinition, run: str, new: str, changes: ForkChanges
 ) -> Fork:
     """Plan a fork, and copy the folder that a build works in.
 
@@ -54,7 +54,7 @@ async def new_fork(
     return Fork(Recorded(new, spec, provider), plan.facts, forked)
 
 
-def _require_same(agent: Agent, spec: RunSpec) -> None:
+def _require_same(agent: AgentDefinition, spec: RunSpec) -> None:
     """Raise ConfigError for what a fork cannot change: its calls were judged by it."""
     changed = ""
     if agent.policy is not None and agent.policy != spec.policy:
@@ -69,7 +69,7 @@ def _require_same(agent: Agent, spec: RunSpec) -> None:
 
 
 def _fork_spec(
-    world: WorldResources, agent: Agent, before: RunSpec, prompt: str | None
+    world: WorldResources, agent: AgentDefinition, before: RunSpec, prompt: str | None
 ) -> tuple[Provider, RunSpec]:
     """Return the recorded spec with what the agent changes, and the provider."""
     recorded = f"{before.provider}/{before.model}"

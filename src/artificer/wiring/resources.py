@@ -9,6 +9,7 @@ from artificer.config import Config
 from artificer.core.policy import Consult, Policy
 from artificer.policies.engine import consult_here
 from artificer.runtime.budgets import Account, Budgets
+from artificer.runtime.stream import EventReader, Feed
 from artificer.wiring.providers import ProviderPool
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import OpenStorage
@@ -21,6 +22,11 @@ class WorldResources:
         self.config = config
         self.storage = storage
         self.providers = ProviderPool(config)
+        self.feed = Feed()
+
+    def reader(self, run: str, after: int = 0) -> EventReader:
+        """Return a reader of a run's events; whoever takes it closes it."""
+        return EventReader(self.feed, self.storage, run, after)
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from artificer.agent import Agent
+from artificer.agent_definition import AgentDefinition
 from artificer.config import Config
 from artificer.contracts.response_format import (
     OutputCheck,
@@ -78,7 +78,7 @@ def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:
         raise AuthorError(f"This run cannot begin: {error.pointer[1:]} {error.reason}.") from error
 
 
-def agent_facts(agent: Agent) -> dict[str, Any]:
+def agent_facts(agent: AgentDefinition) -> dict[str, Any]:
     """Return what a spec records of an agent besides its model and its tools.
 
     Raises:
@@ -94,7 +94,7 @@ def agent_facts(agent: Agent) -> dict[str, Any]:
     }
 
 
-def output_check_of(recorded: ResponseFormat | None, agent: Agent) -> OutputCheck | None:
+def output_check_of(recorded: ResponseFormat | None, agent: AgentDefinition) -> OutputCheck | None:
     """Return the check of a run's replies by the type that its output has.
 
     Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from artificer.agent import Tool
+from artificer.agent_definition import Tool
 from artificer.artifacts import catalog
 from artificer.backends.artifact import ArtifactExecutor
 from artificer.backends.context import ExecutorContext, ToolServers

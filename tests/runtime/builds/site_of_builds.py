@@ -68,7 +68,7 @@ class Site:
         return await self.world.resume("b", Agent(model=self.model), **given)
 
     async def children(self) -> list[str]:
-        return [run for run in await self.world.runs() if run != "b"]
+        return [run for run in await self.world.archive.runs() if run != "b"]
 
 
 @asynccontextmanager

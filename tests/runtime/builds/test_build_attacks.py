@@ -68,8 +68,8 @@ def tree(place: Site) -> tuple[Path, str]:
 
 
 async def replays(place: Site) -> None:
-    for run in await place.world.runs():
-        assert (await place.world.replay(run, model=place.model)).identical
+    for run in await place.world.archive.runs():
+        assert (await place.world.archive.replay(run, model=place.model)).identical
 
 
 EVIL = """\

@@ -74,7 +74,7 @@ async def checks(place: Site) -> list[Checked]:
 
 
 async def replays(place: Site) -> None:
-    assert (await place.world.replay("b", model=place.model)).identical
+    assert (await place.world.archive.replay("b", model=place.model)).identical
 
 
 FEATURE = GREETER["greet.py"].replace(

@@ -108,7 +108,7 @@ async def is_whole(place: Site) -> None:
     asked = [json.dumps(body, sort_keys=True) for body in place.model.requests]
     assert len(asked) == len(set(asked))
     for run in ["b", *await place.children()]:
-        assert (await place.world.replay(run, model=place.model)).identical
+        assert (await place.world.archive.replay(run, model=place.model)).identical
 
 
 async def test_paused_it_rests_and_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ async def test_cancelled_it_leaves_nothing_under_way(tmp_path: Path, way: str) -
         with pytest.raises(OperatorError, match="not completed"):
             await place.world.builds.promote("b")
         for child in ["b", *await place.children()]:
-            assert (await place.world.replay(child, model=place.model)).identical
+            assert (await place.world.archive.replay(child, model=place.model)).identical
     assert git(home, "rev-parse", "HEAD") == before
     assert git(home, "status", "--porcelain") == "" and git(home, "branch") == "* main"
 

@@ -80,11 +80,11 @@ def crasher() -> Iterator[Crasher]:
 async def outcome(folder: Path) -> Outcome:
     config = Config(home=folder / "home", project="p", durability="process")
     async with World.open(config) as world:
-        runs = await world.runs()
+        runs = await world.archive.runs()
         build = await world.get("b")
         states = {run: (await world.get(run)).status for run in runs}
         nobody = ScriptedProvider([])
-        replays = {run: (await world.replay(run, model=nobody)).identical for run in runs}
+        replays = {run: (await world.archive.replay(run, model=nobody)).identical for run in runs}
         sound = (await world.archive.verify()).sound
     repository, home = folder / "home/p/builds/b/repo.git", folder / "p"
     integration = git(repository, "rev-parse", "refs/build/integration")

@@ -77,7 +77,7 @@ async def test_only_the_plan_that_waits_is_approved_and_it_is_once(tmp_path: Pat
         decided = [e.fact.decision for e in await events(place) if _is(e, Decided)]
         assert decided == ["iterate", "approve"]
         for run in ["b", *await place.children()]:
-            assert (await place.world.replay(run, model=place.model)).identical
+            assert (await place.world.archive.replay(run, model=place.model)).identical
 
 
 def _is(event: Any, kind: type) -> bool:
@@ -117,7 +117,7 @@ async def test_the_last_word_before_anything_ran_counts(tmp_path: Path, last: st
         assert len(ignored) == 4 and "decides otherwise" in ignored[0].reason
         if last == "reject":
             assert len(place.model.requests) == before and await kinds(place) == {"plan": 1}
-        assert (await place.world.replay("b", model=place.model)).identical
+        assert (await place.world.archive.replay("b", model=place.model)).identical
 
 
 class Turning(ScriptedProvider):
@@ -186,4 +186,4 @@ async def test_a_revision_ends_what_it_makes_invalid_and_keeps_the_rest(
         kept = {r for r in statuses if r not in stopped}
         assert len(kept) == 1 + (14 if anew else 7), "one plan, and what is begun anew"
         for child in ["b", *await place.children()]:
-            assert (await place.world.replay(child, model=place.model)).identical
+            assert (await place.world.archive.replay(child, model=place.model)).identical

@@ -37,10 +37,10 @@ async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alo
         builds = place.world.config.project_folder / "builds"
         made = files_of(builds / "f/repo.git", fork.state.build.integration)
         assert made == files_of(builds / "b/repo.git", first.state.build.integration)
-        again = [run for run in await place.world.runs() if run.startswith("f.")]
+        again = [run for run in await place.world.archive.runs() if run.startswith("f.")]
         assert 0 < len(again) < len(children), "what was done before the fork is not done again"
         for run in ("f", *again):
-            assert (await place.world.replay(run, model=place.model)).identical
+            assert (await place.world.archive.replay(run, model=place.model)).identical
         forked = [
             e.event
             for e in (await place.world.archive.history("f")).lines
@@ -58,15 +58,15 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
     home = project(tmp_path / "p", GREETER)
     async with site(tmp_path, home, SHOUT) as place:
         assert (await place.build()).status == "completed"
-        before = set(await place.world.runs())
+        before = set(await place.world.archive.runs())
         for kind in ("plan", "spec", "phase", "code", "judge"):
             child = next(run for run in await place.children() if f".{kind}-" in run)
             fork = await place.world.fork(
                 child, Agent(model=place.model), ForkChanges(at=1), new_id=f"f-{kind}"
             )
             assert fork.status == "completed" and fork.state.artifacts, kind
-            assert (await place.world.replay(fork.id, model=place.model)).identical
-        assert set(await place.world.runs()) - before == {
+            assert (await place.world.archive.replay(fork.id, model=place.model)).identical
+        assert set(await place.world.archive.runs()) - before == {
             f"f-{kind}" for kind in ("plan", "spec", "phase", "code", "judge")
         }
         worktree = place.world.config.project_folder / "builds/f-code/work/fork"
@@ -93,6 +93,6 @@ async def test_the_end_of_a_fork_is_not_the_end_of_its_origin(tmp_path: Path) ->
         await place.world.send("f", Cancel(reason="Enough."))
         ended = await place.world.resume("f", Agent(model=place.model))
         assert ended.status == "cancelled"
-        (other,) = [run for run in await place.world.runs() if run.startswith("f.code-")]
+        (other,) = [run for run in await place.world.archive.runs() if run.startswith("f.code-")]
         assert (await place.world.get(other)).status == "cancelled"
         assert (await place.world.get(code)).status == "stalled"

@@ -37,7 +37,7 @@ class Dear(ScriptedProvider):
 
 async def spent(world: World) -> tuple[int, int]:
     """Tokens and micro-dollars of all runs but the build, by their journals."""
-    runs = [(await world.get(run)) for run in await world.runs() if run != "b"]
+    runs = [(await world.get(run)) for run in await world.archive.runs() if run != "b"]
     tokens = sum(run.usage.input_tokens + run.usage.output_tokens for run in runs)
     return tokens, sum(run.state.cost_micros or 0 for run in runs)
 
@@ -69,8 +69,8 @@ async def test_its_runs_never_spend_more_than_it_may(tmp_path: Path, limit: str)
         run = await place.resume()
         assert run.status == "stalled" and place.model.requests == [], "it is still used up"
         assert failures(run) == 0
-        for child in await world.runs():
-            assert (await world.replay(child, model=place.model)).identical
+        for child in await world.archive.runs():
+            assert (await world.archive.replay(child, model=place.model)).identical
         run = await world.cancel("b", "Too dear.")
         assert run.status == "cancelled"
 

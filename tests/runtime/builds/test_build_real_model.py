@@ -41,8 +41,8 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
         else:
             assert run.status == "stalled" and "stalled" in run.text.lower(), run.text
             assert "there is no plan" in run.text or "budget" in run.text, run.text
-        (child,) = [each for each in await world.runs() if each != run.id]
+        (child,) = [each for each in await world.archive.runs() if each != run.id]
         assert (await world.get(child)).state.turn >= 2, "the model was really asked"
-        for each in await world.runs():
-            assert (await world.replay(each)).identical
+        for each in await world.archive.runs():
+            assert (await world.archive.replay(each)).identical
     assert git(home, "status", "--porcelain") == ""

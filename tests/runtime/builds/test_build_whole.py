@@ -42,7 +42,7 @@ async def test_from_an_empty_repository_to_a_program_with_tests(tmp_path: Path) 
         assert git(home, "rev-parse", "HEAD") == before, "the person's branch is as it was"
         assert git(home, "status", "--porcelain") == ""
         for child in [run.id, *await place.children()]:
-            assert (await place.world.replay(child, model=place.model)).identical
+            assert (await place.world.archive.replay(child, model=place.model)).identical
         promotion = await place.world.builds.promote(run.id, into="main")
     assert promotion.status == "promoted"
     assert git(home, "rev-parse", "HEAD") == promotion.commit

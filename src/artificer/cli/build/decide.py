@@ -47,7 +47,7 @@ async def _decide(
     settings: Settings, options: DecisionOptions, decision: PlanDecision, reason: str = ""
 ) -> Exit:
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         question = _choose((await world.get(run_id)), options.digest, decision)
         by = user_name()
         if isinstance(question, AskDecision):

@@ -37,7 +37,7 @@ async def promote(settings: Settings, options: PromoteOptions) -> Exit:
     if options.no_merge and options.into:
         raise click.UsageError("--no-merge and --into exclude each other.")
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         project = Path((await world.get(run_id)).state.run_spec.project)
         target = None if options.no_merge else options.into or await current_branch(project)
         done = await world.builds.promote(run_id, branch=options.branch, into=target)

@@ -20,7 +20,7 @@ MAX_LINES = 100_000
 async def review(settings: Settings, options: ReviewOptions) -> Exit:
     """Print the changes of a build that wait for consent."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         build = (await world.get(run_id)).state.build
         waiting = consents_of(build) if build else []
         diffs = [

@@ -20,7 +20,7 @@ from artificer.world import World
 async def revise(settings: Settings, options: ReviseOptions) -> Exit:
     """Ask for another plan of a build whose work started."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         await _unfinished_build(world, run_id)
         signal = Revise(by=user_name(), feedback=options.feedback)
         return await send_signal(world, run_id, signal)
@@ -30,7 +30,7 @@ async def revise(settings: Settings, options: ReviseOptions) -> Exit:
 async def retry(settings: Settings, options: RetryOptions) -> Exit:
     """Try a failed spec, or the plan, again."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         build = await _unfinished_build(world, run_id)
         _require_failed(run_id, build, options.spec)
         signal = Retry(by=user_name(), spec=options.spec, hint=options.hint)

@@ -44,7 +44,7 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
 
 async def _choose(world: World, options: PruneOptions) -> list[Summary]:
     """The runs to prune, with those that chosen builds started."""
-    named = [await world.find(run) for run in options.runs]
+    named = [await world.archive.find(run) for run in options.runs]
     every = await world.archive.summaries()
     chosen = [s for s in every if _is_chosen(s, named, options.older_than)]
     if not options.discard:

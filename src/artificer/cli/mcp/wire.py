@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from artificer.agent import AgentKind
+from artificer.agent_definition import AgentKind
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Executor

@@ -19,7 +19,7 @@ async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
     """Send the prompt to a run, resume it and deliver its outcome."""
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
-            run_id = await world.find(options.run)
+            run_id = await world.archive.find(options.run)
             await world.send(run_id, FollowUp(by=user_name(), text=options.prompt))
             finished = await world.resume(
                 run_id,

@@ -27,7 +27,7 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
     changed = limits_in(options.max_turns, options.max_tokens)
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
-            run_id = await world.find(options.run)
+            run_id = await world.archive.find(options.run)
             progress.requested_record = options.at
             limits = (await world.get(run_id)).state.run_spec.limits if changed else None
             finished = await world.fork(

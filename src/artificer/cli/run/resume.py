@@ -20,7 +20,7 @@ async def resume(settings: Settings, options: ResumeOptions) -> Exit:
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
             finished = await world.resume(
-                await world.find(options.run),
+                await world.archive.find(options.run),
                 Agent(tools=options.tools),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from artificer.agent import Agent, ModelSettings
+from artificer.agent import Agent
+from artificer.agent_definition import ModelSettings
 from artificer.cli.commands.run import RunOptions
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in

@@ -19,7 +19,7 @@ from artificer.ports import Question
 async def approve(settings: Settings, options: ApproveOptions) -> Exit:
     """Send the answer, or list the calls that wait."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         questions = (await world.get(run_id)).questions
         if options.only_list:
             _show(questions, as_json=options.as_json)

@@ -14,7 +14,7 @@ from artificer.cli.terminal.exits import Exit
 async def cancel(settings: Settings, options: CancelOptions) -> Exit:
     """End the run and print its status."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         before = (await world.get(run_id)).state.status
         after = (await world.cancel(run_id, options.reason)).status
         if before is not None:

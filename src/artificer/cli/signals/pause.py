@@ -16,5 +16,5 @@ from artificer.core.signals import Pause
 async def pause(settings: Settings, options: PauseOptions) -> Exit:
     """Send the signal."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         return await send_signal(world, run_id, Pause(by=user_name(), reason=options.reason))

@@ -19,7 +19,7 @@ from artificer.errors import NotFoundError, OperatorError
 async def resolve(settings: Settings, options: ResolveOptions) -> Exit:
     """Send the answer, or list the uncertain calls."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         uncertain = (await world.get(run_id)).doubts
         if options.happened is None:
             _show(uncertain, as_json=options.as_json)

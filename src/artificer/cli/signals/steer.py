@@ -16,5 +16,5 @@ from artificer.core.signals import Steer
 async def steer(settings: Settings, options: SteerOptions) -> Exit:
     """Send the message."""
     async with opened_world(settings) as world:
-        run_id = await world.find(options.run)
+        run_id = await world.archive.find(options.run)
         return await send_signal(world, run_id, Steer(by=user_name(), text=options.text))

@@ -1,0 +1,137 @@
+"""The definition of an agent: everything of a run but its prompt, as a value that runs share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypedDict, get_args
+
+from artificer.backends.function.executor import FunctionTool
+from artificer.contracts.capabilities import Capabilities
+from artificer.contracts.response_format import ResponseFormat
+from artificer.core.policy import Policy
+from artificer.core.spec import Limits
+from artificer.errors import AuthorError
+from artificer.ports import Executor, Provider
+from artificer.values.model import ToolChoice
+
+AgentKind = Literal["chat", "deliver"]
+"""A ``chat`` ends in a text or in JSON, a ``deliver`` run in a report with its artifacts."""
+
+Tool = FunctionTool[..., Any] | Executor | str | Path
+"""A decorated function, an executor, or a folder of manifests."""
+
+Output = ResponseFormat | Mapping[str, Any] | type[Any]
+"""A JSON Schema, or a type that has one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """How the model is asked.
+
+    ``tool_choice`` is one choice, or one for each turn, of which the last stays in force.
+    """
+
+    temperature: float | None = None
+    tool_choice: ToolChoice | Sequence[ToolChoice] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise AuthorError for a temperature that no model takes."""
+        value = self.temperature
+        if value is None:
+            return
+        number = isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1000
+        if not number or round(value, 6) != value:
+            raise AuthorError(
+                f"The temperature is {value!r}.",
+                hint="Use a number from 0 to 2, with at most six decimals.",
+            )
+
+    @property
+    def choices(self) -> tuple[ToolChoice, ...]:
+        """The tool choices, turn by turn."""
+        if isinstance(self.tool_choice, ToolChoice):
+            return (self.tool_choice,)
+        return tuple(self.tool_choice or (ToolChoice(),))
+
+    @property
+    def recorded_temperature(self) -> str | None:
+        """The temperature as decimal text: a journal holds no floats."""
+        if self.temperature is None:
+            return None
+        return f"{self.temperature:.6f}".rstrip("0").rstrip(".")
+
+
+class AgentFields(TypedDict, total=False):
+    """The fields of an :class:`AgentDefinition`, as keyword arguments."""
+
+    model: str | Provider | None
+    kind: AgentKind
+    instructions: str | None
+    tools: Iterable[Tool]
+    only: Iterable[str] | None
+    policy: Policy | None
+    limits: Limits | None
+    settings: ModelSettings
+    output: Output | None
+    capabilities: Capabilities | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentDefinition:
+    """A model with its instructions, tools and rules. Runs, builds and forks share it.
+
+    ``model`` is ``provider/model`` or a provider. ``only`` narrows the toolset to the tools that it
+    names. With an ``output``, a chat ends in JSON that fits it, or it has failed. ``capabilities``
+    are a folder, workspaces and introspection. A field that is None is as configured.
+
+    Resuming a run takes the functions, executors and the output type from its agent, and everything
+    else from the journal.
+    """
+
+    model: str | Provider | None = field(default=None, kw_only=False)
+    kind: AgentKind = "chat"
+    instructions: str | None = None
+    tools: Iterable[Tool] = ()
+    only: Iterable[str] | None = None
+    policy: Policy | None = None
+    limits: Limits | None = None
+    settings: ModelSettings = ModelSettings()
+    output: Output | None = None
+    capabilities: Capabilities | None = None
+
+    def __post_init__(self) -> None:
+        """Check what only a type checker would notice. Raises AuthorError."""
+        object.__setattr__(self, "tools", _checked_tools(self.tools))
+        if self.only is not None:
+            object.__setattr__(self, "only", tuple(self.only))
+        if self.kind not in get_args(AgentKind):
+            raise AuthorError(
+                f"There is no kind of run {self.kind!r}.",
+                hint=f"Kinds: {', '.join(get_args(AgentKind))}.",
+            )
+        if self.output is not None and self.kind != "chat":
+            raise AuthorError(
+                f"A run of kind {self.kind!r} ends in a report, not in JSON.",
+                hint="Ask for JSON with kind='chat'.",
+            )
+
+    @property
+    def output_type(self) -> type[Any] | None:
+        """The type, where the output is one and not a schema."""
+        return None if isinstance(self.output, ResponseFormat | Mapping) else self.output
+
+
+def _checked_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    if isinstance(tools, str | Path):
+        raise AuthorError("The tools of an agent are a list.", hint=f"tools=[{str(tools)!r}]")
+    checked = tuple(tools)
+    for tool in checked:
+        if not (isinstance(tool, FunctionTool | str | Path) or hasattr(tool, "execute")):
+            raise AuthorError(
+                f"{tool!r} is not a tool.",
+                hint="Write @artificer.tool above a function, or pass an executor or a folder.",
+            )
+    return checked

@@ -1,0 +1,340 @@
+"""Streams of a run's events, for readers of any speed.
+
+A reader that falls behind costs no memory: records that no longer fit are read from the journal
+again, and pieces of text are joined or dropped, which :class:`EventsMissed` reports.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
+
+from artificer.core.record import EventLine, IntentLine, Line
+from artificer.core.state import RunState
+from artificer.events import RunEvent, TextStreamed, Translator
+from artificer.ports import BlobStore, Head, Journal, Snapshots
+from artificer.runtime.load import read_chain
+from artificer.runtime.observe import Observer
+from artificer.runtime.run_loop import IDLE
+from artificer.runtime.snapshot import restore
+from artificer.values.model import ArgumentsDelta, Delta, TextDelta
+
+LIMIT = 1_000
+"""Records and pieces that wait for one reader."""
+
+PIECE = 16_000
+"""Characters up to which waiting pieces of one text are joined."""
+
+PAGE = 200
+"""Records that are read from the journal at once."""
+
+POLL = 0.25
+"""Seconds between two looks at the journal of a run that another process drives."""
+
+
+class Subscription:
+    """The records and pieces of one run that wait for one reader."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        self.adopted = 0
+        """The number of the last record that a fork took over."""
+        self._waiting: deque[Line | Delta] = deque()
+        self._missed = 0
+        self._changed = asyncio.Event()
+
+    def add_line(self, line: Line) -> None:
+        """Keep a record. What no longer fits is left to the journal, which has it."""
+        if len(self._waiting) >= LIMIT:
+            self._missed += sum(not isinstance(item, Line) for item in self._waiting)
+            self._waiting.clear()
+        self._waiting.append(line)
+        self._changed.set()
+
+    def add_delta(self, delta: Delta) -> None:
+        """Keep a piece, join it to the one before it, or count it as missed."""
+        last = self._waiting[-1] if self._waiting else None
+        if last is not None and (joined := _joined(last, delta)) is not None:
+            self._waiting[-1] = joined
+        elif len(self._waiting) >= LIMIT:
+            self._missed += 1
+        else:
+            self._waiting.append(delta)
+        self._changed.set()
+
+    def wake(self) -> None:
+        """Let the reader look, though nothing was added."""
+        self._changed.set()
+
+    def take(self) -> tuple[list[Line | Delta], int]:
+        """Return what waits, and how many pieces were dropped before it."""
+        taken, missed = list(self._waiting), self._missed
+        self._waiting.clear()
+        self._missed = 0
+        self._changed.clear()
+        return taken, missed
+
+    async def changed(self, seconds: float | None = None) -> None:
+        """Wait until there is something new, or ``seconds`` are over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+
+
+def _joined(last: Line | Delta, delta: Delta) -> Delta | None:
+    """Return two pieces of the same text as one, if they may be."""
+    match last, delta:
+        case TextDelta(text=a), TextDelta(text=b) if len(a) + len(b) <= PIECE:
+            return TextDelta(text=a + b)
+        case ArgumentsDelta(index=i, text=a), ArgumentsDelta(index=j, text=b) if i == j:
+            return last.replace(text=a + b) if len(a) + len(b) <= PIECE else None
+        case _:
+            return None
+
+
+class Feed(Observer):
+    """Hands what happens in the runs of one world to whoever subscribed to them."""
+
+    def __init__(self) -> None:
+        self._readers: dict[str, list[Subscription]] = {}
+
+    def subscribe(self, run: str) -> Subscription:
+        """Return a subscription; :meth:`unsubscribe` ends it."""
+        subscription = Subscription(run)
+        self._readers.setdefault(run, []).append(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """End a subscription."""
+        readers = self._readers.get(subscription.run, [])
+        readers.remove(subscription)
+        if not readers:
+            del self._readers[subscription.run]
+
+    def adopted(self, run: str, line: EventLine | IntentLine) -> None:
+        """Note a record that is history: another run had made it."""
+        for reader in self._readers.get(run, ()):
+            reader.adopted = line.seq
+
+    def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+        """Hand on a record."""
+        for reader in self._readers.get(run, ()):
+            reader.add_line(line)
+
+    def streamed(self, run: str, delta: Delta) -> None:
+        """Hand on a piece."""
+        for reader in self._readers.get(run, ()):
+            reader.add_delta(delta)
+
+    def idle(self, run: str) -> None:
+        """Wake the readers: nothing more comes from here."""
+        for reader in self._readers.get(run, ()):
+            reader.wake()
+
+
+class Stores(Protocol):
+    """Where a run's records are read from."""
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def blobs(self) -> BlobStore: ...
+
+    @property
+    def snapshots(self) -> Snapshots | None: ...
+
+
+class EventReader:
+    """Reads one run's events: those that are recorded, then those that happen here.
+
+    Events of records up to ``after`` are not given out.
+    """
+
+    def __init__(self, feed: Feed, stores: Stores, run: str, after: int = 0) -> None:
+        self.run = run
+        self._feed = feed
+        self._stores = stores
+        self._after = after
+        self._head = Head()
+        self._translator = Translator(run)
+        self._subscription = feed.subscribe(run)
+
+    def close(self) -> None:
+        """End the subscription."""
+        self._feed.unsubscribe(self._subscription)
+
+    @property
+    def seq(self) -> int:
+        """The number of the last record that was read."""
+        return self._translator.seq
+
+    async def changed(self, seconds: float | None = None) -> None:
+        """Wait until something new happens here, or ``seconds`` are over."""
+        await self._subscription.changed(seconds)
+
+    def wake(self) -> None:
+        """Let :meth:`changed` return."""
+        self._subscription.wake()
+
+    async def recorded(self) -> AsyncIterator[RunEvent]:
+        """Yield the events of the records that were not read yet, from the journal.
+
+        Raises:
+            TamperedError: a record is not what was written.
+        """
+        while records := await self._stores.journal.read(self.run, self._head.seq, PAGE):
+            for line in read_chain(self.run, records, self._stores.blobs, self._head):
+                for event in self._line(line):
+                    yield event
+            self._head = Head(seq=records[-1].seq, hash=records[-1].hash)
+
+    async def happened(self) -> AsyncIterator[RunEvent]:
+        """Yield the events of what has happened here since the last call."""
+        taken, missed = self._subscription.take()
+        lines = [item for item in taken if isinstance(item, Line)]
+        if lines and lines[0].seq > self.seq + 1:  # the first ones, or more than could wait
+            missed += sum(not isinstance(item, Line) for item in taken)
+            taken = []
+            async for event in self.recorded():
+                yield event
+        if missed:
+            yield self._translator.missed(missed)
+        for item in taken:
+            if isinstance(item, Line):
+                for event in self._line(item):
+                    yield event
+                # its own hash is in the record after it, so a later reading begins with it again
+                self._head = Head(seq=item.seq - 1, hash=item.prev)
+            else:
+                yield self._translator.delta(item)
+
+    def _line(self, line: Line) -> Iterator[RunEvent]:
+        if line.seq <= self.seq:
+            return
+        events = self._translator.record(line)
+        yield from (e for e in events if e.seq > max(self._after, self._subscription.adopted))
+
+    async def state(self) -> RunState:
+        """Return the state of the run as it is recorded. Raises NotFoundError, TamperedError."""
+        stores = self._stores
+        return (await restore(stores.journal, stores.blobs, stores.snapshots, self.run)).state
+
+    def ended(self, state: RunState, text: str) -> RunEvent:
+        """Return the event that ends the stream."""
+        return self._translator.ended(state, text)
+
+
+class StreamedRun(Protocol):
+    """A run, as far as the end of a stream shows it."""
+
+    @property
+    def state(self) -> RunState: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+R = TypeVar("R", bound=StreamedRun)
+
+
+@dataclass(eq=False)
+class RunStream(Generic[R]):
+    """The events of a run that is driven here, as they happen.
+
+    >>> async with agent.stream("Why is the sky blue?") as stream:
+    ...     async for event in stream:
+    ...         print(event)
+    ...     run = await stream.result()
+
+    Leaving the block before the end interrupts the run, which can be resumed.
+    """
+
+    _reader: EventReader
+    _work: Callable[[], Awaitable[R]]
+    _task: asyncio.Task[R] | None = None
+
+    def __post_init__(self) -> None:
+        """Prepare the one iterator that all readers of this stream share."""
+        self._events = self._read()
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self._reader.run
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run(), name=f"run {self.run_id}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._reader.close()
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def __aiter__(self) -> AsyncIterator[RunEvent]:
+        return self._events
+
+    async def text(self) -> AsyncIterator[str]:
+        """Yield the pieces of the model's text."""
+        async for event in self._events:
+            if isinstance(event, TextStreamed):
+                yield event.text
+
+    async def result(self) -> R:
+        """Wait for the end of the run and return it. Raises what the run raised."""
+        if self._task is None:
+            raise RuntimeError("Use `async with` around the stream.")
+        return await asyncio.shield(self._task)
+
+    async def _run(self) -> R:
+        try:
+            return await self._work()
+        finally:
+            self._reader.wake()
+
+    async def _read(self) -> AsyncIterator[RunEvent]:
+        task = self._task
+        if task is None:
+            raise RuntimeError("Use `async with` around the stream.")
+        while not task.done():
+            await self._reader.changed()
+            async for event in self._reader.happened():
+                yield event
+            await asyncio.sleep(0)  # the task ends right after it has woken the reader
+        run = await task
+        async for event in self._reader.happened():
+            yield event
+        yield self._reader.ended(run.state, run.text)
+
+
+async def watch(
+    reader: EventReader, runs_here: Callable[[str], bool], text_of: Callable[[RunState], str]
+) -> AsyncIterator[RunEvent]:
+    """Yield the events of a run, whoever drives it, until it is finished or idle.
+
+    ``runs_here`` tells whether a run is driven by this process.
+
+    Raises:
+        NotFoundError: no such run.
+    """
+    known = -1
+    try:
+        while True:
+            async for event in reader.happened():
+                yield event
+            async for event in reader.recorded():
+                yield event
+            if not runs_here(reader.run) and reader.seq != known:
+                known, state = reader.seq, await reader.state()
+                if state.waits_for_people or state.phase in IDLE:
+                    yield reader.ended(state, text_of(state))
+                    return
+            await reader.changed(POLL)
+    finally:
+        reader.close()
