@@ -57,7 +57,7 @@ def tools_blob(provider: str, fields: JsonObject) -> bytes | None:
 
 
 def _reply(blocks: Sequence[Block]) -> tuple[OutputRefs, list[bytes]]:
-    said = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock)).encode()
+    said = "\n\n".join([b.text for b in blocks if isinstance(b, TextBlock)]).encode()
     blobs = [said] if said else []
     calls = [_blob(_call(b), blobs) for b in blocks if isinstance(b, ToolUseBlock)]
     items = _blob([item for block in blocks if (item := _item(block)) is not None], blobs)

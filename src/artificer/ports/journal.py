@@ -50,7 +50,7 @@ UNCLAIMED = Claim()
 """Acquires a run without conditions, and names no owner."""
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, gc=False):
     """One line of the journal: ``body`` is canonical JSON and ``hash`` its digest.
 
     The body names its run, its seq (from 1, without gaps) and the hash of the record before it.

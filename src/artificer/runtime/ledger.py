@@ -91,7 +91,7 @@ class _Batch:
             self.requests_made.append((intent, payload))
             tools = self._requests.tools(self.state, payload)
         if tools is not None:
-            self.blobs.append(tools)
+            self.blobs.append(tools[1])
         self._add(
             IntentLine(
                 run=self.run,
@@ -100,7 +100,7 @@ class _Batch:
                 intent=intent,
                 digest=intent.digest,
                 request=request,
-                tools=() if tools is None else (digest_of(tools),),
+                tools=() if tools is None else tools[:1],
             )
         )
 

@@ -20,7 +20,6 @@ from artificer.ports import BlobStore, Journal, Provider
 from artificer.runtime.ledger import INLINE
 from artificer.runtime.load import UNREDUCED, read_chain, read_records
 from artificer.runtime.requests import Requests, asks
-from artificer.values.canon import digest_of
 
 _FACTS = (CallsJudged, ReplyChecked, RunFinished)
 """The receipts of inline intents."""
@@ -110,7 +109,7 @@ class _Machine:
         self.report = report
         self.state = RunState()
         self._requests = Requests(provider) if provider else None
-        self._consult = consult
+        self._judges = Judges(consult)
         self._expected: deque[Intent] = deque()
         self._facts: deque[Intent] = deque()
 
@@ -143,7 +142,9 @@ class _Machine:
         self.report.events += 1
         self.report.digest = actual
         self._expected.extend(intents)
-        self._facts.extend([i for i in intents if isinstance(i, INLINE)])
+        for intent in intents:
+            if isinstance(intent, INLINE):
+                self._facts.append(intent)
 
     def _intent(self, line: IntentLine) -> None:
         if not self._expected:
@@ -164,9 +165,9 @@ class _Machine:
             what = f"request of intent {line.intent.n}"
             raise _Diverged(line.seq, what, str(line.request), actual)
         tools = self._requests.tools(self.state, payload)
-        if line.tools and (tools is None or digest_of(tools) not in line.tools):
+        if line.tools and (tools is None or tools[0] not in line.tools):
             what = f"tools of intent {line.intent.n}"
-            raise _Diverged(line.seq, what, line.tools[0], digest_of(tools or b""))
+            raise _Diverged(line.seq, what, line.tools[0], tools[0] if tools else "no tools")
         self.report.requests += 1
 
     def _compare_fact(self, event: Event) -> None:
@@ -180,7 +181,7 @@ class _Machine:
         intent = self._facts.popleft()
         if (
             isinstance(event, CallsJudged)
-            and self._consult is None
+            and self._judges.consult is None
             and self.state.run_spec.policy.cedar
         ):
             self.report.verdicts_unchecked += len(event.verdicts)
@@ -189,6 +190,6 @@ class _Machine:
         if isinstance(event, ReplyChecked) and response_format is not None and response_format.type:
             self.report.replies_unchecked += 1
             return
-        fact, _ = establish(self.state, intent, event.at, Judges(self._consult))
+        fact, _ = establish(self.state, intent, event.at, self._judges)
         if fact != event:
             self.report.drift.append(f"{event.type} (intent {event.intent})")

@@ -28,7 +28,8 @@ class Requests:
         self._memo, self._digests = Memo(), ListDigest()
         self._key: object = None
         self._answer: tuple[Payload, str] | None = None
-        self._tools: tuple[JsonObject, bytes | None] | None = None
+        self._tools_of: JsonObject | None = None
+        self._tools: tuple[str, bytes] | None = None
 
     def prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
         """Return the payload that a pending intent sends, and its digest.
@@ -40,13 +41,14 @@ class Requests:
             self._key, self._answer = key, self._prepare(state, intent)
         return self._answer
 
-    def tools(self, state: RunState, payload: Payload) -> bytes | None:
-        """Return the blob of a request's tools; the same one as long as they are the same."""
-        if self._tools is None or self._tools[0] is not payload.fields:
+    def tools(self, state: RunState, payload: Payload) -> tuple[str, bytes] | None:
+        """Return the blob of a request's tools, with its digest; None when it has no tools."""
+        if self._tools_of is not payload.fields:
             spec = state.run_spec
             blob = tools_blob(spec.wire or spec.provider, payload.fields)
-            self._tools = (payload.fields, blob)
-        return self._tools[1]
+            self._tools_of = payload.fields
+            self._tools = None if blob is None else (digest_of(blob), blob)
+        return self._tools
 
     def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
         if isinstance(intent, Compact):  # a conversation of its own

@@ -268,11 +268,13 @@ def _set_fields(value: Struct) -> Iterator[str]:
 def _listed(value: Any) -> Any:
     """The value with lists in the place of tuples."""
     if isinstance(value, dict):
-        return {name: _listed(member) for name, member in value.items()}
+        members = value.items()
+        return {name: _listed(m) if isinstance(m, _NESTED) else m for name, m in members}
     return [_listed(item) for item in value] if isinstance(value, _LISTS) else value
 
 
 _LISTS = (list, tuple)
+_NESTED = (dict, list, tuple)
 
 
 class Problem(Value):
