@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine, decode, encode
@@ -414,7 +415,7 @@ class TestTampering:
                 body = bytearray(record.body)
                 body[at] ^= 1
                 for hash_ in (record.hash, digest_of(bytes(body))):
-                    changed = dataclasses.replace(record, body=bytes(body), hash=hash_)
+                    changed = structs.replace(record, body=bytes(body), hash=hash_)
                     tampered = [*records[:index], changed, *records[index + 1 :]]
                     found = await replay(Saying(tampered), blobs, "run", ScriptedProvider([]))
                     assert not found.identical
@@ -433,7 +434,7 @@ class TestTampering:
         last = (await journal.read("run"))[-1]
         line = decode(last.body, blobs.get).replace(**false)
         body, _ = encode(line)
-        changed = dataclasses.replace(last, body=body, hash=digest_of(body))
+        changed = structs.replace(last, body=body, hash=digest_of(body))
         tampered = [*(await journal.read("run"))[:-1], changed]
         with pytest.raises(TamperedError, match=f"record {last.seq} does not follow its predec"):
             list(read_chain("run", tampered, blobs))
