@@ -44,16 +44,16 @@ def schema_of(arguments: Sequence[FunctionArgument]) -> JsonObject | None:
 
 def values_of(arguments: Sequence[FunctionArgument], data: bytes) -> dict[str, Any] | None:
     """Return the keyword arguments in a JSON object, or None if any does not fit its type."""
-    given = json.loads(data)
+    passed = json.loads(data)
     known = {argument.name: argument for argument in arguments}
     needed = {argument.name for argument in arguments if argument.default is REQUIRED}
-    if not (isinstance(given, dict) and needed <= given.keys() <= known.keys()):
+    if not (isinstance(passed, dict) and needed <= passed.keys() <= known.keys()):
         return None
     try:
         return {
-            name: _value(argument.hint, given[name])
+            name: _value(argument.hint, passed[name])
             for name, argument in known.items()
-            if name in given
+            if name in passed
         }
     except _NotPlainError:
         return None
