@@ -26,7 +26,8 @@ from artificer.core.spec import Limits
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.recordings.recording import check, compress, decompress, read_file, read_recording
+from artificer.recordings.file import compress, decompress, read_file
+from artificer.recordings.recording import check, read_recording
 from artificer.recordings.rerun import rerun
 from artificer.runtime.load import load
 from artificer.values import canon
@@ -108,7 +109,7 @@ class TestExport:
     async def test_evidence_keeps_its_blobs(self) -> None:
         """Content too long for an envelope is exported, and verify reports it when it is gone."""
         from artificer.ports import Call, Receipt
-        from artificer.recordings.recording import export
+        from artificer.recordings.export import export
         from artificer.runtime.verify import verify
         from artificer.testing.rig import Rig
 

@@ -12,9 +12,10 @@ from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config, load_config
 from artificer.errors import NotFoundError
-from artificer.maintenance import Maintenance
-from artificer.ports import Provider, RunHead
-from artificer.recordings.recording import compress, export
+from artificer.policies.engine import consult_here
+from artificer.ports import Provider, RunHead, Storage
+from artificer.recordings.export import export
+from artificer.recordings.file import compress
 from artificer.runs import History, Run
 from artificer.runtime.budgets import DayBudget, day_budget
 from artificer.runtime.compare import Comparison, compare
@@ -28,10 +29,9 @@ from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.system import SystemClock
-from artificer.wiring.recordings import mapper_of
-from artificer.wiring.resources import WorldResources
-from artificer.wiring.storage import OpenStorage, open_to_read
-from artificer.wiring.toolbox import build_workspaces
+from artificer.wiring.providers import mapper_of
+from artificer.wiring.storage_kinds import opened
+from artificer.wiring.workspaces import build_workspaces
 
 if TYPE_CHECKING:
     from artificer.runtime.builds.tree import BuildNode
@@ -46,7 +46,8 @@ def is_of_build(run: str, runs: Collection[str]) -> bool:
 class Archive:
     """One project's journal and blobs, read: nothing here asks a model, runs a tool or writes."""
 
-    _resources: WorldResources
+    config: Config
+    _storage: Storage
 
     @classmethod
     @asynccontextmanager
@@ -56,25 +57,11 @@ class Archive:
         Nothing is made or changed, also where there is no world yet.
         """
         config = config or load_config()
-        resources = WorldResources(config, await open_to_read(config))
+        storage = await opened(config, read_only=True)
         try:
-            yield cls(resources)
+            yield cls(config, storage)
         finally:
-            await resources.aclose()
-
-    @property
-    def config(self) -> Config:
-        """The settings of the world."""
-        return self._resources.config
-
-    @property
-    def _storage(self) -> OpenStorage:
-        return self._resources.storage
-
-    @property
-    def maintenance(self) -> Maintenance:
-        """Checks of the stores. Whatever would write is refused."""
-        return Maintenance(self._resources)
+            await storage.aclose()
 
     async def budget(self) -> DayBudget:
         """Return what the project has spent today, and its limits."""
@@ -149,7 +136,7 @@ class Archive:
         """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
         journal, blobs = self._storage.journal, self._storage.blobs
         provider = model or mapper_of(await first_spec(journal, blobs, run_id), self.config)
-        return await replay(journal, blobs, run_id, provider, self._resources.consult())
+        return await replay(journal, blobs, run_id, provider, consult_here())
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
         """Where two runs first differ, and in what. Raises NotFoundError, TamperedError."""
@@ -186,7 +173,7 @@ class Archive:
     @property
     def workspaces(self) -> Workspaces:
         """The world's workspaces. What is asked of them blocks."""
-        return build_workspaces(self._storage)
+        return build_workspaces(self._storage.blobs, self._storage.versions)
 
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""

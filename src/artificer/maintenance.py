@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Self
 
 from artificer.backends.workspace.audit import audit
+from artificer.config import Config
 from artificer.errors import OperatorError
 from artificer.ports import Amount, Correction
 from artificer.runtime.budgets import day_of
@@ -24,14 +28,25 @@ from artificer.runtime.verify import cited
 from artificer.system import SystemClock
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
-from artificer.wiring.toolbox import build_workspaces
+from artificer.wiring.storage import open_to_read
+from artificer.wiring.workspaces import build_workspaces
 
 
 @dataclass(frozen=True, eq=False)
 class Maintenance:
-    """The upkeep of one world. In an archive, only what changes nothing works."""
+    """The upkeep of one world."""
 
     _resources: WorldResources
+
+    @classmethod
+    @asynccontextmanager
+    async def open_to_read(cls, config: Config) -> AsyncIterator[Self]:
+        """Open a world to check it. Nothing is made; whatever would change it is refused."""
+        resources = WorldResources(config, await open_to_read(config))
+        try:
+            yield cls(resources)
+        finally:
+            await resources.aclose()
 
     async def fsck(
         self, *, repair: bool = False, progress: ReportProgress = unreported
@@ -46,7 +61,7 @@ class Maintenance:
             repair=repair,
             progress=progress,
         )
-        workspaces = build_workspaces(storage)
+        workspaces = build_workspaces(storage.blobs, storage.versions)
         check.verification.problems += await asyncio.to_thread(audit, workspaces)
         return check
 

@@ -84,7 +84,7 @@ class World:
     @property
     def archive(self) -> Archive:
         """Everything that the world keeps, to be read."""
-        return Archive(self._resources)
+        return Archive(self.config, self._resources.storage.storage)
 
     @property
     def maintenance(self) -> Maintenance:

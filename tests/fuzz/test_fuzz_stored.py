@@ -25,7 +25,8 @@ from artificer.core import signals
 from artificer.core.record import decode, encode
 from artificer.errors import TamperedError
 from artificer.ports import Head, Record
-from artificer.recordings.recording import check, compress, decompress, read_recording
+from artificer.recordings.file import compress, decompress
+from artificer.recordings.recording import check, read_recording
 from artificer.runtime.load import load as load_run
 from artificer.runtime.replay import replay
 from artificer.runtime.snapshot import keep, restore

@@ -48,7 +48,7 @@ from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.recordings.recording import export
+from artificer.recordings.export import export
 from artificer.runtime.fork import Wish, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.storage.memory import MemoryJournal

@@ -17,7 +17,8 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.answers import recorded_from
-from artificer.recordings.recording import check, export, read_recording
+from artificer.recordings.export import export
+from artificer.recordings.recording import check, read_recording
 from artificer.runtime.load import load
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify

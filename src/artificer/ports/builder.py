@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from artificer.builds.jobs import Job
-from artificer.core.events import BuildAdvanced
-from artificer.core.state import RunState
-from artificer.values.base import Digest
+if TYPE_CHECKING:
+    from artificer.builds.jobs import Job
+    from artificer.core.events import BuildAdvanced
+    from artificer.core.state import RunState
+    from artificer.values.base import Digest
 
 
 class Builder(Protocol):

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from msgspec import structs
 
 from artificer.config import Config
+from artificer.core.spec import RunSpec
 from artificer.errors import ConfigError
 from artificer.ports import Provider
 from artificer.providers.registry import PROTOCOLS, PROVIDERS, ProviderPlace, Wired
@@ -100,6 +101,17 @@ def build_mapper(name: str, wire: str, config: Config) -> Provider:
         return _make(name, config, None)
     base_url = None if server == "vendor" else _RECORDED_URL
     return kind.make(ProviderPlace(name=name, home=config.home, base_url=base_url, recorded=wire))
+
+
+def mapper_of(spec: RunSpec | None, config: Config) -> Provider | None:
+    """Return what maps requests as a recorded run's provider did; None where it is unknown here.
+
+    A replay then says that requests were not recomputed.
+    """
+    try:
+        return build_mapper(spec.provider, spec.wire, config) if spec else None
+    except ConfigError:
+        return None
 
 
 def _make(name: str, config: Config, recorded: str | None) -> Provider:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from artificer.config import Config
-from artificer.core.spec import RunSpec
-from artificer.errors import ConfigError, TamperedError
+from artificer.errors import TamperedError
 from artificer.policies.engine import consult_here
 from artificer.ports import Provider
 from artificer.recordings.recording import Recording, check, import_into, read_recording
 from artificer.recordings.rerun import rerun
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import replay
-from artificer.wiring.providers import build_mapper
+from artificer.wiring.providers import mapper_of
 from artificer.wiring.resources import WorldResources
 
 
@@ -47,17 +46,6 @@ async def rerun_recording(data: bytes, config: Config) -> list[str]:
         return faults
     recorded = await load(recording.journal, recording.blobs, recording.run)
     return await rerun(recorded, recording.blobs, provider, consult)
-
-
-def mapper_of(spec: RunSpec | None, config: Config) -> Provider | None:
-    """Return what maps requests as a recorded run's provider did; None where it is unknown here.
-
-    A replay then says that requests were not recomputed.
-    """
-    try:
-        return build_mapper(spec.provider, spec.wire, config) if spec else None
-    except ConfigError:
-        return None
 
 
 async def _mapper_of(recording: Recording, config: Config) -> Provider | None:

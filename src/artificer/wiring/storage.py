@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.config import Config
-from artificer.errors import ConfigError
 from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
-from artificer.plugins import Registry
 from artificer.ports import (
     BlobFiles,
     BlobStore,
@@ -19,22 +17,11 @@ from artificer.ports import (
     Journal,
     Snapshots,
     Storage,
-    StorageKind,
-    StoragePlace,
     Versions,
 )
 from artificer.runtime.notifier import SignalNotifier
 from artificer.storage.memory.storage import MemoryStorage
-
-KINDS: Registry[StorageKind] = Registry(
-    "artificer.storage",
-    StorageKind,  # type: ignore[type-abstract]  # a protocol that is checked at run time
-    {
-        "sqlite": "artificer.storage.sqlite.storage:SQLITE",
-        "memory": "artificer.storage.memory.storage:MEMORY",
-    },
-)
-"""The kinds of storage, by the scheme of the setting ``storage``."""
+from artificer.wiring.storage_kinds import opened
 
 
 @dataclass
@@ -101,7 +88,7 @@ async def open_storage(config: Config) -> OpenStorage:
         TamperedError: the journal is gone, and other things of a world are there.
     """
     folder = config.project_folder
-    storage = await _opened(config, read_only=False)
+    storage = await opened(config, read_only=False)
     owner = owner_of(folder)
     return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")
 
@@ -114,19 +101,7 @@ async def open_to_read(config: Config) -> OpenStorage:
     Raises:
         TamperedError: the journal is gone, and other things of a world are there.
     """
-    return OpenStorage(await _opened(config, read_only=True))
-
-
-async def _opened(config: Config, *, read_only: bool) -> Storage:
-    scheme = config.storage.partition(":")[0]
-    kind = KINDS.get(scheme)
-    if kind is None:
-        raise ConfigError(
-            f"There is no storage {scheme!r}; there are {', '.join(KINDS.names)}.",
-            hint="Correct the setting storage, or install the package that adds it.",
-        )
-    place = StoragePlace(config.project_folder, config.storage, config.durability, read_only)
-    return await kind.open(place)
+    return OpenStorage(await opened(config, read_only=True))
 
 
 def memory_storage() -> OpenStorage:

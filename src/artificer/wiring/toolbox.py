@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from artificer.agent_definition import Tool
 from artificer.artifacts import catalog
@@ -26,9 +26,6 @@ from artificer.wiring.sandbox import grants_of
 from artificer.wiring.secrets import clean_blobs, redactor_of_everything
 from artificer.wiring.servers import build_servers
 from artificer.wiring.storage import OpenStorage
-
-if TYPE_CHECKING:
-    from artificer.backends.workspace.service import Workspaces
 
 _CAPABILITIES = {
     "host": "artificer.backends.host.backend:CAPABILITY",
@@ -163,10 +160,3 @@ def located(capabilities: Capabilities) -> Capabilities:
         return capabilities
     folder = str(Path(host.folder).expanduser().absolute())
     return capabilities.replace(host=host.replace(folder=folder))
-
-
-def build_workspaces(storage: OpenStorage) -> Workspaces:
-    """The workspaces of a world."""
-    from artificer.backends.workspace.service import Workspaces
-
-    return Workspaces(storage.blobs, storage.versions, SystemClock().now)

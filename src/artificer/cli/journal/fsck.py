@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from artificer.cli.commands.journal import FsckOptions
+from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interruptible
-from artificer.cli.opened_archive import opened_archive
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
+from artificer.maintenance import Maintenance
 from artificer.runtime.keeping import StorageCheck
 
 
@@ -20,8 +21,8 @@ async def fsck(settings: Settings, options: FsckOptions) -> Exit:
         async with opened_world(settings) as world:
             check = await world.maintenance.fsck(repair=True)
     else:
-        async with opened_archive(settings) as archive:
-            check = await archive.maintenance.fsck()
+        async with Maintenance.open_to_read(configuration(settings)) as maintenance:
+            check = await maintenance.fsck()
     if options.as_json:
         verification = check.verification.facts()
         out_json({"sound": check.sound, **vars(check), "verification": verification})

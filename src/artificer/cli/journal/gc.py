@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from artificer.cli.commands.journal import GcOptions
+from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interruptible
-from artificer.cli.opened_archive import opened_archive
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
+from artificer.maintenance import Maintenance
 
 
 @interruptible
@@ -19,8 +20,8 @@ async def gc(settings: Settings, options: GcOptions) -> Exit:
     """Remove the blobs, or print how many would be removed."""
     seconds = 60 * options.older_than
     if options.dry_run:
-        async with opened_archive(settings) as archive:
-            sweep = await archive.maintenance.gc(older_than_s=seconds, dry_run=True)
+        async with Maintenance.open_to_read(configuration(settings)) as maintenance:
+            sweep = await maintenance.gc(older_than_s=seconds, dry_run=True)
     else:
         async with opened_world(settings) as world:
             sweep = await world.maintenance.gc(older_than_s=seconds)

@@ -8,7 +8,7 @@ from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
-from artificer.recordings.recording import read_file
+from artificer.recordings.file import read_file
 
 
 @interruptible

@@ -19,7 +19,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.config import Config
 from artificer.errors import ArtificerError
-from artificer.recordings.recording import read_file
+from artificer.recordings.file import read_file
 from artificer.wiring.recordings import rerun_recording
 
 PATTERNS = ("*.run.gz", "*.jsonl")

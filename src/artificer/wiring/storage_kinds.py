@@ -1,0 +1,38 @@
+"""The kinds of storage, and opening a project's."""
+
+from __future__ import annotations
+
+from artificer.config import Config
+from artificer.errors import ConfigError
+from artificer.plugins import Registry
+from artificer.ports import Storage, StorageKind, StoragePlace
+
+KINDS: Registry[StorageKind] = Registry(
+    "artificer.storage",
+    StorageKind,  # type: ignore[type-abstract]  # a protocol that is checked at run time
+    {
+        "sqlite": "artificer.storage.sqlite.storage:SQLITE",
+        "memory": "artificer.storage.memory.storage:MEMORY",
+    },
+)
+"""The kinds of storage, by the scheme of the setting ``storage``."""
+
+
+async def opened(config: Config, *, read_only: bool) -> Storage:
+    """Open the project's storage.
+
+    Read only, nothing is made or changed: where there is no world yet, it is an empty one.
+
+    Raises:
+        ConfigError: the kind of storage is not known, or its place cannot be used.
+        TamperedError: the journal is gone, and other things of a world are there.
+    """
+    scheme = config.storage.partition(":")[0]
+    kind = KINDS.get(scheme)
+    if kind is None:
+        raise ConfigError(
+            f"There is no storage {scheme!r}; there are {', '.join(KINDS.names)}.",
+            hint="Correct the setting storage, or install the package that adds it.",
+        )
+    place = StoragePlace(config.project_folder, config.storage, config.durability, read_only)
+    return await kind.open(place)
