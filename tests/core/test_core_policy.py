@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from artificer.contracts.definition import ToolDefinition, open_object
 from artificer.core.conditions import Condition
-from artificer.core.policy import Decision, Occasion, Policy, Rule, decide
+from artificer.core.policy import Decision, Occasion, Policy, PolicyQuery, Rule, decide, hear
 from artificer.core.readings import readings
 from artificer.core.taint import Taint, tainted
 from artificer.errors import InvalidValueError
@@ -39,8 +39,44 @@ def allowing(**condition: Any) -> Policy:
     return Policy(rules=(rule,), default="deny")
 
 
+RULES = st.builds(
+    Rule,
+    decision=st.sampled_from(["allow", "deny", "ask"]),
+    tool=st.sampled_from(["*", "do", "git_*"]),
+    risk=st.sampled_from([(), ("low",), ("high", "critical")]),
+    kind=st.sampled_from([(), ("chat",), ("deliver",)]),
+    origin=st.sampled_from(["*", "function", "mcp:*"]),
+    workspace=st.sampled_from(["", "", "main"]),
+    arguments=st.sampled_from(
+        [(), (), (Condition(at="/x", equals=5),), (Condition(at="/x", glob="a*"),)]
+    ),
+)
+STRICTNESS = ["allow", "ask", "deny"]
+
+
 @pytest.mark.req("policy-rules")
 class TestRules:
+    @given(
+        st.lists(RULES, max_size=5),
+        st.sampled_from(STRICTNESS),
+        st.sampled_from(["do", "git_log"]),
+        st.sampled_from(["chat", "deliver"]),
+        st.lists(st.sampled_from([5, "5", "abc", "b", None]), min_size=1, max_size=3),
+    )
+    def test_rules_in_order_decide_up_to_the_first_sure_match(
+        self, rules: list[Rule], default: Any, name: str, kind: str, values: list[JsonValue]
+    ) -> None:
+        policy = Policy(rules=tuple(rules), default=default)
+        definition = tool(name)
+        for value in values:
+            query = PolicyQuery(definition, {"x": value, "workspace": "main"}, Occasion(kind))
+            heard = list(hear(policy, query))
+            answers = [h.rule.decision for h in heard if h.match.possible]
+            if not (heard and heard[-1].match.certain):
+                answers.append(policy.default)
+            decision = decide(policy, definition, query.arguments, query.occasion)
+            assert decision.decision == max(answers, key=STRICTNESS.index)
+
     @pytest.mark.parametrize(
         ("rule", "matching", "other"),
         [

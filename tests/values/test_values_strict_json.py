@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical
-from artificer.values.strict_json import MAX_DEPTH, parse_object
+from artificer.values.strict_json import MAX_DEPTH, ParsedObject, parse_canonical, parse_object
 
 pytestmark = pytest.mark.req("strict-json")
 
@@ -49,6 +49,39 @@ def test_any_text_is_canonical_json_or_a_problem(text: str) -> None:
     else:
         data = canonical(result)
         assert parse_object(data.decode()) == result, "what was read can be read again"
+
+
+NUMBERS = st.sampled_from(
+    [
+        *("0", "-0", "1.5", "1e5", "1e400", "1e-400", "9007199254740991", "9007199254740993"),
+        *("18446744073709551616", "01", "1.", "+1", "1" * 400, "100000000000000000000.0"),
+    ]
+)
+TEXTS = st.sampled_from(
+    ['""', '"a"', '"\u00e9"', '"\uff61"', '"\\n"', '"\t"', '"host7.example.org"']
+)
+WRITTEN = st.recursive(
+    NUMBERS | TEXTS | st.sampled_from(["null", "true", "[]", "{}", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+        | st.lists(st.tuples(TEXTS, inner), max_size=4).map(
+            lambda members: "{" + ",".join(f"{name} :{value}" for name, value in members) + "}"
+        )
+    ),
+    max_leaves=8,
+)
+PADDED = st.tuples(st.sampled_from(["", " ", "\n", "\ufeff", "\x0b"]), WRITTEN).map("".join)
+
+
+@given(PADDED | SCRAPS | SPLICED | TRUNCATED | JSON_TEXT | st.text())
+def test_a_text_is_read_alike_with_its_canonical_form_and_without(text: str) -> None:
+    slow, fast = parse_object(text), parse_canonical(text)
+    if isinstance(slow, tuple):
+        assert fast == slow
+    else:
+        assert fast == ParsedObject(slow, canonical(slow).decode())
+        assert isinstance(fast, ParsedObject)
+        assert repr(fast.value) == repr(slow), "numbers are of the same types"
 
 
 @given(st.dictionaries(st.text(max_size=4), VALUES, max_size=4))

@@ -94,6 +94,8 @@ class ToolDefinition(CheckedValue):
 
     def resources_of(self, arguments: JsonObject) -> tuple[str, ...]:
         """The resources of a call. An argument that is absent leaves its place empty."""
+        if not self.resources:
+            return ()
 
         def value(match: re.Match[str]) -> str:
             found = arguments.get(match[1], "")

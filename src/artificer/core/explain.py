@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from artificer.core.conditions import Match
-from artificer.core.policy import Consult, Decision, Heard, Policy, PolicyQuery, decide, hear
+from artificer.core.policy import Consult, Decision, Heard, Policy, PolicyQuery, decide_on, hear
 from artificer.values.base import Value
 
 RuleOutcome = Literal["decides", "in doubt", "does not match"]
@@ -33,7 +33,7 @@ def explain(
     """Decide about a call as the gate would, and say how. Rules after the first sure match are
     not heard.
     """
-    decision = decide(policy, query.tool, query.arguments, query.occasion, consult)
+    decision = decide_on(query, policy, consult)
     steps = tuple(_step(heard, query) for heard in hear(policy, query))
     return PolicyExplanation(decision=decision, steps=steps)
 

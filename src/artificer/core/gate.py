@@ -8,15 +8,14 @@ may change with a release, what was told to the model may not.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
+from typing import NamedTuple
 
 from artificer.artifacts import catalog, withdraw
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.described import description_at
 from artificer.contracts.schema import compile_schema
-from artificer.core.policy import Consult, Decision, Occasion, Policy, decide
+from artificer.core.policy import Consult, Occasion, Policy, PolicyQuery, decide_on
 from artificer.core.rules import since
 from artificer.core.verdict import Refused, Verdict
 from artificer.values.base import JsonObject, Problem
@@ -24,7 +23,7 @@ from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, canonical_typed, digest_of
 from artificer.values.model import StopReason
 from artificer.values.refusal import not_ok, with_more
-from artificer.values.strict_json import parse_object
+from artificer.values.strict_json import ParsedObject, parse_canonical
 from artificer.values.text import clip
 
 _UNTRUSTED: dict[StopReason, str] = {
@@ -62,7 +61,7 @@ def judge(
     verdicts: list[Verdict] = []
     seen: set[str] = set()
     occasion = occasion or Occasion()
-    rule = partial(decide, policy, occasion=occasion, consult=consult)
+    rules = _Rules(policy, occasion, consult, since(occasion, 2))
     for number, call in enumerate(calls, 1):
         if stop in _UNTRUSTED:
             verdict = _refuse(call, "invalid", _UNTRUSTED[stop])
@@ -71,7 +70,7 @@ def judge(
                 call, "invalid", f"Not run: one reply may hold at most {limit} tool calls."
             )
         else:
-            verdict = _judge(call, toolset, rule, made, seen, formats=since(occasion, 2))
+            verdict = _judge(call, toolset, rules, made, seen)
             if verdict.content and (call.name, call.arguments) in occasion.refused:
                 verdict = _refused_again(verdict, toolset.get(call.name))
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
@@ -81,34 +80,43 @@ def judge(
     return tuple(verdicts)
 
 
+class _Rules(NamedTuple):
+    """The rules that the calls of a turn are held to, besides those of their tools."""
+
+    policy: Policy
+    occasion: Occasion
+    consult: Consult | None
+    formats: bool
+
+
 def _judge(
     call: ToolUseBlock,
     toolset: Toolset,
-    rule: Callable[[ToolDefinition, JsonObject], Decision],
+    rules: _Rules,
     made: tuple[ArtifactRef, ...],
     seen: set[str],
-    *,
-    formats: bool,
 ) -> Verdict:
     tool = toolset.get(call.name)
     if tool is None:
         known = ", ".join(toolset.names) or "none"
         return _refuse(call, "unknown_tool", f"There is no such tool. The tools are: {known}.")
-    arguments = parse_object(call.arguments)
-    if isinstance(arguments, tuple):
-        return _invalid(call, arguments)
+    parsed = parse_canonical(call.arguments)
+    if not isinstance(parsed, ParsedObject):
+        return _invalid(call, parsed)
+    arguments, text = parsed
     if tool.backend == "artifact":
         arguments = catalog.normalised(tool, arguments)
-    text = canonical(arguments).decode()
+        text = canonical(arguments).decode()
     digest = call_digest(call.name, text)
     if digest in seen:
         return _refuse(
             call, "duplicate", "Not run again: this turn already has the same call.", text, digest
         )
-    problems = _problems(tool, arguments, made, formats=formats)
+    problems = _problems(tool, arguments, made, formats=rules.formats)
     if problems:
         return _invalid(call, problems, text, digest)
-    decision = rule(tool, arguments)
+    query = PolicyQuery(tool, arguments, rules.occasion, text)
+    decision = decide_on(query, rules.policy, rules.consult)
     if decision.decision == "deny":
         return _refuse(
             call,

@@ -7,8 +7,9 @@ the answers stands: a doubt counts against the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
+from sys import intern
 from typing import Annotated, Literal, NamedTuple
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
@@ -17,6 +18,7 @@ from artificer.core.conditions import NO, YES, Condition, Match, both
 from artificer.core.rules import RULES
 from artificer.core.taint import Taint, flow_reason
 from artificer.values.base import CheckedValue, JsonObject, Meta, Value
+from artificer.values.by_identity import ByIdentity
 from artificer.values.canon import canonical, digest_of
 
 DecisionWord = Literal["allow", "deny", "ask"]
@@ -45,10 +47,20 @@ class Rule(CheckedValue):
 
     def match(self, call: PolicyQuery) -> Match:
         """Hold this rule against a call."""
-        for _, holds in _PLAIN:
-            if not holds(self, call):
-                return NO
-        if not self.workspace and not self.arguments:
+        return self.match_arguments(call) if self.concerns(call) else NO
+
+    def concerns(self, call: PolicyQuery) -> bool:
+        """Whether this rule is for such tools and such runs, whatever the arguments are."""
+        return all(holds(self, call) for _, holds in _PLAIN)
+
+    @property
+    def reads_arguments(self) -> bool:
+        """Whether it demands something of a call's arguments."""
+        return bool(self.workspace or self.arguments)
+
+    def match_arguments(self, call: PolicyQuery) -> Match:
+        """Hold what this rule demands of the arguments against a call that it concerns."""
+        if not self.reads_arguments:
             return YES
         matches: list[Match] = []
         for _, match in self._conditions(call):
@@ -86,7 +98,7 @@ _PLAIN: tuple[tuple[str, Callable[[Rule, PolicyQuery], bool]], ...] = (
     ("kind", lambda rule, call: not rule.kind or call.occasion.kind in rule.kind),
     ("origin", lambda rule, call: _fits(call.tool.origin or call.tool.backend, rule.origin)),
 )
-"""What a rule demands of a call that is plainly so or not."""
+"""What a rule demands of a call's tool and run: it is so or not, without doubt."""
 
 
 class PolicyText(CheckedValue):
@@ -141,11 +153,14 @@ class Occasion(NamedTuple):
 
 
 class PolicyQuery(NamedTuple):
-    """A call that the policy is asked about."""
+    """A call that the policy is asked about; ``text`` are its arguments as canonical JSON text,
+    where that is known.
+    """
 
     tool: ToolDefinition
     arguments: JsonObject
     occasion: Occasion
+    text: str = ""
 
 
 Consult = Callable[[tuple[PolicyText, ...], PolicyQuery], Decision]
@@ -167,14 +182,20 @@ def decide(
     occasion: Occasion | None = None,
     consult: Consult | None = None,
 ) -> Decision:
-    """Return what the policy says of a call.
+    """Return the policy's decision on a call, as :func:`decide_on` does."""
+    query = PolicyQuery(tool, arguments or {}, occasion or Occasion())
+    return decide_on(query, policy, consult)
+
+
+def decide_on(query: PolicyQuery, policy: Policy, consult: Consult | None = None) -> Decision:
+    """Return the policy's decision on a call.
 
     What a tool's author demands is not for a rule to waive: an allowed call of a tool with
     ``human_approval`` is asked about all the same, and so is one of a sensitive tool in a
     conversation that holds untrusted data. Where there are Cedar policies and nobody to ask them,
     nothing is allowed. A call with the mark of a secret is denied: what was written was changed.
     """
-    query = PolicyQuery(tool, arguments or {}, occasion or Occasion())
+    tool = query.tool
     marked = _marked(query)
     decision = marked or by_rules(policy, query)
     if policy.cedar and not marked:
@@ -198,9 +219,8 @@ def _marked(query: PolicyQuery) -> Decision | None:
     """
     if query.occasion.rules < 2 or query.tool.backend == "artifact":
         return None
-    if MARK_BEGINS not in str(query.arguments):  # a quick look: canonical JSON costs four times it
-        return None
-    found = marks_in(canonical(query.arguments).decode())
+    text = query.text or canonical(query.arguments).decode()
+    found = marks_in(text) if MARK_BEGINS in text else ()
     if not found:
         return None
     reason = (
@@ -212,21 +232,10 @@ def _marked(query: PolicyQuery) -> Decision | None:
 
 def by_rules(policy: Policy, query: PolicyQuery) -> Decision:
     """Return the decision of the allow-lists, the rules and the default."""
-    name = query.tool.name
-    if not all(any(fnmatchcase(name, glob) for glob in allow) for allow in policy.allow_lists):
-        reason = "This run's allow-list does not name the tool."
-        return Decision(decision="deny", rule="allow_list", reason=reason)
-    heard = list(hear(policy, query))
-    said = [
-        Decision(
-            decision=h.rule.decision, rule=h.rule.name or f"rule {h.number}", reason=h.rule.reason
-        )
-        for h in heard
-        if h.match.possible
-    ]
-    if not (heard and heard[-1].match.certain):
-        said.append(Decision(decision=policy.default, rule="default", reason=""))
-    return max(said, key=_strictness)  # the first of equals
+    plan = _plan(policy, query.tool, intern(query.occasion.kind))
+    if plan.decision is not None:
+        return plan.decision
+    return _strictest(policy, (Heard(n, r, r.match_arguments(query)) for n, r in plan.rules))
 
 
 def hear(policy: Policy, query: PolicyQuery) -> Iterator[Heard]:
@@ -236,6 +245,44 @@ def hear(policy: Policy, query: PolicyQuery) -> Iterator[Heard]:
         yield heard
         if heard.match.certain:
             return
+
+
+class _Plan(NamedTuple):
+    """The part of a policy for the calls of one tool in one kind of run: the rules that concern
+    them, or the decision, where it does not depend on the arguments.
+    """
+
+    rules: tuple[tuple[int, Rule], ...] = ()
+    decision: Decision | None = None
+
+
+def _planned(policy: Policy, tool: ToolDefinition, kind: str) -> _Plan:
+    if not all(any(fnmatchcase(tool.name, g) for g in allow) for allow in policy.allow_lists):
+        reason = "This run's allow-list does not name the tool."
+        return _Plan(decision=Decision(decision="deny", rule="allow_list", reason=reason))
+    query = PolicyQuery(tool, {}, Occasion(kind=kind))
+    rules = tuple((n, rule) for n, rule in enumerate(policy.rules, 1) if rule.concerns(query))
+    if rules and rules[0][1].reads_arguments:
+        return _Plan(rules)
+    return _Plan(decision=_strictest(policy, [Heard(n, rule, YES) for n, rule in rules[:1]]))
+
+
+_plan = ByIdentity(_planned)
+"""Made once for a run's policy and each of its tools."""
+
+
+def _strictest(policy: Policy, heard: Iterable[Heard]) -> Decision:
+    """The strictest of what the rules answer that may match, up to the first that surely does."""
+    answers: list[Decision] = []
+    for number, rule, match in heard:
+        if match.possible:
+            name = rule.name or f"rule {number}"
+            answers.append(Decision(decision=rule.decision, rule=name, reason=rule.reason))
+        if match.certain:
+            break
+    else:
+        answers.append(Decision(decision=policy.default, rule="default", reason=""))
+    return max(answers, key=_strictness)  # the first of equals
 
 
 def _by_cedar(policy: Policy, query: PolicyQuery, consult: Consult | None) -> Decision:

@@ -31,16 +31,16 @@ _OPTIONS = (
 )
 
 _PERHAPS_A_FLOAT = re.compile(rb"[0-9][.e]")
-_FLOAT = re.compile(rb'(?:^|":|[,\[])-?\d+[.e]')
+_FLOAT = re.compile(rb'[:,\[](?:(?<=":)|(?<=[,\[]))-?[0-9]+[.e]')
 _HIGH = re.compile(rb"[\xee-\xff]")
 
 
 def _unsure(data: bytes) -> bool:
     """Whether output may not be canonical: a float somewhere, or a character from U+E000 on, where
     the orders of UTF-8 and UTF-16 part. Digits in a text may count too; that costs time, nothing
-    else. The first pattern is the quick one: it begins with a set of bytes.
+    else. Both patterns begin with a set of bytes, which makes them quick.
     """
-    if _PERHAPS_A_FLOAT.search(data) and _FLOAT.search(data):
+    if _PERHAPS_A_FLOAT.search(data) and (data[0] not in b'{["' or _FLOAT.search(data)):
         return True
     return not data.isascii() and _HIGH.search(data) is not None
 
@@ -58,6 +58,17 @@ def canonical_typed(value: Any) -> bytes:
         return orjson.dumps(value, option=_OPTIONS)
     except orjson.JSONEncodeError as error:
         raise CanonicalError(f"This value has no canonical JSON: {error}.") from error
+
+
+def canonical_if_plain(value: Any) -> bytes | None:
+    """Return the RFC 8785 bytes of a value that was read from JSON, or None for one that takes
+    longer: it holds a number with a fraction, or member names beyond U+E000.
+
+    Raises:
+        CanonicalError: an integer beyond 2**53.
+    """
+    data = canonical_typed(value)
+    return None if _unsure(data) else data
 
 
 def canonical(value: Any) -> bytes:

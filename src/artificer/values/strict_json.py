@@ -7,10 +7,13 @@ canonical JSON again; everything that could not be is a :class:`Problem` for the
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
+
+from artificer.errors import CanonicalError
 from artificer.values.base import JsonObject, JsonValue, Problem
-from artificer.values.canon import MAX_SAFE_INTEGER
+from artificer.values.canon import MAX_SAFE_INTEGER, canonical, canonical_if_plain
 from artificer.values.text import clip
 
 MAX_DEPTH = 64
@@ -23,6 +26,40 @@ as an integer, and one beyond 2**53 - 1 could not be read back."""
 
 class _Refused(ValueError):
     pass
+
+
+class ParsedObject(NamedTuple):
+    """An object, and its canonical JSON text."""
+
+    value: JsonObject
+    canonical: str
+
+
+def parse_canonical(text: str) -> ParsedObject | tuple[Problem, ...]:
+    """Parse the arguments of a tool call as :func:`parse_object` does, and write them again."""
+    plain = _plain(text)
+    if plain is not None:
+        return plain
+    value = parse_object(text)
+    return value if isinstance(value, tuple) else ParsedObject(value, canonical(value).decode())
+
+
+def _plain(text: str) -> ParsedObject | None:
+    """Read an object with the fast reader, or return None where the strict one has to look.
+
+    The fast reader keeps the last of several members of one name. Where no text holds an escape,
+    each has two quotation marks: as many must be written as were read.
+    """
+    if "\\" in text or text.count("{") + text.count("[") >= MAX_DEPTH:
+        return None
+    try:
+        value = orjson.loads(text)
+        data = canonical_if_plain(value)
+    except (orjson.JSONDecodeError, CanonicalError):
+        return None
+    if data is None or not isinstance(value, dict) or data.count(b'"') != text.count('"'):
+        return None
+    return ParsedObject(value, data.decode())
 
 
 def parse_object(text: str) -> JsonObject | tuple[Problem, ...]:

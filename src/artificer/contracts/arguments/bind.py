@@ -6,22 +6,22 @@ the values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from artificer.contracts.arguments.types import Argument, bounds_of, refusal, text_of
 from artificer.contracts.scope import Scope
 from artificer.values.base import JsonValue, Problem
 
 
-@dataclass(frozen=True)
-class BoundArguments:
+class BoundArguments(NamedTuple):
     """The values of a call by name, or the problems for which it cannot be made.
 
     ``notes`` say what was changed: a number that was brought to its limit.
     """
 
-    values: Mapping[str, JsonValue] = field(default_factory=dict)
+    values: Mapping[str, JsonValue] = MappingProxyType({})
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -52,10 +52,13 @@ def bind(
                 notes.append(f"{name}: {value} was brought to {clamped}")
         elif argument.default is not None:
             values[name] = argument.default
-        if name in values:
-            problems += _problems(argument, values[name], scope)
-        elif argument.required:
-            problems.append(Problem(pointer=f"/{name}", message="is required"))
+        if name not in values:
+            if argument.required:
+                problems.append(Problem(pointer=f"/{name}", message="is required"))
+        elif argument.list:
+            problems += _problems_of_list(argument, values[name], scope)
+        elif reason := _refusal(argument, values[name], scope):
+            problems.append(Problem(pointer=f"/{name}", message=reason))
     if unknown:
         declared = {argument.name for argument in arguments}
         problems[:0] = [
@@ -68,14 +71,19 @@ def bind(
     return BoundArguments(values, notes=tuple(notes))
 
 
-def _problems(argument: Argument, value: JsonValue, scope: Scope | None) -> list[Problem]:
-    found: list[Problem] = []
+def _problems_of_list(
+    argument: Argument, value: JsonValue, scope: Scope | None
+) -> Iterator[Problem]:
     for number, one in enumerate(argument.each(value)):
-        reason = refusal(argument, one) or _out_of_scope(argument, one, scope)
-        if reason:
-            place = f"/{argument.name}/{number}" if argument.list else f"/{argument.name}"
-            found.append(Problem(pointer=place, message=reason))
-    return found
+        if reason := _refusal(argument, one, scope):
+            yield Problem(pointer=f"/{argument.name}/{number}", message=reason)
+
+
+def _refusal(argument: Argument, value: JsonValue, scope: Scope | None) -> str | None:
+    reason = refusal(argument, value)
+    if reason or (scope is None and not argument.scope_check):
+        return reason
+    return _out_of_scope(argument, value, scope)
 
 
 def _out_of_scope(argument: Argument, value: JsonValue, scope: Scope | None) -> str | None:

@@ -135,6 +135,8 @@ def _description(argument: Argument) -> str:
 
 def refusal(argument: Argument, value: JsonValue) -> str | None:
     """Why one value that passed the schema is refused all the same, or None."""
+    if argument.type in _UNWRITTEN and not isinstance(value, str | list | dict):
+        return None
     text = text_of(value)
     if not text.isprintable():  # a quick look: only such a text can hold one
         for found in _CONTROL.finditer(text):
@@ -163,7 +165,10 @@ def operand_of(argument: Argument, value: JsonValue) -> str:
 _PLAIN_STEP = re.compile(r"[\w.][^:=]*")
 """The first step of a path that reads as a file's name and as nothing else."""
 
-_OWN = ("enum", "msf_options", *NUMBERS, "boolean")
+_UNWRITTEN = (*NUMBERS, "boolean")
+"""Types whose values are not texts: nothing can be hidden in them."""
+
+_OWN = ("enum", "msf_options", *_UNWRITTEN)
 """Types for which ``sanitize`` adds nothing: they list or check their characters themselves."""
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from artificer.contracts.arguments.condition import ArgumentCondition
@@ -21,6 +20,7 @@ from artificer.contracts.arguments.types import (
     text_of,
 )
 from artificer.values.base import JsonValue, Problem
+from artificer.values.by_identity import ByIdentity
 
 _QUOTING = frozenset("'\"\\")
 _BRACES = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
@@ -109,8 +109,7 @@ def items_of(groups: Iterable[Group]) -> Iterator[Item | Flags]:
                 yield item
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(NamedTuple):
     """An argument vector, or the problems for which there is none."""
 
     argv: tuple[str, ...] = ()
@@ -158,7 +157,7 @@ def build_argv(
 
     The problems are those of values that would begin an option.
     """
-    builder = _Builder({argument.name: argument for argument in arguments}, values)
+    builder = _Builder(_declared(arguments), values)
     for group in groups:
         builder.add(group)
     if builder.problems:
@@ -166,43 +165,61 @@ def build_argv(
     return Built(argv=tuple(builder.argv))
 
 
+class _Declared(NamedTuple):
+    """The arguments of a manifest by name, and the names of those that are lists."""
+
+    arguments: Mapping[str, Argument]
+    lists: frozenset[str]
+
+
+def _declare(arguments: tuple[Argument, ...]) -> _Declared:
+    lists = frozenset(argument.name for argument in arguments if argument.list)
+    return _Declared({argument.name: argument for argument in arguments}, lists)
+
+
+_declared = ByIdentity(_declare)
+
+
 class _Builder:
-    def __init__(self, declared: Mapping[str, Argument], values: Mapping[str, JsonValue]) -> None:
-        self._declared = declared
+    __slots__ = ("_declared", "_lists", "_options_ended", "_values", "argv", "problems")
+
+    def __init__(self, declared: _Declared, values: Mapping[str, JsonValue]) -> None:
+        self._declared, self._lists = declared
         self._values = values
         self._options_ended = False
         self.argv: list[str] = []
         self.problems: list[Problem] = []
 
     def add(self, group: Group) -> None:
-        if group.when is not None and not group.when.holds(self._values):
+        items, names, when = group
+        if when is not None and not when.holds(self._values):
             return
-        for name in group.names:
+        for name in names:
             if name not in self._values or self._values[name] == []:
                 return
-        for item in group.items:
-            if isinstance(item, Group):
-                self.add(item)
+        for item in items:
+            if isinstance(item, Item):
+                if item.literal is None:
+                    self._add_item(item)
+                else:
+                    self.argv.append(item.literal)
+                    self._options_ended = self._options_ended or item.literal == "--"
             elif isinstance(item, Flags):
                 self._add_flags(item)
             else:
-                self._add_item(item)
+                self.add(item)
 
     def _add_flags(self, flags: Flags) -> None:
         for value in self._each(flags.argument):
             self.argv += flags.choices.get(text_of(value), ())
 
     def _add_item(self, item: Item) -> None:
-        if item.literal is not None:
-            self.argv.append(item.literal)
-            self._options_ended = self._options_ended or item.literal == "--"  # not a value
-            return
-        listed = [n for n in item.names if n in self._declared and self._declared[n].list]
-        if not listed:
+        listed = next((n for n in item.names if n in self._lists), None) if self._lists else None
+        if listed is None:
             self._append(item, self._values)
             return
-        for value in self._each(listed[0]):
-            self._append(item, {**self._values, listed[0]: value})
+        for value in self._each(listed):
+            self._append(item, {**self._values, listed: value})
 
     def _append(self, item: Item, values: Mapping[str, JsonValue]) -> None:
         """Add an item, with paths as :func:`operand_of` writes them where a program reads one.

@@ -140,7 +140,7 @@ def command_line(
     """
     if bound.problems:
         return Built(problems=bound.problems)
-    values = {**bound.values, **(places or {})}
+    values = {**bound.values, **places} if places else bound.values
     return build_argv(manifest.part.groups, manifest.arguments, values)
 
 

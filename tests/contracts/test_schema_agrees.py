@@ -1,0 +1,146 @@
+"""The quick answer to whether a value is valid, and the list of everything wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from artificer.contracts.schema import Schema, compile_schema
+
+pytestmark = pytest.mark.req("schema-agrees")
+
+NAMES = st.sampled_from(["a", "b", "c/d", "é"])
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 12),
+    st.sampled_from([0.5, 2.0, -1.25]),
+    st.sampled_from(["", "a", "ab", "b7", "é😀", "2026-11-22", "host.example"]),
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+SIZES = st.integers(0, 3)
+
+
+def _leaf_schemas() -> st.SearchStrategy[Any]:
+    bounds = st.fixed_dictionaries(
+        {},
+        optional={
+            "minLength": SIZES,
+            "maxLength": SIZES,
+            "minItems": SIZES,
+            "maxItems": SIZES,
+            "minProperties": SIZES,
+            "minimum": st.integers(-2, 5),
+            "exclusiveMaximum": st.integers(0, 9),
+            "multipleOf": st.integers(1, 4),
+            "pattern": st.sampled_from(["^a", "b$", "^[a-z0-9]*$"]),
+            "uniqueItems": st.booleans(),
+        },
+    )
+    kinds = st.sampled_from(
+        ["string", "integer", "number", "boolean", "null", "array", "object", ["string", "null"]]
+    )
+    return st.one_of(
+        st.booleans(),
+        st.builds(lambda kind: {"type": kind}, kinds),
+        st.builds(lambda kind, rules: {"type": kind, **rules}, kinds, bounds),
+        bounds,
+        st.builds(lambda options: {"enum": options}, st.lists(VALUES, min_size=1, max_size=3)),
+        st.builds(lambda value: {"const": value}, VALUES),
+        st.just({"$ref": "#/$defs/short"}),
+    )
+
+
+def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    several = st.lists(inner, min_size=1, max_size=3)
+    objects = st.fixed_dictionaries(
+        {"properties": st.dictionaries(NAMES, inner, max_size=3)},
+        optional={
+            "type": st.just("object"),
+            "required": st.lists(NAMES, unique=True, max_size=2),
+            "additionalProperties": inner,
+            "propertyNames": inner,
+            "dependentRequired": st.just({"a": ["b"]}),
+            "unevaluatedProperties": st.booleans(),
+        },
+    )
+    return st.one_of(
+        objects,
+        st.fixed_dictionaries({"items": inner}, optional={"contains": inner}),
+        st.builds(lambda many, rest: {"prefixItems": many, "items": rest}, several, inner),
+        *(st.builds(lambda many, k=k: {k: many}, several) for k in ("anyOf", "oneOf", "allOf")),
+        st.builds(lambda one: {"not": one}, inner),
+        st.fixed_dictionaries({"if": inner, "then": inner}, optional={"else": inner}),
+    )
+
+
+SCHEMAS = st.recursive(_leaf_schemas(), _grown, max_leaves=8)
+DEFS = {"short": {"type": "string", "maxLength": 1}}
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A schema of a tool's arguments, and arguments that it may or may not accept."""
+    names = draw(st.sets(NAMES, max_size=3))
+    schema = {
+        "type": "object",
+        "properties": {name: draw(SCHEMAS) for name in sorted(names)},
+        "required": sorted(draw(st.sets(st.sampled_from(sorted(names)))) if names else ()),
+        "additionalProperties": draw(st.booleans()),
+        "$defs": DEFS,
+    }
+    known = st.sampled_from(sorted(names)) if names and draw(st.booleans()) else NAMES
+    return schema, draw(st.dictionaries(known, VALUES, max_size=4))
+
+
+@given(calls())
+@settings(deadline=None)
+def test_no_problem_is_listed_if_and_only_if_the_value_is_accepted(
+    call: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    schema, arguments = call
+    compiled = compile_schema(schema)
+    listed = [*jsonschema_rs.Draft202012Validator(schema, offline=True).iter_errors(arguments)]
+    assert compiled.accepts(arguments) == (not listed)
+    assert bool(compiled.problems(arguments)) == bool(listed)
+    assert compiled.accepts(arguments) == Draft202012Validator(schema).is_valid(arguments)
+
+
+@given(calls())
+@settings(deadline=None)
+def test_formats_count_in_both(call: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    schema, arguments = call
+    schema["properties"]["a"] = {"type": "string", "format": "date"}
+    compiled = Schema(schema, formats=True)
+    checked = jsonschema_rs.Draft202012Validator(schema, offline=True, validate_formats=True)
+    listed = [*checked.iter_errors(arguments)]
+    assert compiled.accepts(arguments) == (not listed) == (not compiled.problems(arguments))
+
+
+def test_every_violation_is_listed_at_once_with_its_place() -> None:
+    schema = compile_schema(
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": {"items": {"maximum": 3}}},
+            "required": ["c"],
+            "additionalProperties": False,
+        }
+    )
+    problems = schema.problems({"a": 1, "b": [1, 5, 9], "x/y": None})
+    assert [p.pointer for p in problems] == ["/a", "/b/1", "/b/2", "/c", "/x~1y"]
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"\ud800": 1}])
+def test_what_no_text_can_hold_is_not_accepted(value: Any) -> None:
+    schema = compile_schema({"type": "object", "properties": {"a": {"minLength": 1, "enum": [1]}}})
+    assert not schema.accepts({"a": value})
+    assert schema.problems({"a": value})
