@@ -17,6 +17,7 @@ from typing import Any
 from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities, Grant, Host
 from artificer.ports import Call
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import open_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 from measure import Contestant, Row, by_turns, main, row, spent_by
@@ -73,7 +74,7 @@ def rows(rounds: int = 30, files: int = 2_000) -> Iterator[Row]:
             host=Host(folder=str(folder)), workspaces=(Grant(names=("w",)),)
         )
         box = build_tools(
-            [], kind="chat", storage=storage, config=config, capabilities=capabilities
+            [], kind="chat", world=WorldResources(config, storage), capabilities=capabilities
         )
         first = [{"path": f"d{n}/f", "text": str(n)} for n in range(60)]
         runner.run(call(box, "workspace.write", {**WORKSPACE, "version": 0, "files": first}))

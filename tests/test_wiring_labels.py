@@ -13,6 +13,7 @@ from artificer.config import Config
 from artificer.contracts.definition import CedarKeys, ToolDefinition, Toolset
 from artificer.errors import ConfigError
 from artificer.manifests.parse import parse_manifest
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 
@@ -70,7 +71,9 @@ def test_a_tool_of_a_run_says_where_it_comes_from(tmp_path: Path) -> None:
         """Do it."""
         return ""
 
-    box = build_tools([tmp_path, f], kind="deliver", storage=memory_storage(), config=Config())
+    box = build_tools(
+        [tmp_path, f], kind="deliver", world=WorldResources(Config(), memory_storage())
+    )
     origins = {t.name: t.origin for t in box.toolset.tools}
     assert origins["t"] == f"command:{tmp_path}"
     assert (origins["f"], origins["create_table"]) == ("function", "artifact")

@@ -11,6 +11,7 @@ from artificer.backends.function.executor import tool
 from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import memory_storage, open_storage
 from artificer.wiring.toolbox import build_tools
@@ -41,7 +42,7 @@ async def test_long_output_and_evidence_go_where_the_project_is(tmp_path: Path) 
     config = Config(home=tmp_path / "home", project="p")
     storage = await open_storage(config)
     try:
-        box = build_tools([folder_of(tmp_path)], kind="chat", storage=storage, config=config)
+        box = build_tools([folder_of(tmp_path)], kind="chat", world=WorldResources(config, storage))
         call = Call("run-1", "c", box.toolset.tools[0], {}, "k")
         receipt = await box.executors["count"].execute(call)
     finally:
@@ -68,7 +69,7 @@ async def test_tools_are_in_the_same_order_wherever_they_are_found(tmp_path: Pat
     storage = memory_storage()
     orders = [[zebra, folder_of(tmp_path), ant]]
     orders.append(orders[0][::-1])
-    boxes = [build_tools(o, kind="chat", storage=storage, config=Config()) for o in orders]
+    boxes = [build_tools(o, kind="chat", world=WorldResources(Config(), storage)) for o in orders]
     assert [box.toolset.names for box in boxes] == [("ant", "count", "zebra")] * 2
 
 
@@ -78,12 +79,14 @@ async def test_the_configuration_says_how_folders_are_read(tmp_path: Path) -> No
     storage = await open_storage(config)
     try:
         with pytest.raises(ManifestError, match="is missing"):
-            build_tools([folder], kind="chat", storage=storage, config=config)
+            build_tools([folder], kind="chat", world=WorldResources(config, storage))
         lenient = config.replace(tools_compat=True)
-        assert build_tools([folder], kind="chat", storage=storage, config=lenient).toolset.tools
+        assert build_tools(
+            [folder], kind="chat", world=WorldResources(lenient, storage)
+        ).toolset.tools
         signed = config.replace(tools_keys=(tmp_path / "no-key.pem",))
         with pytest.raises(ConfigError, match="no public key"):
-            build_tools([folder], kind="chat", storage=storage, config=signed)
+            build_tools([folder], kind="chat", world=WorldResources(signed, storage))
     finally:
         await storage.aclose()
 

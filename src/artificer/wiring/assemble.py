@@ -54,12 +54,11 @@ async def assemble(
     model = choose_model(world, agent, agent.kind)
     config = world.config
     capabilities = located(agent.capabilities or config.capabilities)
-    async with build_servers(config, world.storage) as servers:
+    async with build_servers(world) as servers:
         tools = build_tools(
             [*config.tools, *agent.tools, *await servers.offered()],
             kind=agent.kind,
-            storage=world.storage,
-            config=config,
+            world=world,
             servers=servers,
             capabilities=capabilities,
         ).narrowed(agent.only)
@@ -90,21 +89,20 @@ async def assemble_recorded(
     Raises:
         ConfigError: a tool is missing or has changed since.
     """
-    spec, config = recorded.spec, world.config
+    spec = recorded.spec
     extra = list(agent.tools)
     if spec.parent and spec.build is None:
         from artificer.wiring.build_forks import tools_of_child
 
-        extra += await tools_of_child(world.storage, config, recorded.run, spec)
+        extra += await tools_of_child(world, recorded.run, spec)
     servers_used = {
         tool.name.partition(".")[0] for tool in spec.tools().tools if tool.backend == "mcp"
     }
-    async with build_servers(config, world.storage) as servers:
+    async with build_servers(world) as servers:
         tools = build_tools(
             [*spec.sources, *extra, *await servers.offered(servers_used)],
             kind=spec.kind,
-            storage=world.storage,
-            config=config,
+            world=world,
             servers=servers,
             capabilities=spec.facilities,
         )

@@ -24,7 +24,7 @@ from artificer.runtime.fork import ForkChanges, ForkPlan
 from artificer.runtime.load import load
 from artificer.wiring.build_sandbox import grants_of_build
 from artificer.wiring.builds import build_folder
-from artificer.wiring.secrets import clean_blobs
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import OpenStorage
 
 _FORK = "refs/build/fork"
@@ -95,14 +95,13 @@ async def copy_child(
     await repository.git.run("update-ref", _FORK, job.commit)
 
 
-async def tools_of_child(
-    storage: OpenStorage, config: Config, run: str, spec: RunSpec
-) -> list[Executor]:
+async def tools_of_child(world: WorldResources, run: str, spec: RunSpec) -> list[Executor]:
     """The tools of a fork of a build's run, in its worktree.
 
     Raises:
         OperatorError: it is no fork, but a run of a build, which goes on with that.
     """
+    config, storage = world.config, world.storage
     folder, owes = build_folder(config, run), KINDS[spec.kind].owes
     delivers = spec.tools().get(tool_of(owes)) if owes else None
     if not _project_file(folder).is_file() or delivers is None:
@@ -116,7 +115,7 @@ async def tools_of_child(
     rules = next((rules for rules in STEP_RULES.values() if rules.kind == spec.kind), None)
     means: frozenset[Means] = rules.means if rules else frozenset({"read"})  # a judge's
     place = Workplace(worktree.path, project, means)
-    output, grants = clean_blobs(storage, config), grants_of_build(config)
+    output, grants = world.clean_blobs, grants_of_build(config)
     return list(executors_of(delivers, place, storage.blobs, output, storage.evidence, grants))
 
 

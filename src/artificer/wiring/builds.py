@@ -32,7 +32,6 @@ from artificer.runtime.snapshot import restore
 from artificer.values.base import JsonValue
 from artificer.wiring.build_sandbox import grants_of_build
 from artificer.wiring.resources import WorldResources
-from artificer.wiring.secrets import clean_blobs, redactor_of
 from artificer.wiring.specs import Recorded
 
 
@@ -75,10 +74,10 @@ class BuildPlace:
         repository.provide(found.links)
         return cls(folder, repository, found)
 
-    def validator(self, config: Config) -> Validator:
+    def validator(self, world: WorldResources) -> Validator:
         """Return what runs validation commands."""
         return Validator(
-            self.project, grants=grants_of_build(config), clean=redactor_of(config).clean
+            self.project, grants=grants_of_build(world.config), clean=world.redactor.clean
         )
 
 
@@ -119,7 +118,7 @@ class Builds:
             build.integration,
             branch or f"build/{run}",
             into=into,
-            validator=place.validator(self._config),
+            validator=place.validator(self._world),
             commands=commands,
         )
 
@@ -237,11 +236,9 @@ async def building(
         performer = replace(engine.performer, budgets=_budgets(engine, recorded))
         children = replace(engine, performer=performer, _loops={})
         builder = TreeBuilder(
-            TreePerformer(place.repository, place.validator(config)),
+            TreePerformer(place.repository, place.validator(world)),
             place.project,
-            Children(
-                children, storage.evidence, clean_blobs(storage, config), grants_of_build(config)
-            ),
+            Children(children, storage.evidence, world.clean_blobs, grants_of_build(config)),
             prompts,
             config.project_folder / "runs",
             decider,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from artificer.backends.secrets.redaction import Redactor
+from artificer.backends.secrets.redaction import CleanBlobs, Redactor
 from artificer.config import Config
 from artificer.core.policy import Consult, Policy
 from artificer.policies.engine import consult_here
+from artificer.ports import BlobStore
 from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.stream import EventReader, Feed
 from artificer.wiring.providers import ProviderPool
-from artificer.wiring.secrets import redactor_of
+from artificer.wiring.secrets import redactor_of, redactor_of_everything
 from artificer.wiring.storage import OpenStorage
 
 
@@ -32,6 +33,16 @@ class WorldResources:
     def redactor(self) -> Redactor:
         """Removes the secrets of the environment, as it was at the first run."""
         return redactor_of(self.config)
+
+    @cached_property
+    def full_redactor(self) -> Redactor:
+        """Removes short secrets and names too, from what a run reads of itself."""
+        return redactor_of_everything(self.config)
+
+    @cached_property
+    def clean_blobs(self) -> BlobStore:
+        """The store for the results of tools: without the secrets of the environment."""
+        return CleanBlobs(self.storage.blobs, self.redactor)
 
     @cached_property
     def _policy_engine(self) -> Consult | None:

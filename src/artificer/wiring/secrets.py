@@ -6,10 +6,8 @@ import os
 
 from artificer.backends.secrets.forms import MIN_ENCODED
 from artificer.backends.secrets.names import well_known
-from artificer.backends.secrets.redaction import CleanBlobs, Redactor, all_secrets
+from artificer.backends.secrets.redaction import Redactor, all_secrets
 from artificer.config import Config
-from artificer.ports import BlobStore
-from artificer.wiring.storage import OpenStorage
 
 PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 """Where the SDKs look for their keys."""
@@ -23,11 +21,6 @@ def _secrets(config: Config) -> dict[str, str]:
 def redactor_of_everything(config: Config) -> Redactor:
     """Return what takes every secret of our environment out of what a run reads of itself."""
     return Redactor(_secrets(config))
-
-
-def clean_blobs(storage: OpenStorage, config: Config) -> BlobStore:
-    """The store for what tools bring: without the secrets of our environment."""
-    return CleanBlobs(storage.blobs, redactor_of(config))
 
 
 def redactor_of(config: Config) -> Redactor:

@@ -6,12 +6,10 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from artificer.config import Config
 from artificer.errors import OperatorError
 from artificer.plugins import load
 from artificer.ports import Executor
-from artificer.wiring.secrets import clean_blobs
-from artificer.wiring.storage import OpenStorage
+from artificer.wiring.resources import WorldResources
 
 if TYPE_CHECKING:
     from artificer.manifests.model import Manifest
@@ -22,9 +20,8 @@ class ConfiguredServers:
     used: most runs use none.
     """
 
-    def __init__(self, config: Config, storage: OpenStorage) -> None:
-        self._config = config
-        self._storage = storage
+    def __init__(self, world: WorldResources) -> None:
+        self._world = world
         self._servers: Any = None
 
     async def __aenter__(self) -> Self:
@@ -39,7 +36,7 @@ class ConfiguredServers:
 
         Raises ConfigError when a server cannot be used.
         """
-        if not self._config.mcp.servers or only == set():
+        if not self._world.config.mcp.servers or only == set():
             return []
         found: Sequence[Executor] = await self._opened().offered(only)
         return found
@@ -54,15 +51,15 @@ class ConfiguredServers:
 
     def _opened(self) -> Any:
         if self._servers is None:
-            servers, lock = self._config.mcp.servers, None
-            if self._storage.locks is not None and any(s.command for s in servers.values()):
+            servers, lock = self._world.config.mcp.servers, None
+            if self._world.storage.locks is not None and any(s.command for s in servers.values()):
                 with suppress(OperatorError):  # a run, which must own something, will say why not
-                    lock = self._storage.locks.owner.servers
+                    lock = self._world.storage.locks.owner.servers
             configured = load("artificer.backends.mcp.configured:configured")
-            self._servers = configured(servers, lock, clean_blobs(self._storage, self._config))
+            self._servers = configured(servers, lock, self._world.clean_blobs)
         return self._servers
 
 
-def build_servers(config: Config, storage: OpenStorage) -> ConfiguredServers:
+def build_servers(world: WorldResources) -> ConfiguredServers:
     """Return the MCP servers that are configured."""
-    return ConfiguredServers(config, storage)
+    return ConfiguredServers(world)

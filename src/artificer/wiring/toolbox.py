@@ -12,7 +12,6 @@ from artificer.artifacts import catalog
 from artificer.backends.artifact import ArtifactExecutor
 from artificer.backends.context import ExecutorContext, ToolServers
 from artificer.backends.function.executor import FunctionExecutor, FunctionTool
-from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.kinds import KINDS, RunKind
@@ -22,10 +21,9 @@ from artificer.ports import Executor
 from artificer.runtime.view import JournalReader
 from artificer.system import SystemClock, keep_memory_private
 from artificer.values.model import ToolChoice
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.sandbox import grants_of
-from artificer.wiring.secrets import clean_blobs, redactor_of_everything
 from artificer.wiring.servers import build_servers
-from artificer.wiring.storage import OpenStorage
 
 _CAPABILITIES = {
     "host": "artificer.backends.host.backend:CAPABILITY",
@@ -82,8 +80,7 @@ def build_tools(
     tools: Iterable[Tool],
     *,
     kind: RunKind,
-    storage: OpenStorage,
-    config: Config,
+    world: WorldResources,
     servers: ToolServers | None = None,
     capabilities: Capabilities | None = None,
 ) -> ToolBox:
@@ -97,7 +94,7 @@ def build_tools(
     """
     keep_memory_private()
     capabilities = capabilities or Capabilities()
-    context = _context(storage, config, servers or build_servers(config, storage), capabilities)
+    context = _context(world, servers or build_servers(world), capabilities)
     functions: list[FunctionTool[..., Any]] = []
     executors: list[Executor] = []
     folders: list[str] = []
@@ -109,7 +106,7 @@ def build_tools(
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))
-                made = _manifests(folder, config, context)
+                made = _manifests(folder, world.config, context)
                 origins.update(dict.fromkeys(map(id, made), str(folder)))
                 executors += made
         else:
@@ -120,7 +117,7 @@ def build_tools(
         if granted := getattr(capabilities, capability):
             executors += load(registered).executors(granted, context)
     if KINDS[kind].makes_artifacts:
-        executors.append(ArtifactExecutor(storage.blobs, catalog.report_tools()))
+        executors.append(ArtifactExecutor(world.storage.blobs, catalog.report_tools()))
     found = [_from(tool, origins.get(id(e))) for e in executors for tool in e.tools]
     # In an order that no server and no folder changes: providers keep what requests begin with.
     definitions = toolset(tuple(sorted(found, key=lambda tool: tool.name)))
@@ -129,13 +126,14 @@ def build_tools(
 
 
 def _context(
-    storage: OpenStorage, config: Config, servers: ToolServers, capabilities: Capabilities
+    world: WorldResources, servers: ToolServers, capabilities: Capabilities
 ) -> ExecutorContext:
     """The parts of the world that a run's executors are made with."""
+    config, storage = world.config, world.storage
     return ExecutorContext(
         blobs=storage.blobs,
-        clean_blobs=clean_blobs(storage, config),
-        redactor=redactor_of_everything(config),
+        clean_blobs=world.clean_blobs,
+        redactor=world.full_redactor,
         versions=storage.versions,
         reader=JournalReader(storage.journal, storage.blobs),
         now=SystemClock().now,

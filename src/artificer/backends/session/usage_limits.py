@@ -59,7 +59,7 @@ class UsageLimiter:
         async with self._lock:
             try:
                 yield
-            except BaseException:
+            except BaseException:  # a cancellation, too, leaves a call unfinished
                 await end()
                 raise
             finally:

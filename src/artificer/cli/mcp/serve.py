@@ -39,15 +39,12 @@ async def serve(settings: Settings, options: McpOptions) -> Exit:
     storage = await open_storage(config)
     # A run gets its one tool from here, and none that every run of the project would have.
     bare = config.replace(tools=(), mcp=McpConfig())
-    async with (
-        World(WorldResources(bare, storage)) as world,
-        build_servers(config, storage) as servers,
-    ):
+    resources = WorldResources(config, storage)
+    async with World(WorldResources(bare, storage)) as world, build_servers(resources) as servers:
         box = build_tools(
             [*folders, *await servers.offered()],
             kind="chat",
-            storage=storage,
-            config=config,
+            world=resources,
             servers=servers,
         )
         files = _files(folders, config)

@@ -14,6 +14,7 @@ from artificer.cli.tools.folder import load
 from artificer.config import Config
 from artificer.manifests.keys import ExampleKeys
 from artificer.values.canon import canonical
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 
@@ -25,7 +26,8 @@ async def test(settings: Settings, options: TestToolsOptions) -> Exit:
     """Run the examples and print their results; return 1 if one is wrong."""
     config = configuration(settings)
     tools = load(settings, options.folder)
-    box = build_tools([options.folder], kind="chat", storage=memory_storage(), config=config)
+    world = WorldResources(config, memory_storage())
+    box = build_tools([options.folder], kind="chat", world=world)
     total = wrong = 0
     for tool in tools:
         for number, example in enumerate(tool.manifest.examples, start=1):

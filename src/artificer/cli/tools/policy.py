@@ -23,6 +23,7 @@ from artificer.policies.engine import consult_here
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.strict_json import parse_object
 from artificer.wiring.policies import policy_faults
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.servers import build_servers
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import build_tools
@@ -121,13 +122,12 @@ def _print(verdict: Verdict, explanation: PolicyExplanation | None, *, as_json: 
 
 async def _toolset(config: Config, folders: tuple[Path, ...]) -> Toolset:
     """The tools that a report of this project may use."""
-    storage = memory_storage()
-    async with build_servers(config, storage) as servers:
+    world = WorldResources(config, memory_storage())
+    async with build_servers(world) as servers:
         box = build_tools(
             [*config.tools, *folders, *await servers.offered()],
             kind="deliver",
-            storage=storage,
-            config=config,
+            world=world,
             servers=servers,
             capabilities=config.capabilities,
         )

@@ -18,7 +18,7 @@ from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.tools.call import by_hand, judge_by_hand, perform
 from artificer.ports import Call, Receipt
-from artificer.wiring.secrets import redactor_of
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 
@@ -28,13 +28,14 @@ async def run(settings: Settings, options: RunToolOptions) -> Exit:
     """Pass a call through the gate, perform it and print its evidence."""
     execution = ExecutionOptions(local_model=None, compat=options.compat)
     config = configuration(settings, execution)
-    box = build_tools([options.folder], kind="chat", storage=memory_storage(), config=config)
+    world = WorldResources(config, memory_storage())
+    box = build_tools([options.folder], kind="chat", world=world)
     verdict = judge_by_hand(box, config, options.tool, options.arguments)
     if verdict.verdict == "ask" and not (options.yes or options.dry_run):
         reason = verdict.reason or verdict.rule
         note(f"The policy requires approval: {reason}. Pass --yes to approve.")
         return Exit.OPERATOR
-    clean = redactor_of(config).clean
+    clean = world.redactor.clean
     if verdict.verdict not in ("allow", "ask") or verdict.arguments is None:
         out(clean(verdict.content))
         return Exit.WRONG

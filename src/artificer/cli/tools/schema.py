@@ -16,6 +16,7 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.manifests.model import ManifestFile
 from artificer.providers.wire_tools import WireTools
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import build_tools
 
@@ -34,7 +35,8 @@ def schema(settings: Settings, options: SchemaOptions) -> Exit:
 def _print_strict(settings: Settings, options: SchemaOptions, provider: str) -> Exit:
     """Print the tools in the form of a request to the provider."""
     config = configuration(settings)
-    box = build_tools([options.folder], kind="chat", storage=memory_storage(), config=config)
+    world = WorldResources(config, memory_storage())
+    box = build_tools([options.folder], kind="chat", world=world)
     tools = box.narrowed(None if options.tool is None else [options.tool]).toolset.tools
     dialect = dict(zip(PROVIDERS, (ANTHROPIC_STRICT, OPENAI_STRICT), strict=True))[provider]
     wired = WireTools(tools, strict=dialect)
