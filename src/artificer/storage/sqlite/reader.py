@@ -87,17 +87,17 @@ def read_records(
         TamperedError: a record is missing, or its body is not what was written.
     """
     rows = db.execute(
-        "SELECT run, seq, hash, body FROM records WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?",
+        "SELECT seq, hash, body FROM records WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?",
         (run, after, -1 if limit is None else limit),
     ).fetchall()
-    for expected, (_, seq, hash_, body) in enumerate(rows, start=max(0, after) + 1):
+    for expected, (seq, hash_, body) in enumerate(rows, start=max(0, after) + 1):
         if seq != expected:
             raise _tampered(f"Record {expected} of run {run} is missing")
         if body == b"":
             raise pruned(run)
         if not isinstance(body, bytes) or hash_ != digest_of(body):
             raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
-    return [Record(*row) for row in rows]
+    return [Record(run, *row) for row in rows]
 
 
 @contextmanager
