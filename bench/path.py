@@ -76,7 +76,7 @@ async def measured() -> Trail:
     async with World.in_memory() as world:
         for trace in (False, True):
             model = ScriptedProvider([reply(call("add", a=1, b=2)), say("It is 3.")])
-            agent = Agent(model=model, tools=[add])
+            agent = Agent(model=model, tools=[add], kind="chat")
             if not trace:
                 await world.run("Add 1 and 2.", agent)
                 continue

@@ -73,13 +73,13 @@ async def begin(
 ) -> Run:
     async with World.open(config(home, durability)) as world:
         tools = [charging(ledger, kill, effect)]
-        return await world.run("Charge.", Agent(model=model(kill), tools=tools))
+        return await world.run("Charge.", Agent(model=model(kill), tools=tools, kind="chat"))
 
 
 async def resume(home: Path, ledger: Path) -> Run:
     async with World.open(config(home)) as world:
         run = await world.archive.find("last")
-        return await world.resume(run, Agent(model=model(), tools=[charging(ledger)]))
+        return await world.resume(run, Agent(model=model(), tools=[charging(ledger)], kind="chat"))
 
 
 if __name__ == "__main__":

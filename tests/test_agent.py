@@ -12,7 +12,7 @@ from artificer.agent_definition import AgentFields, ModelSettings
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core.policy import Policy, Rule
-from artificer.errors import ConfigError
+from artificer.errors import AuthorError, ConfigError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.model import ModelFailure
 from artificer.world import World
@@ -39,7 +39,7 @@ class Closing(ScriptedProvider):
 @pytest.mark.req("agent-shared")
 async def test_an_agent_is_shared_by_a_run_its_resumption_and_a_fork() -> None:
     script = [reply(call("double", number=2)), DOWN, say("4"), say("Four.")]
-    agent = Agent(model=ScriptedProvider(script), tools=[double])
+    agent = Agent(model=ScriptedProvider(script), tools=[double], kind="chat")
     async with World.in_memory() as world:
         stalled = await world.run("Double 2.", agent)
         assert stalled.status == "stalled"
@@ -56,8 +56,8 @@ def test_the_fields_can_be_passed_by_themselves() -> None:
 
 @pytest.mark.req("agent-fork-policy")
 async def test_a_fork_keeps_the_policy_by_which_its_calls_were_judged() -> None:
-    agent = Agent(model=ScriptedProvider([say("One."), say("Two.")]))
-    other = Agent(model=agent.model, policy=Policy(rules=(Rule(decision="deny"),)))
+    agent = Agent(model=ScriptedProvider([say("One."), say("Two.")]), kind="chat")
+    other = Agent(model=agent.model, policy=Policy(rules=(Rule(decision="deny"),)), kind="chat")
     async with World.in_memory() as world:
         run = await world.run("Count.", agent)
         with pytest.raises(ConfigError, match="keeps the policy"):
@@ -67,7 +67,9 @@ async def test_a_fork_keeps_the_policy_by_which_its_calls_were_judged() -> None:
 @pytest.mark.req("agent-temperature")
 @pytest.mark.parametrize(("value", "text"), [(0.2, "0.2"), (1, "1"), (0, "0"), (1.25, "1.25")])
 async def test_a_temperature_is_a_number_and_recorded_as_text(value: float, text: str) -> None:
-    agent = Agent(model=ScriptedProvider([say("Hi.")]), settings=ModelSettings(temperature=value))
+    agent = Agent(
+        model=ScriptedProvider([say("Hi.")]), settings=ModelSettings(temperature=value), kind="chat"
+    )
     async with World.in_memory() as world:
         run = await world.run("Hi.", agent)
         assert run.state.run_spec.temperature == text
@@ -81,6 +83,18 @@ async def test_a_world_makes_a_provider_once_and_closes_it_with_itself() -> None
         assert pool.get("anthropic") is pool.get("anthropic")
         assert pool.get("openai-chat", recorded="chat/vendor") is not pool.get("openai-chat")
         for _ in range(2):
-            await world.run("Hi.", Agent(model=passed))
+            await world.run("Hi.", Agent(model=passed, kind="chat"))
         assert passed.closed == 0, "its connections are kept from run to run"
     assert passed.closed == 1
+
+
+@pytest.mark.req("agent-kind")
+async def test_a_run_delivers_a_report_unless_it_ends_in_json_or_is_a_chat() -> None:
+    assert Agent().run_kind == "deliver"
+    assert Agent(output={"type": "object"}).run_kind == "chat"
+    assert Agent(kind="chat").run_kind == "chat"
+    async with World.in_memory() as world:
+        run = await world.run("Hi.", Agent(ScriptedProvider([say("Hello.")])))
+    assert (run.state.run_spec.kind, run.text) == ("deliver", "Hello.")
+    with pytest.raises(AuthorError, match="ends in a report"):
+        Agent(kind="deliver", output={"type": "object"})

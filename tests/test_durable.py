@@ -278,7 +278,7 @@ class TestAJournalThatIsGone:
         async with Archive.open(charging.config(lost)) as archive:
             assert await archive.runs() == []
         async with World.open(charging.config(lost)) as opened:
-            assert await opened.runs() == []
+            assert await opened.archive.runs() == []
 
     async def refused(self, home: Path, what: str) -> None:
         before = contents(home)

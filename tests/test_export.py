@@ -76,17 +76,21 @@ class TestExport:
             assert await other.import_run(data) == run
             assert (await other.archive.history(run)).lines == first.lines
             assert (await other.get(run)).markdown == markdown
-            found = await other.replay(run)
+            found = await other.archive.replay(run)
             assert found.identical and found.requests == 2
             assert (await other.archive.verify()).problems == []
             assert await other.archive.export_run(run) == data
             assert await other.import_run(data) == run, "twice is once"
-            assert await other.runs() == [run]
+            assert await other.archive.runs() == [run]
 
     async def test_a_different_run_with_the_same_id_is_not_replaced(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
-            await world.run("a", Agent(model=ScriptedProvider([say("a")])), run_id="one")
-            await other.run("b", Agent(model=ScriptedProvider([say("b")])), run_id="one")
+            await world.run(
+                "a", Agent(model=ScriptedProvider([say("a")]), kind="chat"), run_id="one"
+            )
+            await other.run(
+                "b", Agent(model=ScriptedProvider([say("b")]), kind="chat"), run_id="one"
+            )
             with pytest.raises(OperatorError, match="another run"):
                 await other.import_run(await world.archive.export_run("one"))
             assert (await other.get("one")).text == "b"
@@ -154,7 +158,9 @@ class TestHostile:
     )
     async def test_an_id_is_never_a_path(self, run: str) -> None:
         async with World.in_memory() as world:
-            await world.run("a", Agent(model=ScriptedProvider([say("a")])), run_id="plain")
+            await world.run(
+                "a", Agent(model=ScriptedProvider([say("a")]), kind="chat"), run_id="plain"
+            )
             first, *rest = decompress(await world.archive.export_run("plain")).decode().splitlines()
             header = json.dumps({**json.loads(first), "run": run}, separators=(",", ":"))
             with pytest.raises(TamperedError, match="not a recording"):
@@ -178,7 +184,7 @@ class TestHostile:
             forged = [header, *bodies, *(text for text in data if text.startswith('{"blob'))]
             with pytest.raises(TamperedError, match=r"record 3|reproduce itself"):
                 await other.import_run(("\n".join(forged) + "\n").encode())
-            assert await other.runs() == []
+            assert await other.archive.runs() == []
 
     async def test_blobs_that_nothing_refers_to_are_left_out(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
@@ -198,7 +204,7 @@ class TestHostile:
                 try:
                     await other.import_run(bytes(changed))
                 except TamperedError:
-                    assert await other.runs() == []
+                    assert await other.archive.runs() == []
                 else:  # bytes of gzip's header that say nothing of the content
                     assert decompress(bytes(changed)) == decompress(data)
 
@@ -208,7 +214,7 @@ class TestHostile:
         """The last record's too, of which nothing else in the file names the hash."""
         model = ScriptedProvider([reply(call("little")), say("é")])
         async with World.in_memory() as world:
-            run = await world.run("Go.", Agent(model=model, tools=[little]))
+            run = await world.run("Go.", Agent(model=model, tools=[little], kind="chat"))
             data = decompress(await world.archive.export_run(run.id))
         silent = [at for at in range(len(data)) if not await self.is_refused(data, at, flip)]
         assert silent == []
@@ -224,7 +230,7 @@ class TestHostile:
     @pytest.mark.req("export-head")
     async def test_a_head_is_named_exactly_in_format_2(self) -> None:
         async with World.in_memory() as world:
-            run = await world.run("a", Agent(model=ScriptedProvider([say("a")])))
+            run = await world.run("a", Agent(model=ScriptedProvider([say("a")]), kind="chat"))
             first, *rest = decompress(await world.archive.export_run(run.id)).decode().splitlines()
         header = json.loads(first)
         older = {name: header[name] for name in ("cassette", "run", "state")}
@@ -332,7 +338,10 @@ class TestRerun:
                 script = [*[reply(call("wordy", n=n)) for n in range(turns)], say("Done.")]
                 limits = Limits(turns=turns + 1)
                 run = await world.run(
-                    "Go.", Agent(model=ScriptedProvider(script), tools=[wordy], limits=limits)
+                    "Go.",
+                    Agent(
+                        model=ScriptedProvider(script), tools=[wordy], limits=limits, kind="chat"
+                    ),
                 )
                 data = await world.archive.export_run(run.id)
                 with monkeypatch.context() as patch:
@@ -348,7 +357,7 @@ class TestRerun:
             deny = Policy(rules=(Rule(decision="deny", tool="long"),))
             script = [reply(call("long", n=1)), say("No.")]
             run = await world.run(
-                "Go.", Agent(model=ScriptedProvider(script), tools=[long], policy=deny)
+                "Go.", Agent(model=ScriptedProvider(script), tools=[long], policy=deny, kind="chat")
             )
             journal, blobs = world._resources.storage.journal, world._resources.storage.blobs
             recorded = await load(journal, blobs, run.id)

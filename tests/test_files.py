@@ -35,7 +35,9 @@ async def test_folders_and_databases_are_their_owners_alone(tmp_path: Path) -> N
     home = tmp_path / "some" / "home"
     script = [reply(call("long")), say("Done.")]
     async with World.open(Config(home=home, project="p")) as world:
-        run = await world.run("Go.", Agent(model=ScriptedProvider(script), tools=[long]))
+        run = await world.run(
+            "Go.", Agent(model=ScriptedProvider(script), tools=[long], kind="chat")
+        )
         world._resources.storage.versions.add("notes", 1, "sha256:" + "0" * 64)
         world._resources.storage.snapshots.put(run.id, b"{}", 0, b"")
         modes = {

@@ -101,7 +101,7 @@ class TestCollecting:
     async def test_what_a_blob_refers_to_stays(self, world: World) -> None:
         leaf = world._resources.storage.blobs.put(b"leaf")
         tree = world._resources.storage.blobs.put(f'{{"leaf":"{leaf}"}}'.encode())
-        await world.run(f"See {tree}", Agent(model=ScriptedProvider([say("Yes.")])))
+        await world.run(f"See {tree}", Agent(model=ScriptedProvider([say("Yes.")]), kind="chat"))
         assert (await world.maintenance.gc(older_than_s=0)).files == 0
         assert world._resources.storage.blobs.has(leaf)
 
@@ -192,7 +192,7 @@ class TestPruning:
 
     async def test_only_what_is_finished(self, world: World) -> None:
         failure = ModelFailure(code="unavailable", message="no")
-        stalled = await world.run("a", Agent(model=ScriptedProvider([failure])))
+        stalled = await world.run("a", Agent(model=ScriptedProvider([failure]), kind="chat"))
         with pytest.raises(OperatorError, match="not finished"):
             await world.maintenance.prune(stalled.id)
         assert (await world.get(stalled.id)).status == "stalled"

@@ -33,7 +33,7 @@ async def world(config: Config) -> AsyncIterator[World]:
 
 
 async def finished(world: World, name: str) -> None:
-    await world.run("Go.", Agent(model=ScriptedProvider([say("Done.")])), run_id=name)
+    await world.run("Go.", Agent(model=ScriptedProvider([say("Done.")]), kind="chat"), run_id=name)
 
 
 async def kept_now(world: World) -> KeptHeads:
@@ -54,7 +54,7 @@ async def test_what_went_on_extends_and_what_rested_is_the_same(world: World) ->
     assert (await relations(world, kept))[0] == {"a": "same", "b": "same", WORLD: "same"}
     await world.send("a", FollowUp(text="More.", by="me"))
     assert (await relations(world, kept))[0] == {"a": "same", "b": "same", WORLD: "extends"}
-    await world.resume("a", Agent(model=ScriptedProvider([say("More.")])))
+    await world.resume("a", Agent(model=ScriptedProvider([say("More.")]), kind="chat"))
     await finished(world, "c")
     assert await relations(world, kept) == ({"a": "extends", "b": "same", WORLD: "extends"}, [])
 
@@ -74,7 +74,7 @@ async def test_an_older_copy_is_missing_what_was_kept(config: Config) -> None:
     shutil.copytree(folder, folder.with_name("copy"))
     async with World.open(config) as world:
         await world.send("a", FollowUp(text="More."))
-        await world.resume("a", Agent(model=ScriptedProvider([say("More.")])))
+        await world.resume("a", Agent(model=ScriptedProvider([say("More.")]), kind="chat"))
         await finished(world, "b")
         kept = await kept_now(world)
     shutil.rmtree(folder)

@@ -30,7 +30,7 @@ async def double(number: int) -> int:
 
 def doubling() -> Agent:
     script = [reply(call("double", number=2)), say("It is 4.")]
-    return Agent(ScriptedProvider(script), tools=[double])
+    return Agent(ScriptedProvider(script), tools=[double], kind="chat")
 
 
 @pytest.fixture
@@ -90,6 +90,7 @@ async def test_a_call_that_waits_is_announced_and_can_be_approved(world: World) 
         ScriptedProvider([reply(call("double", number=2)), say("It is 4.")]),
         tools=[double],
         policy=Policy(rules=(Rule(decision="ask"),)),
+        kind="chat",
     )
     async with agent.stream("Double 2.", world=world) as stream:
         seen = [event async for event in stream]
@@ -131,7 +132,7 @@ async def test_a_second_reader_joins_while_the_run_goes_on(world: World) -> None
         await go_on.wait()
         return "held"
 
-    agent = Agent(ScriptedProvider([reply(call("hold")), say("Done.")]), tools=[hold])
+    agent = Agent(ScriptedProvider([reply(call("hold")), say("Done.")]), tools=[hold], kind="chat")
     async with agent.stream("Hold.", world=world) as stream:
         await begun.wait()
 
@@ -154,6 +155,7 @@ async def test_a_fork_can_be_read_from_where_it_begins(world: World) -> None:
     agent = Agent(
         ScriptedProvider([reply(call("double", number=2)), say("It is 4."), say("Four!")]),
         tools=[double],
+        kind="chat",
     )
     run = await agent.run("Double 2.", world=world)
     fork = await agent.fork(run, ForkChanges(at=None), world=world, new_id="forked")
@@ -182,7 +184,7 @@ async def test_a_reader_who_sleeps_gets_every_record(
 ) -> None:
     monkeypatch.setattr(streams, "LIMIT", 4)
     script: list[ModelReply] = [reply(call("double", number=n)) for n in range(12)]
-    agent = Agent(ScriptedProvider([*script, say("Done.")]), tools=[double])
+    agent = Agent(ScriptedProvider([*script, say("Done.")]), tools=[double], kind="chat")
     async with agent.stream("Double.", world=world) as stream:
         run = await stream.result()
         seen = [event async for event in stream]
@@ -203,7 +205,11 @@ async def test_leaving_the_block_interrupts_the_run_which_can_be_resumed(world: 
         await asyncio.sleep(seconds)
         return "held"
 
-    agent = Agent(ScriptedProvider([reply(call("hold", seconds=0.5)), say("Done.")]), tools=[hold])
+    agent = Agent(
+        ScriptedProvider([reply(call("hold", seconds=0.5)), say("Done.")]),
+        tools=[hold],
+        kind="chat",
+    )
     async with agent.stream("Hold.", world=world) as stream:
         await begun.wait()
     assert (await world.get(stream.run_id)).status == "open"
@@ -212,7 +218,7 @@ async def test_leaving_the_block_interrupts_the_run_which_can_be_resumed(world: 
 
 @pytest.mark.req("stream-errors")
 async def test_what_the_run_raises_reaches_the_reader(world: World) -> None:
-    agent = Agent(ScriptedProvider([]))
+    agent = Agent(ScriptedProvider([]), kind="chat")
     async with agent.stream("Hi.", world=world) as stream:
         with pytest.raises(AuthorError, match="no answer to request"):
             _ = [event async for event in stream]
@@ -220,7 +226,7 @@ async def test_what_the_run_raises_reaches_the_reader(world: World) -> None:
 
 @pytest.mark.req("agent-methods")
 async def test_a_conversation_goes_on_with_follow_ups(world: World) -> None:
-    agent = Agent(ScriptedProvider([say("Hello."), say("Still here.")]))
+    agent = Agent(ScriptedProvider([say("Hello."), say("Still here.")]), kind="chat")
     run = await agent.run("Hi.", world=world)
     run = await agent.follow_up(run, "Are you there?", world=world)
     assert run.text == "Still here."
@@ -236,6 +242,7 @@ async def test_a_call_can_be_denied_with_a_reason(world: World) -> None:
         ScriptedProvider([reply(call("double", number=2)), say("I may not.")]),
         tools=[double],
         policy=Policy(rules=(Rule(decision="ask"),)),
+        kind="chat",
     )
     waiting = await agent.run("Double 2.", world=world)
     run = await agent.deny(waiting, reason="Not today.", by="Ada", world=world)

@@ -49,7 +49,7 @@ class TestWorld:
         async with World.in_memory() as world:
             script = [reply(call("double", number=21)), say("It is **42**.")]
             run = await world.run(
-                "Double 21.", Agent(model=ScriptedProvider(script), tools=[double])
+                "Double 21.", Agent(model=ScriptedProvider(script), tools=[double], kind="chat")
             )
             assert (run.status, run.text) == ("completed", "It is **42**.")
             assert run.usage == Usage(input_tokens=20, output_tokens=10)
@@ -62,9 +62,11 @@ class TestWorld:
     async def test_it_is_still_there_when_opened_again(self, tmp_path: Path) -> None:
         async with World.open(at(tmp_path)) as world:
             first = await world.run(
-                "One.", Agent(model=ScriptedProvider([say("1")])), run_id="aa-1"
+                "One.", Agent(model=ScriptedProvider([say("1")]), kind="chat"), run_id="aa-1"
             )
-            await world.run("Two.", Agent(model=ScriptedProvider([say("2")])), run_id="ab-2")
+            await world.run(
+                "Two.", Agent(model=ScriptedProvider([say("2")]), kind="chat"), run_id="ab-2"
+            )
         async with World.open(at(tmp_path)) as world:
             assert await world.archive.runs() == ["aa-1", "ab-2"]
             history = await world.archive.history("aa-1")
@@ -79,33 +81,42 @@ class TestWorld:
         failure = ModelFailure(code="unavailable", message="no")
         async with World.open(at(tmp_path)) as world:
             script = ScriptedProvider([reply(call("double", number=1)), failure])
-            stalled = await world.run("Go.", Agent(model=script, tools=[double]), run_id="x")
+            stalled = await world.run(
+                "Go.", Agent(model=script, tools=[double], kind="chat"), run_id="x"
+            )
             assert (stalled.status, stalled.deliverable) == ("stalled", None)
             with pytest.raises(OperatorError, match="nothing yet"):
                 _ = stalled.html
         async with World.open(at(tmp_path)) as world:
             with pytest.raises(ConfigError, match="is not here"):
-                await world.resume("x", Agent(model=ScriptedProvider([say("2")])))
-            run = await world.resume("x", Agent(model=ScriptedProvider([say("2")]), tools=[double]))
+                await world.resume("x", Agent(model=ScriptedProvider([say("2")]), kind="chat"))
+            run = await world.resume(
+                "x", Agent(model=ScriptedProvider([say("2")]), tools=[double], kind="chat")
+            )
             assert run.status == "completed"
             assert (await world.resume("x")).state == run.state
 
     async def test_ids_are_taken_once(self) -> None:
         async with World.in_memory() as world:
-            await world.run("Go.", Agent(model=ScriptedProvider([say("a")])), run_id="x")
+            await world.run(
+                "Go.", Agent(model=ScriptedProvider([say("a")]), kind="chat"), run_id="x"
+            )
             with pytest.raises(OperatorError, match="already") as caught:
-                await world.run("Go.", Agent(model=ScriptedProvider([say("b")])), run_id="x")
+                await world.run(
+                    "Go.", Agent(model=ScriptedProvider([say("b")]), kind="chat"), run_id="x"
+                )
             assert not isinstance(caught.value, Fenced)
 
     async def test_what_is_offered_is_what_is_known(self) -> None:
         async with World.in_memory() as world:
             provider = ScriptedProvider([reply(call("refuse", why="x")), say(".")])
             tools = [double, refuse]
-            await world.run("Go.", Agent(model=provider, tools=tools, only=["double"]))
+            await world.run("Go.", Agent(model=provider, tools=tools, only=["double"], kind="chat"))
             assert [t["name"] for t in provider.requests[0]["tools"]] == ["double"]
             with pytest.raises(ConfigError, match="triple"):
                 await world.run(
-                    "Go.", Agent(model=ScriptedProvider([]), tools=tools, only=["triple"])
+                    "Go.",
+                    Agent(model=ScriptedProvider([]), tools=tools, only=["triple"], kind="chat"),
                 )
 
     async def test_kinds_bring_their_own_turns_tools_and_prompt(self) -> None:
@@ -140,6 +151,7 @@ class TestWorld:
                     model=ScriptedProvider([calls, say(".")]),
                     tools=[double, refuse],
                     policy=Policy(rules=(Rule(decision="ask"),)),
+                    kind="chat",
                 ),
                 approver=Person(),
             )
@@ -150,13 +162,15 @@ class TestWorld:
         async with World.in_memory() as world:
             for model in (None, "gpt", "nobody/x", "/x", "openai/"):
                 with pytest.raises(ConfigError):
-                    await world.run("Go.", Agent(model=model))
+                    await world.run("Go.", Agent(model=model, kind="chat"))
 
     async def test_costs_add_up_where_prices_are_known(self) -> None:
         config = Config.from_json({"prices": {"scripted/scripted": {"input": 3, "output": 15}}})
         async with World.in_memory(config) as world:
             script = [reply(call("double", number=1)), say("2")]
-            run = await world.run("Go.", Agent(model=ScriptedProvider(script), tools=[double]))
+            run = await world.run(
+                "Go.", Agent(model=ScriptedProvider(script), tools=[double], kind="chat")
+            )
             assert run.state.cost_micros == 2 * (10 * 3 + 5 * 15)
             assert (await world.archive.replay(run.id)).identical
 
@@ -246,7 +260,7 @@ class TestSecrets:
             config = at(tmp_path, providers={"mine": own})
             model = "mine/m"
         async with World.open(config) as world:
-            run = await world.run("Hello.", Agent(model=model))
+            run = await world.run("Hello.", Agent(model=model, kind="chat"))
         assert run.status == ("stalled" if path == "/bad" else "completed")
         assert _Server.seen == [f"Bearer {KEY}"]
         assert KEY not in caplog.text + repr(model) + repr(run)
@@ -278,6 +292,7 @@ class TestSecrets:
                     model=ScriptedProvider([calls, say("ANSWER-SECRET")]),
                     tools=[fetch, explode],
                     limits=Limits(turns=3),
+                    kind="chat",
                 ),
             )
         assert run.status == "completed"
@@ -303,7 +318,7 @@ class TestWire:
                 }
             )
             async with World.open(there) as world:
-                run = await world.run("Hi.", Agent(model="double/m"))
+                run = await world.run("Hi.", Agent(model="double/m", kind="chat"))
         assert run.state.run_spec.wire == "chat/foreign/reasoning"
         elsewhere = Config(home=tmp_path, project="p")
         async with World.open(elsewhere) as world:
@@ -319,7 +334,7 @@ class TestWire:
 
         nobody = "http://127.0.0.1:9/v1"
         async with World.open(config(nobody, "openai-chat")) as world:
-            run = await world.run("Hi.", Agent(model="double/m"))
+            run = await world.run("Hi.", Agent(model="double/m", kind="chat"))
         assert run.status == "stalled"
         async with World.open(config(nobody, "openai")) as world:
             with pytest.raises(ConfigError, match=r"chat/foreign.*responses/foreign"):

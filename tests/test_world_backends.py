@@ -97,12 +97,14 @@ async def test_a_tool_list_that_has_changed_refuses_to_resume(tmp_path: Path) ->
 
     async with World.open(at(allow=("add", "echo"))) as world:
         with pytest.raises(AuthorError, match="no answer"):  # the run is left where it began
-            await world.run("go", Agent(model=ScriptedProvider([])), run_id="r1")
+            await world.run("go", Agent(model=ScriptedProvider([]), kind="chat"), run_id="r1")
     async with World.open(at(allow=("echo",))) as world:
         with pytest.raises(ConfigError, match=r"stub\.add"):
-            await world.resume("r1", Agent(model=ScriptedProvider([say("x")])))
+            await world.resume("r1", Agent(model=ScriptedProvider([say("x")]), kind="chat"))
     async with World.open(at(allow=("add", "echo"))) as world:
-        assert (await world.resume("r1", Agent(model=ScriptedProvider([say("x")])))).text == "x"
+        assert (
+            await world.resume("r1", Agent(model=ScriptedProvider([say("x")]), kind="chat"))
+        ).text == "x"
 
 
 @pytest.mark.req("mcp-config")

@@ -109,7 +109,7 @@ async def test_a_model_orders_tea_with_a_persons_leave(
     )
     async with World.in_memory() as world:
         run = await world.run(
-            "Order tea.", Agent(model=provider, tools=[tmp_path]), approver=person
+            "Order tea.", Agent(model=provider, tools=[tmp_path], kind="chat"), approver=person
         )
         history = await world.archive.history(run.id)
         replayed = await world.archive.replay(run.id)

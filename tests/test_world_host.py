@@ -58,7 +58,7 @@ async def test_a_task_with_a_detour_from_listing_to_report(tmp_path: Path) -> No
     ]
     async with World.in_memory() as world:
         run = await world.run(
-            "Go.", Agent(model=ScriptedProvider(script), capabilities=given(tmp_path))
+            "Go.", Agent(model=ScriptedProvider(script), capabilities=given(tmp_path), kind="chat")
         )
         results = [b for m in run.state.history for b in m.blocks if b.type == "tool_result"]
         assert [b.status for b in results] == ["ok", "ok", "error", "ok", "ok", "denied"]
@@ -83,7 +83,7 @@ async def test_programs_run_in_the_folder_and_only_as_manifests_say(tmp_path: Pa
     async with World.in_memory() as world:
         provider = ScriptedProvider(script)
         run = await world.run(
-            "Go.", Agent(model=provider, tools=[tools], capabilities=given(folder))
+            "Go.", Agent(model=provider, tools=[tools], capabilities=given(folder), kind="chat")
         )
         results = [b for m in run.state.history for b in m.blocks if b.type == "tool_result"]
         assert [b.status for b in results] == ["ok", "ok", "invalid", "ok", "unknown_tool"]
@@ -102,7 +102,9 @@ async def test_a_resumed_run_has_its_folder_back(
     monkeypatch.chdir(tmp_path)
     async with World.open(config) as world:
         script = ScriptedProvider([reply(call("host.read", path="f")), DOWN])
-        await world.run("Go.", Agent(model=script, capabilities=given(Path("folder"))), run_id="x")
+        await world.run(
+            "Go.", Agent(model=script, capabilities=given(Path("folder")), kind="chat"), run_id="x"
+        )
     monkeypatch.chdir("/")
     async with World.open(config) as world:
         edit = {"path": "f", "old": "hello", "new": "bye"}
@@ -114,7 +116,7 @@ async def test_a_resumed_run_has_its_folder_back(
                 say("Done."),
             ]
         )
-        await world.resume("x", Agent(model=script))
+        await world.resume("x", Agent(model=script, kind="chat"))
         statuses = [status for status, _ in await told(world, "x")]
         assert statuses == ["ok", "error", "ok", "ok"]
     assert (folder / "f").read_text() == "bye\n"
@@ -125,5 +127,8 @@ async def test_a_folder_that_is_gone_is_the_operator_s_turn(tmp_path: Path) -> N
     async with World.in_memory() as world:
         with pytest.raises(ConfigError, match="no folder"):
             await world.run(
-                "Go.", Agent(model=ScriptedProvider([]), capabilities=given(tmp_path / "gone"))
+                "Go.",
+                Agent(
+                    model=ScriptedProvider([]), capabilities=given(tmp_path / "gone"), kind="chat"
+                ),
             )

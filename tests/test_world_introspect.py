@@ -40,7 +40,15 @@ async def ask(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Run a script of calls, and return what the introspect calls brought back."""
     script = ScriptedProvider([*(reply(*calls) for calls in turns), say("Done.")])
-    agent = Agent(**{"model": script, "tools": [double, long], "capabilities": GIVEN, **fields})
+    agent = Agent(
+        **{
+            "model": script,
+            "kind": "chat",
+            "tools": [double, long],
+            "capabilities": GIVEN,
+            **fields,
+        }
+    )
     run = await world.run("What are you?", agent, run_id=run_id)
     names = {c.id: c.name for m in run.state.history for c in m.calls}
     return [
@@ -265,7 +273,7 @@ class TestGate:
     async def test_it_is_offered_only_where_it_was_asked_for(self) -> None:
         async with World.in_memory() as world:
             provider = ScriptedProvider([reply(call("introspect.state")), say(".")])
-            run = await world.run("Go.", Agent(model=provider, tools=[double]))
+            run = await world.run("Go.", Agent(model=provider, tools=[double], kind="chat"))
             assert [t["name"] for t in provider.requests[0]["tools"]] == ["double"]
             (results,) = [m for m in run.state.history if m.blocks[0].type == "tool_result"]
             assert results.blocks[0].status == "unknown_tool"

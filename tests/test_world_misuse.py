@@ -50,15 +50,17 @@ async def test_a_wrong_argument_is_named_and_begins_no_run(
 
 async def test_a_program_with_a_loop_is_shown_the_other_door() -> None:
     with pytest.raises(AuthorError, match="event loop is running already") as raised:
-        artificer.run("Hi.", model="local/smollm2")
+        artificer.run("Hi.", model="local/smollm2", kind="chat")
     assert raised.value.hint is not None and "await agent.run(" in raised.value.hint
 
 
 async def test_a_run_says_in_few_words_how_it_stands() -> None:
     async with World.in_memory() as world:
-        done = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")])), run_id="aa-1")
+        done = await world.run(
+            "Hi.", Agent(model=ScriptedProvider([say("Hi.")]), kind="chat"), run_id="aa-1"
+        )
         assert repr(done) == "<Run aa-1 completed>"
         assert (done.reason, done.failure) == ("done", None)
         down = ScriptedProvider([ModelFailure(code="auth", message="No key.")])
-        stalled = await world.run("Hi.", Agent(model=down))
+        stalled = await world.run("Hi.", Agent(model=down, kind="chat"))
         assert (stalled.status, stalled.reason, stalled.failure) == ("stalled", None, "auth")

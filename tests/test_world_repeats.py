@@ -31,7 +31,9 @@ async def test_the_limit_of_a_run(
 ) -> None:
     (tmp_path / "artificer.toml").write_text(settings, encoding="utf-8")
     async with World.in_memory(load_config(tmp_path)) as world:
-        run = await world.run("Hi.", Agent(model=ScriptedProvider([say("Hi.")]), limits=limits))
+        run = await world.run(
+            "Hi.", Agent(model=ScriptedProvider([say("Hi.")]), limits=limits, kind="chat")
+        )
         assert run.state.run_spec.limits.repeats == repeats
 
 
@@ -52,7 +54,7 @@ async def test_a_run_that_repeats_itself_is_partial_and_says_why() -> None:
 
     async with World.in_memory() as world:
         model = ScriptedProvider(lambda body: reply(call("look")))
-        run = await world.run("Go.", Agent(model=model, tools=[look]))
+        run = await world.run("Go.", Agent(model=model, tools=[look], kind="chat"))
     assert (run.status, run.state.reason, run.state.turn) == ("failed", "stuck", 6)
     assert run.deliverable is not None and "look {}" in run.deliverable.note
 
@@ -66,8 +68,8 @@ async def test_a_fork_begins_a_new_count() -> None:
 
     model = ScriptedProvider(lambda body: reply(call("look")))
     async with World.in_memory() as world:
-        run = await world.run("Go.", Agent(model=model, tools=[look]))
+        run = await world.run("Go.", Agent(model=model, tools=[look], kind="chat"))
         asked = len(model.requests)
-        fork = await world.fork(run.id, agent=Agent(model=model, tools=[look]))
+        fork = await world.fork(run.id, agent=Agent(model=model, tools=[look], kind="chat"))
         assert (fork.state.reason, len(model.requests) - asked) == ("stuck", 6)
         assert (await world.archive.replay(fork.id)).identical

@@ -76,7 +76,9 @@ async def test_every_interaction_is_judged_journaled_and_replayed(folder: Path) 
         ]
     )
     async with World.in_memory() as world:
-        run = await world.run("go", Agent(model=provider, tools=[folder]), approver=person)
+        run = await world.run(
+            "go", Agent(model=provider, tools=[folder], kind="chat"), approver=person
+        )
         answers = said(await world.archive.history(run.id))
         statuses = [
             b.status for m in run.state.history for b in m.blocks if b.type == "tool_result"
@@ -101,7 +103,9 @@ async def test_policy_goes_by_the_risk_of_each_command(folder: Path) -> None:
         ]
     )
     async with World.in_memory() as world:
-        run = await world.run("go", Agent(model=provider, tools=[folder], policy=policy))
+        run = await world.run(
+            "go", Agent(model=provider, tools=[folder], policy=policy, kind="chat")
+        )
         assert [a["output"] for a in said(await world.archive.history(run.id))] == ["1"]
 
 
@@ -115,7 +119,7 @@ async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(fol
             ]
         )
         task = asyncio.create_task(
-            world.run("go", Agent(model=endless, tools=[folder]), run_id="the-run")
+            world.run("go", Agent(model=endless, tools=[folder], kind="chat"), run_id="the-run")
         )
         await _first_answer(world)
         await asyncio.sleep(0.2)
@@ -125,7 +129,7 @@ async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(fol
         again = ScriptedProvider(
             [reply(call("py.run", command="x")), reply(call("py.run", command="x")), say("done")]
         )
-        run = await world.resume("the-run", Agent(model=again))
+        run = await world.resume("the-run", Agent(model=again, kind="chat"))
         answers = said(await world.archive.history(run.id))
     assert answers[0]["status"] == "success"
     assert "the session is lost" in answers[-2]["fault"]
@@ -146,7 +150,7 @@ async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: 
             ]
         )
         task = asyncio.create_task(
-            world.run("go", Agent(model=endless, tools=[folder]), run_id="the-run")
+            world.run("go", Agent(model=endless, tools=[folder], kind="chat"), run_id="the-run")
         )
         await _first_answer(world)
         await asyncio.sleep(0.2)
@@ -154,7 +158,9 @@ async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: 
         with pytest.raises(asyncio.CancelledError):
             await task
         calls = [reply(call("py.run", command=str(n))) for n in range(3)]
-        await world.resume("the-run", Agent(model=ScriptedProvider([*calls, say("done")])))
+        await world.resume(
+            "the-run", Agent(model=ScriptedProvider([*calls, say("done")]), kind="chat")
+        )
         lost, last, over = said(await world.archive.history("the-run"))[-3:]
     assert "the session is lost" in lost["fault"]
     assert (last["started"], last["output"]) == (True, "1")

@@ -42,7 +42,8 @@ async def test_every_call_is_judged_recorded_and_replayed() -> None:
     ]
     async with World.in_memory() as world:
         run = await world.run(
-            "Go.", Agent(model=ScriptedProvider(script), capabilities=NOTES, policy=deny)
+            "Go.",
+            Agent(model=ScriptedProvider(script), capabilities=NOTES, policy=deny, kind="chat"),
         )
         (status, answer), *rest = await told(world, run.id)
         assert (status, answer["draft"], rest) == ("ok", True, [])
@@ -59,11 +60,13 @@ async def test_a_conflict_is_what_the_model_reads_next(tmp_path: Path) -> None:
     async with World.in_memory() as world:
         commit = call("workspace.commit", workspace="notes", message="mine")
         provider = ScriptedProvider([reply(FIRST), DOWN])
-        stalled = await world.run("Go.", Agent(model=provider, capabilities=NOTES), run_id="x")
+        stalled = await world.run(
+            "Go.", Agent(model=provider, capabilities=NOTES, kind="chat"), run_id="x"
+        )
         assert stalled.status == "stalled"
         assert commit_folder(world.archive.workspaces, "notes", tmp_path).version
         provider = ScriptedProvider([reply(commit), say("Somebody else was first.")])
-        run = await world.resume("x", Agent(model=provider))
+        run = await world.resume("x", Agent(model=provider, kind="chat"))
         assert run.status == "completed"
         status, answer = (await told(world, "x"))[-1]
         assert (status, answer["conflict"]["expected"], answer["conflict"]["actual"]) == (
@@ -79,13 +82,13 @@ async def test_a_draft_outlives_its_process(tmp_path: Path) -> None:
     config = load_config(tmp_path, home=str(tmp_path / "home"), durability="process")
     async with World.open(config) as world:
         script = ScriptedProvider([reply(FIRST), DOWN])
-        await world.run("Go.", Agent(model=script, capabilities=NOTES), run_id="x")
+        await world.run("Go.", Agent(model=script, capabilities=NOTES, kind="chat"), run_id="x")
         assert world.archive.workspaces.names() == []
     async with World.open(config) as world:
         read = call("workspace.read", workspace="notes", path="a")
         commit = call("workspace.commit", workspace="notes")
         script = ScriptedProvider([reply(read), reply(commit), say("Done.")])
-        await world.resume("x", Agent(model=script))
+        await world.resume("x", Agent(model=script, kind="chat"))
         (_, _), (_, seen), (_, done) = await told(world, "x")
         assert (seen["text"], seen["draft"], done["version"]) == ("1", True, 1)
         assert (await world.archive.replay("x")).identical
@@ -101,7 +104,7 @@ class TestConfigured:
         assert config.capabilities == Capabilities()
         async with World.in_memory(config) as world:
             provider = ScriptedProvider([say("Hi.")])
-            await world.run("Go.", Agent(model=provider))
+            await world.run("Go.", Agent(model=provider, kind="chat"))
             assert provider.requests[0]["tools"] == []
 
     async def test_the_file_gives_and_a_run_remembers(self, tmp_path: Path) -> None:
@@ -111,12 +114,14 @@ class TestConfigured:
         config = load_config(tmp_path, home=str(tmp_path / "home"))
         async with World.open(config) as world:
             script = ScriptedProvider([reply(FIRST), DOWN])
-            await world.run("Go.", Agent(model=script), run_id="x")
+            await world.run("Go.", Agent(model=script, kind="chat"), run_id="x")
             tools = [tool["name"] for tool in script.requests[0]["tools"]]
             assert tools == ["workspace.list", "workspace.write"]
         (tmp_path / "artificer.toml").write_text("")
         async with World.open(load_config(tmp_path, home=str(tmp_path / "home"))) as world:
-            run = await world.resume("x", Agent(model=ScriptedProvider([say("Done.")])))
+            run = await world.resume(
+                "x", Agent(model=ScriptedProvider([say("Done.")]), kind="chat")
+            )
             assert run.status == "completed"
 
     @pytest.mark.parametrize(
@@ -136,7 +141,9 @@ async def test_a_workspace_that_was_removed_from_its_table_is_missed(tmp_path: P
     commit = call("workspace.commit", workspace="notes", message="A note.")
     script = [reply(FIRST), reply(commit), say("Done.")]
     async with World.open(config) as world:
-        run = await world.run("Go.", Agent(model=ScriptedProvider(script), capabilities=NOTES))
+        run = await world.run(
+            "Go.", Agent(model=ScriptedProvider(script), capabilities=NOTES, kind="chat")
+        )
         assert run.status == "completed" and world.archive.workspaces.names() == ["notes"]
     db = sqlite3.connect(config.project_folder / "journal.db")
     db.execute("DELETE FROM versions")
@@ -148,7 +155,7 @@ async def test_a_workspace_that_was_removed_from_its_table_is_missed(tmp_path: P
         with pytest.raises(TamperedError, match="'notes'"):
             await world.maintenance.gc(older_than_s=0)
         provider = ScriptedProvider([reply(FIRST), say(".")])
-        again = await world.run("Go.", Agent(model=provider, capabilities=NOTES))
+        again = await world.run("Go.", Agent(model=provider, capabilities=NOTES, kind="chat"))
         events = [
             getattr(line, "event", None) for line in (await world.archive.history(again.id)).lines
         ]

@@ -68,7 +68,7 @@ class AgentFields(TypedDict, total=False):
     """The fields of an :class:`AgentDefinition`, as keyword arguments."""
 
     model: str | Provider | None
-    kind: AgentKind
+    kind: AgentKind | None
     instructions: str | None
     tools: Iterable[Tool]
     only: Iterable[str] | None
@@ -84,7 +84,8 @@ class AgentDefinition:
     """A model with its instructions, tools and rules. Runs, builds and forks share it.
 
     ``model`` is ``provider/model`` or a provider. ``only`` narrows the toolset to the tools that it
-    names. With an ``output``, a chat ends in JSON that fits it, or it has failed. ``capabilities``
+    names. A run is a ``deliver`` run unless it has an ``output`` or is a ``chat`` by choice. With an
+    ``output``, a chat ends in JSON that fits it, or it has failed. ``capabilities``
     are a folder, workspaces and introspection. A field that is None is as configured.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
@@ -92,7 +93,7 @@ class AgentDefinition:
     """
 
     model: str | Provider | None = field(default=None, kw_only=False)
-    kind: AgentKind = "chat"
+    kind: AgentKind | None = None
     instructions: str | None = None
     tools: Iterable[Tool] = ()
     only: Iterable[str] | None = None
@@ -107,16 +108,21 @@ class AgentDefinition:
         object.__setattr__(self, "tools", _checked_tools(self.tools))
         if self.only is not None:
             object.__setattr__(self, "only", tuple(self.only))
-        if self.kind not in get_args(AgentKind):
+        if self.kind is not None and self.kind not in get_args(AgentKind):
             raise AuthorError(
                 f"There is no kind of run {self.kind!r}.",
                 hint=f"Kinds: {', '.join(get_args(AgentKind))}.",
             )
-        if self.output is not None and self.kind != "chat":
+        if self.output is not None and self.run_kind != "chat":
             raise AuthorError(
                 f"A run of kind {self.kind!r} ends in a report, not in JSON.",
                 hint="Ask for JSON with kind='chat'.",
             )
+
+    @property
+    def run_kind(self) -> AgentKind:
+        """The kind of the agent's runs: a report, unless they end in JSON or it is chosen."""
+        return self.kind or ("deliver" if self.output is None else "chat")
 
     @property
     def output_type(self) -> type[Any] | None:

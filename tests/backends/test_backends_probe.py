@@ -99,7 +99,7 @@ async def resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[A
     """The run's results after it was resumed, and what its probes found."""
     monkeypatch.chdir(folder)
     async with World.open(Config(home=folder / "home", project="p")) as world:
-        run = await world.resume("r", Agent(model=ScriptedProvider([say("Done.")])))
+        run = await world.resume("r", Agent(model=ScriptedProvider([say("Done.")]), kind="chat"))
         lines = (await world.archive.history("r")).lines
         assert (await world.archive.replay("r")).identical
     results = [

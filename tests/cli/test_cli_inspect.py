@@ -51,7 +51,9 @@ async def finished(world: World) -> str:
 
 
 async def stalled(world: World) -> str:
-    run = await world.run("Anybody there?", Agent(model=ScriptedProvider([UNREACHABLE])))
+    run = await world.run(
+        "Anybody there?", Agent(model=ScriptedProvider([UNREACHABLE]), kind="chat")
+    )
     assert run.status == "stalled"
     return run.id
 

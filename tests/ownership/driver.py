@@ -115,7 +115,7 @@ async def work(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
             case "resume":
                 run = await world.resume(
                     "r",
-                    Agent(model=model, tools=tools(folder, asked)),
+                    Agent(model=model, tools=tools(folder, asked), kind="chat"),
                     take_over=asked.get("take_over", False),
                 )
             case _:

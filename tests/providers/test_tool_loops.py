@@ -102,7 +102,7 @@ def in_world(answer: Answer, work: Callable[[World], Awaitable[None]], home: Pat
 
 
 async def a_tool_loop(world: World) -> None:
-    run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
+    run = await world.run("Weather?", Agent(model="own/m", tools=[weather], kind="chat"))
     assert (run.status, run.text) == ("completed", "Rain.")
     replayed = await world.archive.replay(run.id)
     assert replayed.identical and replayed.requests == 2 and not replayed.requests_unchecked
@@ -160,15 +160,15 @@ class TestToolLoops:
 
         async def work(world: World) -> None:
             nonlocal down
-            run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
+            run = await world.run("Weather?", Agent(model="own/m", tools=[weather], kind="chat"))
             assert run.state.run_spec.wire == "chat/foreign" and run.status == "stalled"
             down = False
             own = world.config.providers["own"].replace(returns_reasoning=True)
             again = world.config.replace(providers={"own": own})
             async with World.open(again) as other:
-                resumed = await other.resume(run.id, Agent(tools=[weather]))
+                resumed = await other.resume(run.id, Agent(tools=[weather], kind="chat"))
                 assert resumed.failure == "bad_request", "the double demands what was not chosen"
-                assert (await other.replay(run.id)).identical
+                assert (await other.archive.replay(run.id)).identical
 
         await in_world(flaky, work, tmp_path, returns_reasoning=False)
 
@@ -192,7 +192,7 @@ def groq(times: int) -> Answer:
 class TestACallThatTheServerRefuses:
     async def test_is_told_to_the_model_which_tries_again(self, tmp_path: Path) -> None:
         async def work(world: World) -> None:
-            run = await world.run("Weather?", Agent(model="own/m", tools=[weather]))
+            run = await world.run("Weather?", Agent(model="own/m", tools=[weather], kind="chat"))
             assert (run.status, run.text) == ("completed", "Rain.")
             assert (await world.archive.replay(run.id)).identical
 
@@ -204,7 +204,9 @@ class TestACallThatTheServerRefuses:
     async def test_again_and_again_ends_the_run(self, tmp_path: Path) -> None:
         async def work(world: World) -> None:
             limits = Limits(repairs=2)
-            run = await world.run("Weather?", Agent(model="own/m", tools=[weather], limits=limits))
+            run = await world.run(
+                "Weather?", Agent(model="own/m", tools=[weather], limits=limits, kind="chat")
+            )
             assert (run.status, run.failure) == ("failed", "invalid_call")
             assert run.deliverable is not None and "refused its tool calls" in run.deliverable.note
             lines = (await world.archive.history(run.id)).lines

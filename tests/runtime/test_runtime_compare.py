@@ -82,7 +82,7 @@ class TestDiff:
         async with World.in_memory() as world:
             one = await run(world, reply(call("double", n=2)), say("Four."))
             fork = await world.fork(
-                one, agent=Agent(model=ScriptedProvider([say("4")]), tools=[double])
+                one, agent=Agent(model=ScriptedProvider([say("4")]), tools=[double], kind="chat")
             )
             found = await world.archive.diff(one, fork.id)
             assert [turn.turn for turn in found.turns] == [2]

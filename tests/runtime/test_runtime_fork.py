@@ -40,7 +40,7 @@ def three_turns() -> ScriptedProvider:
 
 async def origin(world: World) -> str:
     COUNTED.clear()
-    run = await world.run("Count.", Agent(model=three_turns(), tools=[count]))
+    run = await world.run("Count.", Agent(model=three_turns(), tools=[count], kind="chat"))
     assert run.text == "Two." and COUNTED == [1, 2]
     return run.id
 
@@ -64,7 +64,7 @@ class TestForks:
             returned = [s for s, e in await events_of(world, run) if isinstance(e, ev.ToolReturned)]
             other = ScriptedProvider([say("Enough.")], name="scripted")
             fork = await world.fork(
-                run, Agent(model=other, tools=[count]), ForkChanges(at=returned[0])
+                run, Agent(model=other, tools=[count], kind="chat"), ForkChanges(at=returned[0])
             )
             assert (fork.text, fork.status, COUNTED) == ("Enough.", "completed", [1, 2])
             assert texts(other) == ["Count.", "", "counted 1"]
@@ -77,7 +77,7 @@ class TestForks:
         async with World.in_memory() as world:
             run = await origin(world)
             fork = await world.fork(
-                run, agent=Agent(model=ScriptedProvider([say("No.")]), tools=[count])
+                run, agent=Agent(model=ScriptedProvider([say("No.")]), tools=[count], kind="chat")
             )
             taken = dict(await events_of(world, fork.id))
             ((seq, forked),) = [(s, e) for s, e in taken.items() if isinstance(e, ev.RunForked)]
@@ -95,7 +95,7 @@ class TestForks:
             first = next(seq for seq, e in events if isinstance(e, ev.ToolReturned))
             fork = await world.fork(
                 run,
-                Agent(model=ScriptedProvider([say("x")]), tools=[count]),
+                Agent(model=ScriptedProvider([say("x")]), tools=[count], kind="chat"),
                 ForkChanges(at=judged[1]),
             )
             forked = [e for _, e in await events_of(world, fork.id) if isinstance(e, ev.RunForked)]
@@ -107,7 +107,9 @@ class TestForks:
             seq = next(s for s, e in await events_of(world, run) if isinstance(e, ev.ToolReturned))
             other = ScriptedProvider([say("Oh.")])
             fork = await world.fork(
-                run, Agent(model=other, tools=[count]), ForkChanges(edits={seq: "the disk is full"})
+                run,
+                Agent(model=other, tools=[count], kind="chat"),
+                ForkChanges(edits={seq: "the disk is full"}),
             )
             assert texts(other) == ["Count.", "", "the disk is full"]
             (forked,) = [e for _, e in await events_of(world, fork.id) if e.type == "RunForked"]
@@ -118,11 +120,15 @@ class TestForks:
         async with World.in_memory() as world:
             run = await origin(world)
             anew, kept = ScriptedProvider([say("a")]), ScriptedProvider([say("b")])
-            await world.fork(run, Agent(model=anew, tools=[count]), ForkChanges(prompt="Sum."))
+            await world.fork(
+                run, Agent(model=anew, tools=[count], kind="chat"), ForkChanges(prompt="Sum.")
+            )
             assert texts(anew) == ["Sum."]
             last = len((await world.archive.history(run)).lines)
             fork = await world.fork(
-                run, Agent(model=kept, tools=[count]), ForkChanges(prompt="Sum.", at=last)
+                run,
+                Agent(model=kept, tools=[count], kind="chat"),
+                ForkChanges(prompt="Sum.", at=last),
             )
             assert texts(kept) == ["Sum.", "", "counted 1", "", "counted 2"]
             assert (await world.archive.replay(fork.id)).identical
@@ -132,7 +138,7 @@ class TestForks:
             run = await origin(world)
             other = ScriptedProvider([reply(call("count", n=3)), say("Three.")])
             fork = await world.fork(
-                run, Agent(model=other, tools=[count]), ForkChanges(steer="One more.")
+                run, Agent(model=other, tools=[count], kind="chat"), ForkChanges(steer="One more.")
             )
             assert texts(other)[-2:] == ["Two.", "One more."]
             assert (fork.text, fork.status, COUNTED) == ("Three.", "completed", [1, 2, 3])
@@ -143,7 +149,7 @@ class TestForks:
             run = await origin(world)
             gone = ScriptedProvider([ModelFailure(code="unavailable", message="")])
             fork = await world.fork(
-                run, Agent(model=gone, tools=[count]), ForkChanges(steer="One more.")
+                run, Agent(model=gone, tools=[count], kind="chat"), ForkChanges(steer="One more.")
             )
             assert (fork.status, fork.deliverable) == ("stalled", None)
 
@@ -154,7 +160,9 @@ class TestForks:
                 model = ScriptedProvider([say(word)])
                 first = (
                     await world.fork(
-                        first, Agent(model=model, tools=[count]), ForkChanges(steer=word)
+                        first,
+                        Agent(model=model, tools=[count], kind="chat"),
+                        ForkChanges(steer=word),
                     )
                 ).id
             kinds = [e.type for _, e in await events_of(world, first)]
@@ -171,7 +179,7 @@ class TestForks:
         ],
     )
     async def test_what_cannot_be_is_told(self, change: ForkChanges | Limits, words: str) -> None:
-        agent, options = Agent(model=ScriptedProvider([]), tools=[count]), None
+        agent, options = Agent(model=ScriptedProvider([]), tools=[count], kind="chat"), None
         if isinstance(change, Limits):
             agent = replace(agent, limits=change)
         else:
@@ -187,7 +195,9 @@ class TestForks:
             run = await origin(world)
             seq = [s for s, e in await events_of(world, run) if isinstance(e, ev.ToolReturned)][1]
             with pytest.raises(OperatorError, match=f"Record {seq} cannot be edited"):
-                await world.fork(run, Agent(tools=[count]), ForkChanges(at=2, edits={seq: "x"}))
+                await world.fork(
+                    run, Agent(tools=[count], kind="chat"), ForkChanges(at=2, edits={seq: "x"})
+                )
 
 
 @pytest.mark.req("fork-replays")

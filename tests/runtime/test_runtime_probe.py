@@ -104,12 +104,14 @@ async def test_a_function_with_a_probe(tmp_path: Path, booked: bool) -> None:
     async with World.in_memory() as world:
         script = ScriptedProvider([reply(call("book", seat="4A"))])
         driving = asyncio.ensure_future(
-            world.run("Go.", Agent(model=script, tools=[book]), run_id="r")
+            world.run("Go.", Agent(model=script, tools=[book], kind="chat"), run_id="r")
         )
         await killed.wait()
         driving.cancel()
         await asyncio.gather(driving, return_exceptions=True)
-        run = await world.resume("r", Agent(model=ScriptedProvider([say("Done.")]), tools=[book]))
+        run = await world.resume(
+            "r", Agent(model=ScriptedProvider([say("Done.")]), tools=[book], kind="chat")
+        )
         ((status, content),) = results(run.state)
         assert status == "ok"
         assert (content == "booked") is not booked

@@ -176,7 +176,7 @@ class TestPrograms:
 
     async def test_without_one_there_is_none(self, tmp_path: Path) -> None:
         async with World.open(Config(home=tmp_path)) as world:
-            plain = await world.run("Who?", Agent(model=ScriptedProvider([say(ADA)])))
+            plain = await world.run("Who?", Agent(model=ScriptedProvider([say(ADA)]), kind="chat"))
             with pytest.raises(OperatorError, match="not asked"):
                 _ = plain.output
             failed = await world.run(
@@ -282,7 +282,7 @@ class TestTypes:
             run = await world.run("When?", Agent(model=first, output=Day))
             for again in (world.resume, world.fork):
                 with pytest.raises(ConfigError, match=r"Day, which is missing"):
-                    await again(run.id, Agent(model=ScriptedProvider([])))
+                    await again(run.id, Agent(model=ScriptedProvider([]), kind="chat"))
                 with pytest.raises(ConfigError, match="has changed"):
                     await again(run.id, Agent(model=ScriptedProvider([]), output=Person))
                 script = ScriptedProvider([say(FEBRUARY), say(MARCH)])

@@ -52,7 +52,9 @@ async def asked(world: World) -> AnswerCall:
     PAID.clear()
     script = [reply(call("pay", amount=7))]
     run = await world.run(
-        "Pay.", Agent(model=ScriptedProvider(script), tools=[pay], policy=ASK), run_id="a"
+        "Pay.",
+        Agent(model=ScriptedProvider(script), tools=[pay], policy=ASK, kind="chat"),
+        run_id="a",
     )
     (question,) = run.questions
     return AnswerCall(call=question.digest, approved=False, by="alice")
@@ -66,7 +68,9 @@ async def test_a_denial_that_was_made_an_approval_is_not_acted_on(tmp_path: Path
         approved = denied.replace(approved=True).canonical()
         edit(config, "UPDATE letters SET body = ?", approved)
         with pytest.raises(TamperedError, match="Signal 1 to run a"):
-            await world.resume("a", Agent(model=ScriptedProvider([say("Paid.")]), tools=[pay]))
+            await world.resume(
+                "a", Agent(model=ScriptedProvider([say("Paid.")]), tools=[pay], kind="chat")
+            )
         assert PAID == []
         problems = (await world.archive.verify()).problems
         assert "Signal 1 to run a is not what was posted." in problems
@@ -106,7 +110,9 @@ class TestElsewhere:
         """It goes on counting where it was, and its own signals are proven."""
         async with World.open(on_disk(tmp_path, "from")) as world:
             await world.send("a", await asked(world))
-            await world.resume("a", Agent(model=ScriptedProvider([say("Not paid.")]), tools=[pay]))
+            await world.resume(
+                "a", Agent(model=ScriptedProvider([say("Not paid.")]), tools=[pay], kind="chat")
+            )
             data = await world.archive.export_run("a")
         config = on_disk(tmp_path, "to")
         async with World.open(config) as world, World.in_memory() as memory:
@@ -115,7 +121,7 @@ class TestElsewhere:
                 assert (await here.archive.verify()).problems == []
                 assert await here.send("a", FollowUp(text="And now?")) == 2
                 run = await here.resume(
-                    "a", Agent(model=ScriptedProvider([say("Nothing.")]), tools=[pay])
+                    "a", Agent(model=ScriptedProvider([say("Nothing.")]), tools=[pay], kind="chat")
                 )
                 assert run.text == "Nothing."
                 assert (await here.archive.verify()).problems == []
@@ -126,13 +132,15 @@ class TestElsewhere:
     async def test_a_fork_took_over_the_signals_of_its_origin(self) -> None:
         async with World.in_memory() as world:
             await world.send("a", await asked(world))
-            await world.resume("a", Agent(model=ScriptedProvider([say("Not paid.")]), tools=[pay]))
+            await world.resume(
+                "a", Agent(model=ScriptedProvider([say("Not paid.")]), tools=[pay], kind="chat")
+            )
             fork = await world.fork(
-                "a", agent=Agent(model=ScriptedProvider([say("No.")]), tools=[pay])
+                "a", agent=Agent(model=ScriptedProvider([say("No.")]), tools=[pay], kind="chat")
             )
             await world.send(fork.id, FollowUp(text="Why?"))
             await world.resume(
-                fork.id, Agent(model=ScriptedProvider([say("Because.")]), tools=[pay])
+                fork.id, Agent(model=ScriptedProvider([say("Because.")]), tools=[pay], kind="chat")
             )
             assert (await world.archive.verify()).problems == []
 

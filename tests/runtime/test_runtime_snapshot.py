@@ -141,7 +141,11 @@ class TestTaking:
         script = [reply(call("nothing", n=n)) for n in range(turns - 1)]
         run = await world.run(
             "Go.",
-            Agent(model=ScriptedProvider([*script, say("Done.")]), limits=Limits(turns=turns)),
+            Agent(
+                model=ScriptedProvider([*script, say("Done.")]),
+                limits=Limits(turns=turns),
+                kind="chat",
+            ),
             run_id="long",
         )
         assert run.text == "Done."
@@ -317,7 +321,7 @@ class TestStores:
         script = [*(reply(call("nothing", n=n)) for n in range(99)), say("Done.")]
         async with World.open(config) as world:
             run = await world.run(
-                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100))
+                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100), kind="chat")
             )
             assert run.text == "Done." and (await world.resume(run.id)).text == "Done."
             assert any("snapshot" in record.getMessage() for record in caplog.records)
@@ -328,7 +332,7 @@ class TestStores:
         script = [*(reply(call("nothing", n=n)) for n in range(99)), say("Done.")]
         async with World.open(config) as world:
             run = await world.run(
-                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100))
+                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100), kind="chat")
             )
             assert world._resources.storage.storage.snapshots.get(run.id) is not None
             assert (await world.archive.verify()).problems == []

@@ -42,7 +42,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def resume(world: World, run: str, *answers: ModelReply) -> tuple[Run, list[str]]:
     """The run after its resumption, and what its model was sent."""
     provider = ScriptedProvider(answers)
-    resumed = await world.resume(run, Agent(model=provider, tools=TOOLS))
+    resumed = await world.resume(run, Agent(model=provider, tools=TOOLS, kind="chat"))
     return resumed, [json.dumps(request) for request in provider.requests]
 
 

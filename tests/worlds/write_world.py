@@ -114,7 +114,7 @@ async def main(home: Path) -> None:
         forked = ScriptedProvider([say("Again.")])
         await world.fork(
             "completed",
-            Agent(model=forked, tools=TOOLS),
+            Agent(model=forked, tools=TOOLS, kind="chat"),
             ForkChanges(steer="Again."),
             new_id="forked",
         )
@@ -123,7 +123,9 @@ async def main(home: Path) -> None:
 async def die(home: Path, name: str) -> None:
     async with World.open(config_at(home)) as world:
         script = ScriptedProvider([reply(call(name, amount=3))])
-        await world.run("Go.", Agent(model=script, tools=TOOLS), run_id=f"killed-{name}")
+        await world.run(
+            "Go.", Agent(model=script, tools=TOOLS, kind="chat"), run_id=f"killed-{name}"
+        )
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ async def drive_run(outside: Outside) -> None:
         if not outside.resumed:
             policy = ASK if outside.approval else None
             run = await world.run(
-                "Go.", Agent(model=model, tools=[charge], policy=policy), run_id="run"
+                "Go.", Agent(model=model, tools=[charge], policy=policy, kind="chat"), run_id="run"
             )
         else:
             try:
@@ -93,7 +93,9 @@ async def drive_run(outside: Outside) -> None:
                             "run", artificer.AnswerCall(call=question.digest, approved=True)
                         )
                 run = await world.resume(
-                    "run", Agent(model=model, tools=[charge]), take_over=outside.take_over
+                    "run",
+                    Agent(model=model, tools=[charge], kind="chat"),
+                    take_over=outside.take_over,
                 )
             except NotFoundError as error:
                 raise NothingToResumeError from error
@@ -131,13 +133,13 @@ async def drive_build(outside: Outside) -> None:
         if not outside.resumed:
             run = await world.build(
                 Brief("Charge A.", check="make test"),
-                Agent(model=model),
+                Agent(model=model, kind="chat"),
                 project=project,
                 run_id="run",
             )
         else:
             try:
-                run = await world.resume("run", Agent(model=model))
+                run = await world.resume("run", Agent(model=model, kind="chat"))
             except NotFoundError as error:
                 raise NothingToResumeError from error
         assert run.status == "completed", (run.status, run.state.reason)

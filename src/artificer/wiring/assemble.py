@@ -51,13 +51,13 @@ async def assemble(
         MissingExtraError: a library that it needs is not installed.
     """
     facts = agent_facts(agent)
-    model = choose_model(world, agent, agent.kind)
+    model = choose_model(world, agent, agent.run_kind)
     config = world.config
     capabilities = located(agent.capabilities or config.capabilities)
     async with build_servers(world) as servers:
         tools = build_tools(
             [*config.tools, *agent.tools, *await servers.offered()],
-            kind=agent.kind,
+            kind=agent.run_kind,
             world=world,
             servers=servers,
             capabilities=capabilities,

@@ -86,8 +86,8 @@ def agent_facts(agent: AgentDefinition) -> dict[str, Any]:
     """
     instructions = agent.instructions
     return {
-        "kind": agent.kind,
-        "system": system_prompt(agent.kind) if instructions is None else instructions,
+        "kind": agent.run_kind,
+        "system": system_prompt(agent.run_kind) if instructions is None else instructions,
         "choices": agent.settings.choices,
         "temperature": agent.settings.recorded_temperature,
         "response_format": None if agent.output is None else format_of(agent.output),

@@ -169,7 +169,7 @@ async def drive(folder: Path, points: Points) -> None:
     config = Config(home=folder / "home", project="p", durability="process")
     storage = await open_storage(config)
     journal = KillingJournal(storage.journal, points, folder)
-    agent, decider = Agent(model=ScriptedProvider(answer)), Approving()
+    agent, decider = Agent(model=ScriptedProvider(answer), kind="chat"), Approving()
     killing = replace(storage, storage=KillingStorage(storage.storage, journal))
     async with World(WorldResources(config, killing)) as world:
         if await storage.journal.read("b", limit=1):

@@ -57,7 +57,7 @@ class Site:
         options = {"decider": Approving(), "options": BuildOptions(size="small"), **options}
         return await self.world.build(
             Brief(request, check) if check else request,
-            Agent(model=self.model, limits=limits, policy=policy),
+            Agent(model=self.model, limits=limits, policy=policy, kind="chat"),
             project=self.project,
             run_id="b",
             **options,
@@ -65,7 +65,7 @@ class Site:
 
     async def resume(self, **options: Any) -> Run:
         given = {"decider": Approving(), **options}
-        return await self.world.resume("b", Agent(model=self.model), **given)
+        return await self.world.resume("b", Agent(model=self.model, kind="chat"), **given)
 
     async def children(self) -> list[str]:
         return [run for run in await self.world.archive.runs() if run != "b"]

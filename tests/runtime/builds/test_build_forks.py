@@ -31,7 +31,7 @@ async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alo
         lines = (await place.world.archive.history("b")).lines
         half = len(lines) // 2
         fork = await place.world.fork(
-            "b", Agent(model=place.model), ForkChanges(at=half), new_id="f"
+            "b", Agent(model=place.model, kind="chat"), ForkChanges(at=half), new_id="f"
         )
         assert fork.status == "completed" and fork.state.build is not None, fork.text
         builds = place.world.config.project_folder / "builds"
@@ -51,7 +51,9 @@ async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alo
         promotion = await place.world.builds.promote("f", into="main")
         assert promotion.status == "promoted"
         with pytest.raises(OperatorError, match="asks no model"):
-            await place.world.fork("b", Agent(model=place.model), ForkChanges(steer="Be quick."))
+            await place.world.fork(
+                "b", Agent(model=place.model, kind="chat"), ForkChanges(steer="Be quick.")
+            )
 
 
 async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path: Path) -> None:
@@ -62,7 +64,7 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
         for kind in ("plan", "spec", "phase", "code", "judge"):
             child = next(run for run in await place.children() if f".{kind}-" in run)
             fork = await place.world.fork(
-                child, Agent(model=place.model), ForkChanges(at=1), new_id=f"f-{kind}"
+                child, Agent(model=place.model, kind="chat"), ForkChanges(at=1), new_id=f"f-{kind}"
             )
             assert fork.status == "completed" and fork.state.artifacts, kind
             assert (await place.world.archive.replay(fork.id, model=place.model)).identical
@@ -73,8 +75,8 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
         assert "shout" in (worktree / "greet.py").read_text()
         code = next(run for run in await place.children() if ".code-" in run)
         with pytest.raises(OperatorError, match="from its beginning"):
-            await place.world.fork(code, Agent(model=place.model), ForkChanges(at=9))
-        finished = await place.world.resume(code, Agent(model=place.model))
+            await place.world.fork(code, Agent(model=place.model, kind="chat"), ForkChanges(at=9))
+        finished = await place.world.resume(code, Agent(model=place.model, kind="chat"))
         assert finished.status == "completed", "a finished run is handed over again"
     assert git(home, "status", "--porcelain") == ""
 
@@ -89,9 +91,9 @@ async def test_the_end_of_a_fork_is_not_the_end_of_its_origin(tmp_path: Path) ->
     async with site(tmp_path, home, SHOUT, unreachable) as place:
         await place.build()
         (code,) = [run for run in await place.children() if ".code-" in run]
-        await place.world.fork("b", agent=Agent(model=place.model), new_id="f")
+        await place.world.fork("b", agent=Agent(model=place.model, kind="chat"), new_id="f")
         await place.world.send("f", Cancel(reason="Enough."))
-        ended = await place.world.resume("f", Agent(model=place.model))
+        ended = await place.world.resume("f", Agent(model=place.model, kind="chat"))
         assert ended.status == "cancelled"
         (other,) = [run for run in await place.world.archive.runs() if run.startswith("f.code-")]
         assert (await place.world.get(other)).status == "cancelled"

@@ -29,7 +29,11 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
     async with World.open(config) as world:
         run = await world.build(
             "A function that adds two numbers.",
-            Agent(model="local/smollm2", limits=Limits(max_tokens=300, total_tokens=4_400)),
+            Agent(
+                model="local/smollm2",
+                limits=Limits(max_tokens=300, total_tokens=4_400),
+                kind="chat",
+            ),
             project=home,
             options=BuildOptions(size="small", attempts=1),
             run_id="b",

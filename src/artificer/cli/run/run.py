@@ -40,7 +40,7 @@ async def run(settings: Settings, options: RunOptions) -> Exit:
                 prompt,
                 Agent(
                     model=options.model,
-                    kind=options.kind or ("chat" if schema else "deliver"),
+                    kind=options.kind,
                     tools=options.tools,
                     only=options.offer or None,
                     policy=policy.narrowed(options.allow) if options.allow else None,
