@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from artificer.artifacts import catalog
 from artificer.artifacts.chart import BarChart, PieChart
 from artificer.artifacts.checklist import Checklist
-from artificer.artifacts.file import canonical_name
+from artificer.artifacts.file_name import canonical_name
 from artificer.artifacts.names import path_fault
 from artificer.artifacts.table import Table
 from artificer.contracts.definition import Toolset

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from artificer.artifacts import catalog
-from artificer.artifacts.phase import CREATE_PHASE
+from artificer.artifacts import catalog, phase, plan
 from artificer.artifacts.placeholder import find
-from artificer.artifacts.plan import CREATE_PLAN
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Memo
@@ -125,10 +123,10 @@ def test_bounds_are_ours_unless_the_tool_is_stricter() -> None:
 
 @pytest.mark.req("local-offer")
 def test_a_pattern_that_no_grammar_holds_is_offered_as_words_where_it_takes_them() -> None:
-    plan: Any = offered(CREATE_PLAN).input_schema["properties"]
-    spec = plan["specs"]["items"]["properties"]
+    members: Any = offered(plan.tool()).input_schema["properties"]
+    spec = members["specs"]["items"]["properties"]
     assert spec["name"]["pattern"] == WORD
-    command: Any = offered(CREATE_PHASE).input_schema["properties"]["validation_command"]
+    command: Any = offered(phase.tool()).input_schema["properties"]["validation_command"]
     assert command["maxLength"] == MAX_STRING and "pattern" not in command
 
 

@@ -34,7 +34,8 @@ _stored: ValueReader[BuildArtifact] = ValueReader(BuildArtifact, "the artifact")
 
 
 class _Kind(Struct, frozen=True):
-    tool: ToolDefinition
+    name: str
+    tool: Callable[[], ToolDefinition]
     takes: type[Value]
     stored: type[BuildArtifact]
     format: str
@@ -44,33 +45,38 @@ class _Kind(Struct, frozen=True):
 
 _KINDS: dict[BuildArtifactKind, _Kind] = {
     "plan": _Kind(
-        plan.CREATE_PLAN, plan.PlanInput, Plan, plan.FORMAT, plan.problems, ("specs", "spec")
+        plan.NAME, plan.tool, plan.PlanInput, Plan, plan.FORMAT, plan.problems, ("specs", "spec")
     ),
     "spec": _Kind(
-        spec.CREATE_SPEC, spec.SpecInput, Spec, spec.FORMAT, spec.problems, ("phases", "phase")
+        spec.NAME, spec.tool, spec.SpecInput, Spec, spec.FORMAT, spec.problems, ("phases", "phase")
     ),
     "phase": _Kind(
-        phase.CREATE_PHASE, phase.PhaseInput, Phase, phase.FORMAT, phase.problems, ("tasks", "task")
+        phase.NAME,
+        phase.tool,
+        phase.PhaseInput,
+        Phase,
+        phase.FORMAT,
+        phase.problems,
+        ("tasks", "task"),
     ),
     "completion": _Kind(
-        completion.COMPLETE_TASK,
+        completion.NAME,
+        completion.tool,
         completion.CompletionInput,
         Completion,
         completion.FORMAT,
         completion.problems,
     ),
     "judgement": _Kind(
-        judgement.SUBMIT_VERDICT,
+        judgement.NAME,
+        judgement.tool,
         judgement.JudgementInput,
         Judgement,
         judgement.FORMAT,
         judgement.problems,
     ),
 }
-_BY_TOOL: dict[str, BuildArtifactKind] = {kind.tool.name: name for name, kind in _KINDS.items()}
-
-TOOLS: tuple[ToolDefinition, ...] = tuple(kind.tool for kind in _KINDS.values())
-"""The tools of all runs of a build, before a parent fixes any value."""
+_BY_TOOL: dict[str, BuildArtifactKind] = {kind.name: name for name, kind in _KINDS.items()}
 
 
 class RequiredArtifact(Value):
@@ -98,12 +104,12 @@ def kind_of(tool: str) -> BuildArtifactKind:
 
 def tool_of(kind: BuildArtifactKind) -> str:
     """Return the name of the tool that makes this kind."""
-    return _KINDS[kind].tool.name
+    return _KINDS[kind].name
 
 
 def tool_for(owed: RequiredArtifact) -> ToolDefinition:
     """Return the tool for a required artifact, with the parent's values fixed in its schema."""
-    tool = _KINDS[owed.kind].tool
+    tool = _KINDS[owed.kind].tool()
     schema: dict[str, Any] = deepcopy(tool.input_schema)
     members = schema["properties"]
     if owed.name and owed.kind in ("spec", "phase"):

@@ -60,7 +60,7 @@ def tools() -> tuple[ToolDefinition, ...]:
 
 def report_tools() -> tuple[ToolDefinition, ...]:
     """Return the tools of a run that makes a report."""
-    return (*tools(), withdraw.WITHDRAW_ARTIFACT)
+    return (*tools(), withdraw.tool())
 
 
 def _kind(kind: ArtifactKind) -> PayloadKind[Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.fields import blank, text, text_field
 from artificer.artifacts.plan import MAX_OVERVIEW
 from artificer.artifacts.tool import artifact_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/completion/1"
@@ -38,12 +40,18 @@ class Completion(CompletionInput, tag_field="format"):
     tag_is_content = True
 
 
-COMPLETE_TASK = artifact_tool(
-    "complete_task",
-    "Say that the phase is done, after its validation command has passed here."
-    " This is the only way to finish; a later call replaces an earlier one.",
-    CompletionInput,
-)
+NAME = "complete_task"
+
+
+@cache
+def tool() -> ToolDefinition:
+    """Return the definition of the tool, whose schema is made when it is first offered."""
+    return artifact_tool(
+        NAME,
+        "Say that the phase is done, after its validation command has passed here."
+        " This is the only way to finish; a later call replaces an earlier one.",
+        CompletionInput,
+    )
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:

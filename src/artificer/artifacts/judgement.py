@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.fields import blank, blanks, items, text, text_field
 from artificer.artifacts.plan import MAX_NOTE, Notes
 from artificer.artifacts.tool import artifact_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/judgement/1"
@@ -51,12 +53,18 @@ class Judgement(JudgementInput, tag_field="format"):
     tag_is_content = True
 
 
-SUBMIT_VERDICT = artifact_tool(
-    "submit_verdict",
-    "Say whether the work is accepted. This is the only way to answer; words beside it are not"
-    " read.",
-    JudgementInput,
-)
+NAME = "submit_verdict"
+
+
+@cache
+def tool() -> ToolDefinition:
+    """Return the definition of the tool, whose schema is made when it is first offered."""
+    return artifact_tool(
+        NAME,
+        "Say whether the work is accepted. This is the only way to answer; words beside it are not"
+        " read.",
+        JudgementInput,
+    )
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.command_line import command_field, command_problems
@@ -11,6 +12,7 @@ from artificer.artifacts.json_schema import in_schema
 from artificer.artifacts.names import MAX_PATH, KebabName, name_problems, path_problems
 from artificer.artifacts.plan import MAX_DESCRIPTION, MAX_OVERVIEW, Heading, Notes
 from artificer.artifacts.tool import artifact_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/phase/1"
@@ -67,12 +69,18 @@ class Phase(PhaseInput, tag_field="format"):
     tag_is_content = True
 
 
-CREATE_PHASE = artifact_tool(
-    "create_phase",
-    "Set down the phase: its tasks, and the command that validates them."
-    " This is the only way to deliver a phase; a later call replaces an earlier one.",
-    PhaseInput,
-)
+NAME = "create_phase"
+
+
+@cache
+def tool() -> ToolDefinition:
+    """Return the definition of the tool, whose schema is made when it is first offered."""
+    return artifact_tool(
+        NAME,
+        "Set down the phase: its tasks, and the command that validates them."
+        " This is the only way to deliver a phase; a later call replaces an earlier one.",
+        PhaseInput,
+    )
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:

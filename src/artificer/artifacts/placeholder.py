@@ -13,7 +13,7 @@ from typing import get_args
 from msgspec import Struct
 
 from artificer.artifacts.fields import MAX_ID
-from artificer.artifacts.file import MAX_NAME, NAME_PATTERN, canonical_name
+from artificer.artifacts.file_name import MAX_NAME, NAME_PATTERN, canonical_name
 from artificer.artifacts.markdown import Layout, layout
 from artificer.artifacts.ref import ArtifactKind, Finding
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.dependencies import Graph, graph_problems
 from artificer.artifacts.fields import MAX_TITLE, blank, blanks, items, repeats, text, text_field
 from artificer.artifacts.names import KebabName, name_problems
 from artificer.artifacts.tool import artifact_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/plan/1"
@@ -81,12 +83,18 @@ class Plan(PlanInput, tag_field="format"):
     tag_is_content = True
 
 
-CREATE_PLAN = artifact_tool(
-    "create_plan",
-    "Set down the plan: the specs that will be made from it, and which of them depend on which."
-    " This is the only way to deliver a plan; a later call replaces an earlier one.",
-    PlanInput,
-)
+NAME = "create_plan"
+
+
+@cache
+def tool() -> ToolDefinition:
+    """Return the definition of the tool, whose schema is made when it is first offered."""
+    return artifact_tool(
+        NAME,
+        "Set down the plan: the specs that will be made from it, and which of them depend on which."
+        " This is the only way to deliver a plan; a later call replaces an earlier one.",
+        PlanInput,
+    )
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 from artificer.artifacts.fields import blank, blanks, items, text, text_field
 from artificer.artifacts.names import MAX_PATH, KebabName, name_problems, path_problems
 from artificer.artifacts.plan import MAX_DESCRIPTION, MAX_NOTE, MAX_OVERVIEW, Heading, Notes
 from artificer.artifacts.tool import artifact_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 FORMAT = "artificer/spec/1"
@@ -66,12 +68,18 @@ class Spec(SpecInput, tag_field="format"):
     tag_is_content = True
 
 
-CREATE_SPEC = artifact_tool(
-    "create_spec",
-    "Set down the spec: the phases that will be made from it, in order."
-    " This is the only way to deliver a spec; a later call replaces an earlier one.",
-    SpecInput,
-)
+NAME = "create_spec"
+
+
+@cache
+def tool() -> ToolDefinition:
+    """Return the definition of the tool, whose schema is made when it is first offered."""
+    return artifact_tool(
+        NAME,
+        "Set down the spec: the phases that will be made from it, in order."
+        " This is the only way to deliver a spec; a later call replaces an earlier one.",
+        SpecInput,
+    )
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:

@@ -7,12 +7,14 @@ withdrawn too.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
 from artificer.artifacts.fields import text
-from artificer.artifacts.file import MAX_NAME
+from artificer.artifacts.file_name import MAX_NAME
 from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
 from artificer.artifacts.tool import artifact_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 NAME = "withdraw_artifact"
@@ -32,13 +34,16 @@ class Withdrawal(Value):
         return f"{self.kind}:{self.id}"
 
 
-WITHDRAW_ARTIFACT = artifact_tool(
-    NAME,
-    "Take an artifact out of the report. Call this before you send a text that no longer cites it:"
-    " a text that drops a citation is refused otherwise. To change an artifact, make it again with"
-    " replace: true instead.",
-    Withdrawal,
-)
+@cache
+def tool() -> ToolDefinition:
+    """Return the definition of the tool, whose schema is made when it is first offered."""
+    return artifact_tool(
+        NAME,
+        "Take an artifact out of the report. Call this before you send a text that no longer cites"
+        " it: a text that drops a citation is refused otherwise. To change an artifact, make it"
+        " again with replace: true instead.",
+        Withdrawal,
+    )
 
 
 def problems(arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Problem, ...]:
