@@ -84,8 +84,8 @@ class AgentDefinition:
     """A model with its instructions, tools and rules. Runs, builds and forks share it.
 
     ``model`` is ``provider/model`` or a provider. ``only`` narrows the toolset to the tools that it
-    names. A run is a ``deliver`` run unless it has an ``output`` or is a ``chat`` by choice. With an
-    ``output``, a chat ends in JSON that fits it, or it has failed. ``capabilities``
+    names. A run delivers a report (kind ``deliver``), unless it has an ``output`` or is a ``chat``
+    by choice. With an ``output``, it ends in JSON that fits it, or it has failed. ``capabilities``
     are a folder, workspaces and introspection. A field that is None is as configured.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
