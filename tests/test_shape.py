@@ -65,7 +65,7 @@ RECORDED = {
     "src/artificer/core/spec.py:facilities": "a field of RunSpec",
     "src/artificer/core/state.py:letters": "a field of RunState",
     "src/artificer/core/window.py:told": "a field of Window",
-    "src/artificer/recordings/recording.py:cassette": "a field of the header",
+    "src/artificer/recordings/file.py:cassette": "a field of the header",
 }
 """Names that have a forbidden word because journals and recordings hold them: ``place:name``."""
 
