@@ -129,7 +129,7 @@ async def test_unattended_the_answer_is_no(shell: Shell) -> None:
     assert "create_bar_chart  not approved. There is nobody here to ask." in result.err
 
 
-@pytest.mark.req("cli-letters")
+@pytest.mark.req("cli-signals")
 async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shell) -> None:
     async with StrictServer(MAKES_CHART, CITES_CHART, Says("And more.")) as server:
         shell.configure(server.url, '[policy]\ndefault = "ask"\n')

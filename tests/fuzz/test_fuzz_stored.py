@@ -164,7 +164,7 @@ def test_a_snapshot_is_proven_or_left_aside(which: int, chunk: bytes, draw: st.D
     declared(lambda: asyncio.run(resume()))
 
 
-LETTERS: tuple[dict[str, Any], ...] = (
+SIGNALS: tuple[dict[str, Any], ...] = (
     {"type": "steer", "text": "Go on.", "by": "a"},
     {"type": "answer", "call": "sha256:" + "0" * 64, "approved": True},
     {"type": "resolve", "call_id": "c", "happened": False},
@@ -175,18 +175,18 @@ LETTERS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.req("fuzz-stored")
-@given(trees(*LETTERS))
+@given(trees(*SIGNALS))
 @fuzz(120)
-def test_a_letter_is_read_or_is_none(value: Any) -> None:
-    letter = signals.read_signal(_json(value))
-    if letter is not None:
-        assert signals.read_signal(letter.canonical()) == letter
+def test_a_signal_is_read_or_is_none(value: Any) -> None:
+    signal = signals.read_signal(_json(value))
+    if signal is not None:
+        assert signals.read_signal(signal.canonical()) == signal
 
 
 @pytest.mark.req("fuzz-stored")
-@given(corpus(*(canonical(letter) for letter in LETTERS)))
+@given(corpus(*(canonical(signal) for signal in SIGNALS)))
 @fuzz(60)
-def test_the_bytes_of_a_letter_are_read_or_are_none(body: bytes) -> None:
+def test_the_bytes_of_a_signal_are_read_or_are_none(body: bytes) -> None:
     signals.read_signal(body)
 
 

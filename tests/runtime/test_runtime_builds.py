@@ -82,9 +82,9 @@ def request(rig: Rig, **options: Any) -> Any:
     return rig.spec(kind="build", prompt="Make it.", build=asked)
 
 
-async def post(rig: Rig, *letters: Signal) -> None:
-    for letter in letters:
-        await rig.signals.post("run", letter.canonical())
+async def post(rig: Rig, *sent: Signal) -> None:
+    for signal in sent:
+        await rig.signals.post("run", signal.canonical())
 
 
 def asked(state: RunState) -> str:

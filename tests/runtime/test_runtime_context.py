@@ -311,8 +311,8 @@ class TestSaidLast:
         """Finish a run, ask more, and let the model work on that for twelve turns."""
         limits = Limits(turns=60, context_tokens=8_000)
         await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE, rules=rules, **facts)
-        letter = {"type": "follow_up", "text": SAID}
-        await rig.signals.post("run", json.dumps(letter).encode())
+        signal = {"type": "follow_up", "text": SAID}
+        await rig.signals.post("run", json.dumps(signal).encode())
         model = Model(12)
         state = await rig.resume(model.provider)
         assert state.reason == "done" and state.window.start > 3, "it is out of the window"
@@ -333,8 +333,8 @@ class TestSaidLast:
         """A request for repairs is also a text of the user's side."""
         limits = Limits(turns=60, context_tokens=8_000)
         await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE, kind="deliver")
-        letter = {"type": "follow_up", "text": SAID}
-        await rig.signals.post("run", json.dumps(letter).encode())
+        signal = {"type": "follow_up", "text": SAID}
+        await rig.signals.post("run", json.dumps(signal).encode())
         model, cited = Model(12), [say("See {{artifact:list:none}}.")]
         script = ScriptedProvider(lambda body: cited.pop() if cited else model(body))
         await rig.resume(script)
@@ -346,14 +346,14 @@ class TestSaidLast:
 
     async def test_a_doubt_that_is_resolved_does_not_take_its_place(self, rig: Rig) -> None:
         """It is a note about a call, not what the run is asked to do."""
-        taken = letters_taken(rig)
+        taken = signals_taken(rig)
 
         async def read(call: Call) -> Receipt:
             if call.arguments["n"] == 2:
                 doubt = (await load(rig.journal, rig.blobs, "run")).state.doubts[0]
-                letter = {"type": "resolve", "call_id": doubt.call_id, "happened": True}
+                signal = {"type": "resolve", "call_id": doubt.call_id, "happened": True}
                 taken.clear()
-                await rig.signals.post("run", json.dumps(letter).encode())
+                await rig.signals.post("run", json.dumps(signal).encode())
                 await taken.wait()
             status = "ambiguous" if call.arguments["n"] == 1 else "ok"
             return Receipt(status=status, content="x" * 4_000)
@@ -368,13 +368,13 @@ class TestSaidLast:
     async def test_a_note_takes_the_place_of_the_prompt_but_the_prompt_stays(
         self, rig: Rig
     ) -> None:
-        taken = letters_taken(rig)
+        taken = signals_taken(rig)
         prompt = "First. " + "p" * 1_000 + " KEEP THE LOGS. " + "p" * 1_000
 
         async def read(call: Call) -> str:
             if call.arguments["n"] == 1:
-                letter = {"type": "steer", "text": SAID}
-                await rig.signals.post("run", json.dumps(letter).encode())
+                signal = {"type": "steer", "text": SAID}
+                await rig.signals.post("run", json.dumps(signal).encode())
                 await taken.wait()
             return "x" * 4_000
 
@@ -401,8 +401,8 @@ class TestSaidLast:
     async def test_a_follow_up_that_cannot_fit_is_named(self, rig: Rig) -> None:
         limits = Limits(turns=60, context_tokens=2_000)
         await rig.run([say("Hello.")], limits=limits, compaction=SUMMARISE)
-        letter = {"type": "follow_up", "text": "f" * 9_000}
-        await rig.signals.post("run", json.dumps(letter).encode())
+        signal = {"type": "follow_up", "text": "f" * 9_000}
+        await rig.signals.post("run", json.dumps(signal).encode())
         state = await rig.resume([])
         assert (state.reason, state.status) == ("context_limit", "failed")
         assert "the last message (9,000 characters)" in rig.deliverable(state).note
@@ -507,8 +507,8 @@ async def test_a_snapshot_of_it_is_what_a_full_reduction_comes_to(
         assert restored.kept
 
 
-def letters_taken(rig: Rig) -> asyncio.Event:
-    """Set once the run has taken a letter."""
+def signals_taken(rig: Rig) -> asyncio.Event:
+    """Set once the run has taken a signal."""
     taken = asyncio.Event()
 
     class Watcher(Observer):
@@ -520,10 +520,10 @@ def letters_taken(rig: Rig) -> asyncio.Event:
     return taken
 
 
-@pytest.mark.req("context-letters")
-class TestLetters:
+@pytest.mark.req("context-signals")
+class TestSignals:
     async def held_while_compacting(self, rig: Rig, word: str) -> RunState:
-        taken = letters_taken(rig)
+        taken = signals_taken(rig)
 
         class Held(ScriptedProvider):
             async def generate(self, payload: Any, on_delta: Any) -> Any:
@@ -549,7 +549,7 @@ class TestLetters:
         assert unpaired(conversations(model)[-1]) == []
 
     async def test_what_was_said_is_kept_word_for_word(self, rig: Rig) -> None:
-        taken = letters_taken(rig)
+        taken = signals_taken(rig)
 
         async def read(call: Call) -> str:
             if call.arguments["n"] == 1:

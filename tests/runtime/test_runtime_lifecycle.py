@@ -1,4 +1,4 @@
-"""Random lives of runs: letters, crashes, questions, probes and doubts in any order.
+"""Random lives of runs: signals, crashes, questions, probes and doubts in any order.
 
 What must hold for every prefix of every journal, whatever people, models and processes did.
 """
@@ -97,7 +97,7 @@ class Life:
     script: list[ModelReply | ModelFailure]
     found: list[Probed]
     rig: Rig = field(init=False)
-    letters: int = 0
+    sent: int = 0
     effects: list[tuple[str, str]] = field(default_factory=list)
     requests: list[JsonObject] = field(default_factory=list)
     absent: set[str] = field(default_factory=set)
@@ -139,11 +139,11 @@ class Life:
         return (await load(self.inner, self.rig.blobs, "run")).state
 
     async def post(self, wish: str) -> None:
-        letter = self.letter(wish, await self.state())
-        body = b"{}" if letter is None else letter.canonical()
-        self.letters = await self.engine.signals.post("run", body)
+        signal = self.signal(wish, await self.state())
+        body = b"{}" if signal is None else signal.canonical()
+        self.sent = await self.engine.signals.post("run", body)
 
-    def letter(self, wish: str, state: RunState | None) -> Signal | None:
+    def signal(self, wish: str, state: RunState | None) -> Signal | None:
         waiting = [c.verdict for c in state.calls if not c.status] if state else []
         asked = [v.digest for v in waiting if v and v.digest] or [NOBODY]
         doubts = [d.call_id for d in state.doubts] if state else []
@@ -183,7 +183,7 @@ class Life:
         """Say yes to all that is asked, until nothing is left to do."""
         for _ in range(60):
             state = await self.state()
-            if state and state.phase is RunPhase.FINISHED and state.letters == self.letters:
+            if state and state.phase is RunPhase.FINISHED and state.letters == self.sent:
                 return state
             waits = state is not None and state.standing == "waiting"
             await self.live(Step(["yes"] if waits else [], [], None, False), kind)
@@ -218,7 +218,7 @@ async def held(life: Life, state: RunState) -> None:
     lines = (await load(life.inner, life.rig.blobs, "run")).lines
     events = [line.event for line in lines if isinstance(line, EventLine)]
     taken = [n for e in events if (n := getattr(e, "letter", 0))]
-    assert taken == list(range(1, life.letters + 1)), "each letter is taken once, in its order"
+    assert taken == list(range(1, life.sent + 1)), "each signal is taken once, in its order"
 
     once = [key for name, key in life.effects if name == "once"]
     assert len(once) == len(set(once)), "a once tool ran twice"

@@ -175,7 +175,7 @@ class TestEarlyEnds:
 
     async def test_interrupting_keeps_it_too(self, rig: Rig) -> None:
         script = [both(REPORT, make("a")), both("Now the next one.", make("b"))]
-        state = await spoken_to(rig, script, turn=2, letter=Interrupt())
+        state = await spoken_to(rig, script, turn=2, signal=Interrupt())
         assert outcome(rig, state)[:2] == ("cancelled", REPORT)
         assert [ref.id for ref in state.artifacts] == ["a"]
 
@@ -331,19 +331,19 @@ async def steered(
     rig: Rig, script: list[ModelReply], *, turn: int, words: str, **limits: Any
 ) -> RunState:
     """Run a script. While the model writes its reply of ``turn``, a person says something."""
-    state = await spoken_to(rig, script, turn=turn, letter=Steer(text=words), **limits)
+    state = await spoken_to(rig, script, turn=turn, signal=Steer(text=words), **limits)
     assert any(isinstance(event, ev.Steered) for event in await rig.events())
     return state
 
 
 async def spoken_to(
-    rig: Rig, script: list[ModelReply], *, turn: int, letter: Value, **limits: Any
+    rig: Rig, script: list[ModelReply], *, turn: int, signal: Value, **limits: Any
 ) -> RunState:
-    """Run a script. While the model writes its reply of ``turn``, a letter comes."""
+    """Run a script. While the model writes its reply of ``turn``, a signal comes."""
 
     async def answer(body: Any) -> ModelReply:
         if len(provider.requests) == turn:
-            await engine.signals.post("run", letter.canonical())
+            await engine.signals.post("run", signal.canonical())
         return script.pop(0)
 
     provider = Told(answer)

@@ -123,8 +123,8 @@ class Talk:
     async def read(self, call: Call) -> str:
         while self.steers:
             text = "Steered. " + "t" * self.steers.pop()
-            letter = json.dumps({"type": "steer", "text": text})
-            await self.engine.signals.post("run", letter.encode())
+            signal = json.dumps({"type": "steer", "text": text})
+            await self.engine.signals.post("run", signal.encode())
         return "r" * call.arguments["size"]
 
     async def hold(self, spec: dict[str, Any], follow_up: int | None) -> RunState:
@@ -133,8 +133,8 @@ class Talk:
         state = await self.engine.start("run", self.rig.spec(**spec))
         if follow_up is not None and state.reason == "done":
             self.script.append(Turn([3_000]))
-            letter = {"type": "follow_up", "text": "And then? " + "f" * follow_up}
-            await self.engine.signals.post("run", json.dumps(letter).encode())
+            signal = {"type": "follow_up", "text": "And then? " + "f" * follow_up}
+            await self.engine.signals.post("run", json.dumps(signal).encode())
             state = await self.engine.resume("run")
         return state
 

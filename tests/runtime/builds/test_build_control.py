@@ -55,7 +55,7 @@ class Held(ScriptedProvider):
 
 
 class Ears(Observer):
-    """Hears when the build has recorded a letter."""
+    """Hears when the build has recorded a signal."""
 
     def __init__(self) -> None:
         self.heard = asyncio.Event()
@@ -74,8 +74,8 @@ class Begun:
     task: asyncio.Task[Run]
     ears: Ears
 
-    async def hears(self, letter: Signal) -> None:
-        await self.place.world.send("b", letter)
+    async def hears(self, signal: Signal) -> None:
+        await self.place.world.send("b", signal)
         await self.ears.heard.wait()
 
     async def dies(self) -> None:
@@ -185,14 +185,14 @@ async def events(place: Site, run: str) -> list[Any]:
     return [line.event for line in lines if isinstance(line, EventLine)]
 
 
-@pytest.mark.parametrize("way", ["letter", "interrupt", "outside", "afterwards"])
+@pytest.mark.parametrize("way", ["signal", "interrupt", "outside", "afterwards"])
 async def test_cancelled_it_leaves_nothing_under_way(tmp_path: Path, way: str) -> None:
     home = project(tmp_path / "p", PROJECT)
     before = git(home, "rev-parse", "HEAD")
     async with site(tmp_path, home, PAIR) as place:
         building = await begun(place)
         match way:
-            case "letter":
+            case "signal":
                 await place.world.send("b", Cancel(reason="Enough."))
             case "interrupt":
                 await place.world.send("b", Interrupt(reason="Enough."))

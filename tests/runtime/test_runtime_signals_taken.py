@@ -1,4 +1,4 @@
-"""Letters: people have a say in a run, whichever process drives it, each exactly once."""
+"""Signals: people have a say in a run, whichever process drives it, each exactly once."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def rig() -> Rig:
     return rig
 
 
-async def post(rig: Rig, *letters: Signal, run: str = "run") -> None:
-    for letter in letters:
-        await rig.signals.post(run, letter.canonical())
+async def post(rig: Rig, *sent: Signal, run: str = "run") -> None:
+    for signal in sent:
+        await rig.signals.post(run, signal.canonical())
 
 
 def statuses(state: RunState) -> list[str]:
@@ -133,7 +133,7 @@ class TestApproval:
         assert len(rig.tools.calls) == 2
         await held(rig)
 
-    async def test_a_letter_answers_before_the_person_who_is_asked_here(self, rig: Rig) -> None:
+    async def test_a_signal_answers_before_the_person_who_is_asked_here(self, rig: Rig) -> None:
         asked, withdrawn = asyncio.Event(), asyncio.Event()
 
         class Slow:
@@ -156,7 +156,7 @@ class TestApproval:
         assert (await driving).status == "completed"
         assert withdrawn.is_set()
 
-    async def test_an_answer_given_here_after_a_letter_s_is_recorded_as_too_late(
+    async def test_an_answer_given_here_after_a_signal_s_is_recorded_as_too_late(
         self, rig: Rig
     ) -> None:
         asked = asyncio.Event()
@@ -277,13 +277,13 @@ class TestInterrupt:
         assert statuses(state) == ["ok", "cancelled"]
         await held(rig)
 
-    @pytest.mark.parametrize("letter", [Interrupt(), Cancel()])
-    async def test_a_run_at_rest_ends_when_it_is_taken_up(self, rig: Rig, letter: Signal) -> None:
+    @pytest.mark.parametrize("signal", [Interrupt(), Cancel()])
+    async def test_a_run_at_rest_ends_when_it_is_taken_up(self, rig: Rig, signal: Signal) -> None:
         failure = ModelFailure(code="unavailable", message="")
         for number, script in enumerate(([failure], [reply(call("asked", x=1))])):
             run = f"run-{number}"
             await rig.run(script, run=run, policy=ASK)
-            await post(rig, letter, run=run)
+            await post(rig, signal, run=run)
             state = await rig.resume([], run=run)
             assert state.status == "cancelled"
             assert (await rig.replay(run=run)).identical
@@ -348,7 +348,7 @@ class TestSignals:
         await journal.open()
         return [(MemorySignals(), None), (journal.signals, journal)]
 
-    async def test_letters_are_numbered_in_each_run_and_stay(self, tmp_path: Path) -> None:
+    async def test_signals_are_numbered_in_each_run_and_stay(self, tmp_path: Path) -> None:
         for box, journal in await self.boxes(tmp_path):
             start, _ = await box.since(None)
             assert [await box.post("a", b"1"), await box.post("b", b"2")] == [1, 1]
@@ -364,7 +364,7 @@ class TestSignals:
                 assert await journal.audit() == []
                 await journal.aclose()
 
-    async def test_another_process_s_letter_is_found(self, tmp_path: Path) -> None:
+    async def test_another_process_s_signal_is_found(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.db"
         async with SqliteJournal(path) as one, SqliteJournal(path) as other:
             position, _ = await one.signals.since(None)
@@ -379,7 +379,7 @@ class TestSignals:
         with pytest.raises(OperatorError, match="full"):
             await box.post("a", b"")
 
-    async def test_what_is_no_letter_is_recorded_and_passed_over(self, rig: Rig) -> None:
+    async def test_what_is_not_a_signal_is_recorded_and_passed_over(self, rig: Rig) -> None:
         await rig.run([ModelFailure(code="unavailable", message="")])
         for body in (b"", b"\xff", b"{}", b'{"type":"steer"}', b'{"type":"fly","text":"x"}'):
             await rig.signals.post("run", body)

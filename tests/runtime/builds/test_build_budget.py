@@ -49,7 +49,7 @@ def failures(run: Run) -> int:
     return sum(a.failures for a in (build.planning, *(s.specifying for s in build.specs), *steps))
 
 
-@pytest.mark.req("build-purse")
+@pytest.mark.req("build-spending")
 @pytest.mark.parametrize("limit", ["tokens", "dollars"])
 async def test_its_runs_never_spend_more_than_it_may(tmp_path: Path, limit: str) -> None:
     home = project(tmp_path / "p", PROJECT)
@@ -78,7 +78,7 @@ async def test_its_runs_never_spend_more_than_it_may(tmp_path: Path, limit: str)
 _LIMITS = {"tokens": "total_tokens", "dollars": "cost_micros"}
 
 
-@pytest.mark.req("build-purse")
+@pytest.mark.req("build-spending")
 async def test_what_runs_at_the_same_time_reserve_stands_in_nobody_s_way(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
     limits = Limits(max_tokens=3_000, total_tokens=14_000)  # two requests reserve more than that
@@ -88,7 +88,7 @@ async def test_what_runs_at_the_same_time_reserve_stands_in_nobody_s_way(tmp_pat
         assert (await spent(place.world))[0] < 2_000
 
 
-@pytest.mark.req("build-purse")
+@pytest.mark.req("build-spending")
 async def test_it_starts_as_many_runs_as_it_may_and_says_so(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
     async with site(tmp_path, home, PAIR) as place:
