@@ -17,8 +17,8 @@ from artificer.ports import Provider, RunHead, Storage
 from artificer.recordings.export import export
 from artificer.recordings.file import compress
 from artificer.runs import History, Run
-from artificer.runtime.budgets import DayBudget, day_budget
 from artificer.runtime.compare import Comparison, compare
+from artificer.runtime.day_budget import DayBudget, day_budget
 from artificer.runtime.explain import Explanation, explain
 from artificer.runtime.kept import KeptHeads
 from artificer.runtime.listing import exists, newest

@@ -12,7 +12,7 @@ from artificer.backends.workspace.audit import audit
 from artificer.config import Config
 from artificer.errors import OperatorError
 from artificer.ports import Amount, Correction
-from artificer.runtime.budgets import day_of
+from artificer.runtime.day_budget import day_of
 from artificer.runtime.keeping import (
     GRACE_S,
     Prunable,

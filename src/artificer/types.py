@@ -177,13 +177,13 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.providers.scripted import ScriptedAnswer as ScriptedAnswer
     from artificer.report import Views as Views
     from artificer.runs import History as History
-    from artificer.runtime.budgets import DayBudget as DayBudget
     from artificer.runtime.builds.promote import Promotion as Promotion
     from artificer.runtime.builds.tree import BuildNode as BuildNode
     from artificer.runtime.compare import Comparison as Comparison
     from artificer.runtime.compare import Difference as Difference
     from artificer.runtime.compare import First as First
     from artificer.runtime.compare import TurnDifference as TurnDifference
+    from artificer.runtime.day_budget import DayBudget as DayBudget
     from artificer.runtime.explain import Explanation as Explanation
     from artificer.runtime.explain import Refusal as Refusal
     from artificer.runtime.keeping import StorageCheck as StorageCheck
@@ -372,7 +372,7 @@ _NAMES = {
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
     "ports.budget": ("Amount", "Reservation", "Settlement", "SpendingLimit", "Spent"),
     "ports.versions": ("Versions",),
-    "runtime.budgets": ("DayBudget",),
+    "runtime.day_budget": ("DayBudget",),
     # worlds and what they tell of runs
     "archive": ("Archive",),
     "maintenance": ("Maintenance",),

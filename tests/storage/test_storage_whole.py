@@ -33,6 +33,7 @@ class TestSqliteStorage(StorageSuite):
     async def storage(self, tmp_path: Path) -> AsyncIterator[Storage]:
         place = StoragePlace(tmp_path, durability="process")
         storage = await SQLITE.open(place)
+        assert storage is not None
         yield storage
         await storage.aclose()
         again = SqliteStorage(place)

@@ -7,10 +7,10 @@ else: keep this file light.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import gc
 from importlib import import_module
 from inspect import cleandoc
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import click
 
@@ -18,24 +18,38 @@ from artificer.cli.settings import Settings
 
 T = TypeVar("T")
 
-_PARAMETER = "click"
-"""The key under which a field's metadata holds its parameter: class, names and attributes."""
+
+class DeclaredParameter(NamedTuple):
+    """An option or argument: its class, its names and its attributes."""
+
+    kind: type[click.Parameter]
+    names: tuple[str, ...]
+    attributes: dict[str, Any]
 
 
 def option(*names: str, **attributes: Any) -> Any:
     """Declare a field that is an option. Without names it is ``--`` and the field's name."""
-    return field(metadata={_PARAMETER: (click.Option, names, attributes)})
+    return DeclaredParameter(click.Option, names, attributes)
 
 
 def argument(**attributes: Any) -> Any:
     """Declare a field that is an argument."""
-    return field(metadata={_PARAMETER: (click.Argument, (), attributes)})
+    return DeclaredParameter(click.Argument, (), attributes)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option, argument))
 def options(declared: type[T]) -> type[T]:
-    """Make the fields of a class the options of a command, or a group that commands share."""
-    return dataclass(frozen=True, kw_only=True)(declared)
+    """Make the fields of a class the options of a command, or a group that commands share.
+
+    An instance holds the values by name. A dataclass would do no more, and the dozen in a module
+    would take longer to define than the module takes to import.
+    """
+    declared.__init__ = _set_values  # type: ignore[method-assign]
+    return declared
+
+
+def _set_values(self: object, **values: Any) -> None:
+    vars(self).update(values)
 
 
 class Command(click.Command):
@@ -55,6 +69,9 @@ class Command(click.Command):
         module, _, function = self.work.partition(":")
         work = getattr(import_module(f"artificer.cli.{module}"), function)
         settings = ctx.find_object(Settings) or Settings()
+        if not gc.isenabled():  # the whole program is this command: see `main`
+            gc.freeze()
+            gc.enable()
         code: int = ctx.invoke(work, settings, self.declared(**ctx.params))
         return code
 
@@ -63,19 +80,14 @@ def _parameters(declared: type[Any]) -> list[click.Parameter]:
     """The parameters of a class: inherited arguments first, inherited options last."""
     found: list[click.Parameter] = []
     for part in declared.__mro__:
-        own = [
-            _parameter(name, vars(part)["__dataclass_fields__"][name].metadata[_PARAMETER])
-            for name in vars(part).get("__annotations__", {})
-        ]
+        own = [_parameter(name, vars(part)[name]) for name in vars(part).get("__annotations__", {})]
         arguments = [parameter for parameter in own if isinstance(parameter, click.Argument)]
         found = [*arguments, *found, *(p for p in own if not isinstance(p, click.Argument))]
     return found
 
 
-def _parameter(
-    name: str, parameter: tuple[type[Any], tuple[str, ...], dict[str, Any]]
-) -> click.Parameter:
-    kind, names, attributes = parameter
+def _parameter(name: str, declared: DeclaredParameter) -> click.Parameter:
+    kind, names, attributes = declared
     if kind is click.Option and not names:
         names = (f"--{name.replace('_', '-')}",)
     made: click.Parameter = kind([*names, name], **attributes)

@@ -6,6 +6,7 @@ The declaration of a command is imported when the command is named, and the work
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -118,7 +119,12 @@ def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool
 
 
 def main() -> NoReturn:
-    """Run the command line and exit."""
+    """Run the command line and exit.
+
+    The garbage collector is off until a command has been imported, and at the end: what is imported
+    lives as long as the process, and to look at all of it again takes as long as some commands.
+    """
+    gc.disable()
     console.prepare()
     code = perform(sys.argv[1:])
     try:
@@ -128,6 +134,7 @@ def main() -> NoReturn:
     if code == Exit.PIPE:
         # Python flushes stdout once more when it exits: that must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    gc.freeze()
     sys.exit(code)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """The data directory, the project and the log level that a command line names."""
 
     home: str | None = None

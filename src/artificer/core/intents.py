@@ -137,6 +137,10 @@ class Finish(_Intent):
     reason: FinishReason
 
 
+INLINE = (JudgeCalls, CheckReply, Finish)
+"""The intents whose facts need nothing from outside: they are answered in the same commit."""
+
+
 Intent = (
     Generate | Compact | JudgeCalls | AskApproval | CallTool | CheckReply | AdvanceBuild | Finish
 )

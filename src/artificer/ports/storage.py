@@ -68,8 +68,10 @@ class StoragePlace(Struct, frozen=True):
 class StorageKind(Protocol):
     """A kind of storage, as the entry-point group ``artificer.storage`` offers it by URL scheme."""
 
-    async def open(self, place: StoragePlace) -> Storage:
+    async def open(self, place: StoragePlace) -> Storage | None:
         """Open a world's storage, and make it when it is not there.
+
+        None where it is not there and is only read.
 
         Raises:
             ConfigError: the URL or the folder cannot be used.

@@ -10,13 +10,13 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from artificer.core.budget import max_price
 from artificer.core.price import Price
 from artificer.core.spec import RunSpec
 from artificer.errors import BudgetError
 from artificer.ports import Amount, Budget, Reservation, Settlement, SpendingLimit, Spent
+from artificer.runtime.day_budget import day_of
 from artificer.values.model import FailureCode, ModelFailure, ModelReply
 
 EXPIRES_MS = 3_600_000
@@ -28,26 +28,12 @@ BEGUN: frozenset[FailureCode] = frozenset(
 """Failures of a request that had begun to be answered, or may have: nobody knows what it cost."""
 
 
-def day_of(now: int) -> str:
-    """The day of a time, in UTC."""
-    return datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
-
-
 @dataclass(frozen=True)
 class RequestSize:
     """The tokens that a request sends, by our estimate, and those of its longest reply."""
 
     tokens: int
     reply: int
-
-
-@dataclass(frozen=True)
-class DayBudget:
-    """A day of a world's budget: the limit, and what has been spent."""
-
-    day: str
-    limit: SpendingLimit
-    spent: Spent
 
 
 @dataclass
@@ -246,12 +232,6 @@ class Budgets:
 
 
 NO_BUDGETS = Budgets()
-
-
-async def day_budget(budget: Budget, limit: SpendingLimit, now: int) -> DayBudget:
-    """Return what may be spent today, and what has been."""
-    day = day_of(now)
-    return DayBudget(day, limit, await budget.spent(day, now))
 
 
 def _may_wait(charge: Charge, ended: asyncio.Event, spent: Spent) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 
 from artificer.core.events import Event
 from artificer.core.facts import Judges, establish
-from artificer.core.intents import CheckReply, Compact, Finish, Generate, Intent, JudgeCalls
+from artificer.core.intents import INLINE, Compact, Generate, Intent
 from artificer.core.outputs import outputs_of
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
@@ -45,8 +45,6 @@ from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
 
 log = logging.getLogger("artificer.runtime.ledger")
-
-INLINE = (JudgeCalls, CheckReply, Finish)
 
 
 class _Batch:

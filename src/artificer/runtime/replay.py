@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
 from artificer.core.facts import Judges, establish
-from artificer.core.intents import Compact, Generate, Intent
+from artificer.core.intents import INLINE, Compact, Generate, Intent
 from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
@@ -17,7 +17,6 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
-from artificer.runtime.ledger import INLINE
 from artificer.runtime.load import UNREDUCED, read_chain, read_records
 from artificer.runtime.requests import Requests, asks
 

@@ -35,4 +35,12 @@ async def opened(config: Config, *, read_only: bool) -> Storage:
             hint="Correct the setting storage, or install the package that adds it.",
         )
     place = StoragePlace(config.project_folder, config.storage, config.durability, read_only)
-    return await kind.open(place)
+    return await kind.open(place) or await _empty(place)
+
+
+async def _empty(place: StoragePlace) -> Storage:
+    """The storage of a world that is only read and is not there."""
+    memory = KINDS.get("memory")
+    storage = await memory.open(place) if memory is not None else None
+    assert storage is not None
+    return storage

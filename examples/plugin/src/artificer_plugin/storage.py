@@ -19,7 +19,7 @@ from artificer.storage.sqlite.storage import SQLITE
 class Elsewhere:
     """Opens the built-in storage in another folder (``artificer.ports.StorageKind``)."""
 
-    async def open(self, place: StoragePlace) -> Storage:
+    async def open(self, place: StoragePlace) -> Storage | None:
         """Open the storage, and make it when it is not there."""
         url = urlsplit(place.url)
         if url.netloc or not url.path.startswith("/"):

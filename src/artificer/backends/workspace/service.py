@@ -6,7 +6,8 @@ All of it blocks; whoever is in an event loop calls it from a thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Applied
@@ -15,8 +16,7 @@ from artificer.errors import NotFoundError, TamperedError
 from artificer.ports import BlobStore, Versions
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """A tree that somebody named: version 0 is the empty one before the first."""
 
     workspace: str
@@ -26,8 +26,7 @@ class Resolved:
     draft: bool = False
 
 
-@dataclass(frozen=True)
-class VersionConflict:
+class VersionConflict(Struct, frozen=True):
     """Nothing was committed: the head is not the one that was expected, or the files do not fit.
 
     ``changed`` are paths that others have changed since, ``both`` those of them that the draft

@@ -16,7 +16,7 @@ from artificer.cli.terminal.console import out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost
 from artificer.money import micros
-from artificer.runtime.budgets import DayBudget
+from artificer.runtime.day_budget import DayBudget
 
 
 @interruptible

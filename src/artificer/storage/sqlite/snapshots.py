@@ -102,3 +102,17 @@ class SqliteSnapshots:
             db.close()
             raise
         return db
+
+
+class NoSnapshots:
+    """`Snapshots` of a storage that is only read: it keeps none."""
+
+    def put(self, run: str, state: bytes, first: int, chunk: bytes) -> None:
+        """Keep nothing."""
+
+    def get(self, run: str) -> tuple[bytes, list[bytes]] | None:
+        """Nothing is kept of any run."""
+        return None
+
+    def drop(self, run: str) -> None:
+        """There is nothing to forget."""

@@ -13,14 +13,12 @@ from artificer.ports import Snapshots, Storage, StoragePlace
 from artificer.readonly import not_readable
 from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.joined import JoinedStore
-from artificer.storage.memory.snapshots import MemorySnapshots
-from artificer.storage.memory.storage import MemoryStorage
 from artificer.storage.sqlite.anchor import anchor_path
 from artificer.storage.sqlite.budget import SqliteBudget
 from artificer.storage.sqlite.damage import require_database
 from artificer.storage.sqlite.journal import SqliteJournal
 from artificer.storage.sqlite.signals import SqliteSignals
-from artificer.storage.sqlite.snapshots import SqliteSnapshots
+from artificer.storage.sqlite.snapshots import NoSnapshots, SqliteSnapshots
 from artificer.storage.sqlite.upgrade import OLDER_VERSIONS
 from artificer.storage.sqlite.versions import SqliteVersions
 
@@ -40,7 +38,7 @@ class SqliteStorage:
             place.folder / JOURNAL, place.durability, read_only=place.read_only
         )
         self._kept = None if place.read_only else SqliteSnapshots(place.folder / SNAPSHOTS)
-        self.snapshots: Snapshots = self._kept or MemorySnapshots()
+        self.snapshots: Snapshots = self._kept or NoSnapshots()
         """Kept states of runs; a storage that is only read keeps none."""
         self.files = DiskStore(place.folder / BLOBS, place.durability, read_only=place.read_only)
         """The blobs that are files."""
@@ -88,17 +86,15 @@ class SqliteStorage:
 class SqliteKind:
     """The kind of storage that a world has when nothing else is configured."""
 
-    async def open(self, place: StoragePlace) -> Storage:
-        """Open the world in a folder, and make it when it is not there.
-
-        One that is only read, and is not there, is an empty one.
+    async def open(self, place: StoragePlace) -> Storage | None:
+        """Open the world in a folder, and make it when it is not there, or else return None.
 
         Raises:
             TamperedError: the journal is gone, and other things of a world are there.
         """
         there = await asyncio.to_thread(_holds_world, place.folder)
         if place.read_only and not there:
-            return MemoryStorage()
+            return None
         if there and not place.read_only:
             await asyncio.to_thread(_make_private_once, place.folder)
         storage = SqliteStorage(place)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct, structs
 
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.tree import Directory, Fetch, FileMode, TreeFile, TreeNode
@@ -15,8 +17,7 @@ ABSENT = "absent"
 """Expected of a file that is to be new."""
 
 
-@dataclass(frozen=True)
-class Put:
+class Put(Struct, frozen=True):
     """Write a file; the directories above it come by themselves.
 
     Without ``mode`` a file keeps its own. A directory that holds something never gives way to it.
@@ -31,8 +32,7 @@ class Put:
     expect: str | None = None
 
 
-@dataclass(frozen=True)
-class Drop:
+class Drop(Struct, frozen=True):
     """Remove a file or an empty directory. What is not there is removed already.
 
     With ``only_empty`` a directory that holds something is left, and is no problem.
@@ -42,8 +42,7 @@ class Drop:
     only_empty: bool = False
 
 
-@dataclass(frozen=True)
-class MakeDirectory:
+class MakeDirectory(Struct, frozen=True):
     """Make a directory, unless it is there; a file of its name gives way."""
 
     path: str
@@ -52,8 +51,7 @@ class MakeDirectory:
 Edit = Put | Drop | MakeDirectory
 
 
-@dataclass(frozen=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """The outcome of edits: a root and its new nodes, or the problems that prevent them.
 
     A problem's pointer is the number of its edit.
@@ -215,7 +213,7 @@ def rebase(fetch: Fetch, base: str, ours: str, onto: str) -> tuple[Applied, tupl
     paths = list(edits)
     applied = apply(fetch, onto, list(edits.values()))
     problems = tuple(p.replace(pointer=paths[int(p.pointer)]) for p in applied.problems)
-    return replace(applied, problems=problems), both
+    return structs.replace(applied, problems=problems), both
 
 
 def _edit_of(change: tree.TreeChange) -> Edit:

@@ -8,9 +8,10 @@ or reads: nodes come from ``fetch`` and go back to the caller as bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
+
+from msgspec import Struct
 
 from artificer.contracts.workspace_names import path_fault
 from artificer.errors import InvalidValueError, TamperedError
@@ -113,8 +114,7 @@ def _walk(
             yield from _walk(fetch, entry, here, deep, after)
 
 
-@dataclass(frozen=True)
-class TreeChange:
+class TreeChange(Struct, frozen=True):
     """A difference at one path. A directory appears only where it is empty."""
 
     path: str

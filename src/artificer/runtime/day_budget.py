@@ -1,0 +1,28 @@
+"""The budget of a day: the limit, and what has been spent of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from artificer.ports import Budget, SpendingLimit, Spent
+
+
+def day_of(now: int) -> str:
+    """The day of a time, in UTC."""
+    return datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
+
+
+class DayBudget(Struct, frozen=True):
+    """A day of a world's budget: the limit, and what has been spent."""
+
+    day: str
+    limit: SpendingLimit
+    spent: Spent
+
+
+async def day_budget(budget: Budget, limit: SpendingLimit, now: int) -> DayBudget:
+    """Return what may be spent today, and what has been."""
+    day = day_of(now)
+    return DayBudget(day, limit, await budget.spent(day, now))
