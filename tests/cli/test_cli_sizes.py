@@ -17,7 +17,7 @@ from strict_server import Calls, Says, StrictServer, Turn
 
 from artificer.artifacts.deliverable import MAX_NARRATIVE
 from artificer.artifacts.file import MAX_CONTENT
-from artificer.artifacts.svg.payload import MAX_CONTENT as MAX_DRAWING
+from artificer.artifacts.svg.kind import MAX_CONTENT as MAX_DRAWING
 
 CHARS_A_TOKEN = 4
 

@@ -29,7 +29,7 @@ _KINDS: dict[ArtifactKind, str] = {
     "table": "artificer.artifacts.table:KIND",
     "list": "artificer.artifacts.list:KIND",
     "checklist": "artificer.artifacts.checklist:KIND",
-    "svg": "artificer.artifacts.svg.payload:KIND",
+    "svg": "artificer.artifacts.svg.kind:KIND",
 }
 """What each kind is, imported when a run first offers its tools or makes it: most runs never do."""
 

@@ -7,33 +7,12 @@ The model's markup is never shown: it is parsed and rebuilt from an allow-list
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
 
 from artificer.artifacts.fields import Id, Title, text
-from artificer.artifacts.payload import PayloadKind, count
+from artificer.artifacts.svg.kind import MAX_CONTENT, SvgSource
 from artificer.artifacts.svg.rebuild import rebuild
-from artificer.artifacts.tool import wrapped_tool
 from artificer.errors import InvariantError
-from artificer.values.base import JsonObject, Meta, Problem, Value
-
-MAX_SVGS = 8
-MAX_CONTENT = 64_000
-
-
-class SvgSource(Value):
-    """A drawing as a model sends it: hostile until rebuilt."""
-
-    id: Id
-    title: Title = ""
-    content: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=MAX_CONTENT,
-            description="One whole <svg>…</svg> document with a viewBox: shapes, paths, text,"
-            " gradients and markers; no scripts, images, links, animation or foreign markup.",
-        ),
-    ]
+from artificer.values.base import JsonObject, Problem, Value
 
 
 class Svg(Value):
@@ -42,15 +21,6 @@ class Svg(Value):
     id: Id
     title: Title = ""
     content: str
-
-
-CREATE_SVG = wrapped_tool(
-    "create_svg",
-    "Draw a simple vector diagram, such as an architecture or a flow. For data make a chart."
-    " Cite it in the answer as {{artifact:svg:ID}}, with exactly this id.",
-    SvgSource,
-    "svg",
-)
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
@@ -73,12 +43,3 @@ def load(payload: JsonObject) -> Svg:
     if not isinstance(content, str):
         raise InvariantError(f"SVG {source.id!r} was accepted, but cannot be rebuilt.")
     return Svg(id=source.id, title=source.title, content=content)
-
-
-KIND = PayloadKind(
-    tools=(CREATE_SVG,),
-    limit=MAX_SVGS,
-    problems=lambda _, payload, __: problems(payload),
-    load=lambda _, payload: load(payload),
-    size=lambda drawing: f"rebuilt, {count(len(drawing.content), 'character')}",
-)

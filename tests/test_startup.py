@@ -1,0 +1,63 @@
+"""A short program imports nothing that its run does not use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+import artificer
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+
+@artificer.tool(effect="pure")
+def add(a: int, b: int = 2, *, note: str | None = None, of: list[float] | None = None) -> int:
+    "Add two numbers."
+    return a + b
+
+model = ScriptedProvider([reply(call("add", a=1, b=2)), say("One and two\\n\\nare three.")])
+run = artificer.run("Add 1 and 2.", model=model, tools=[add], {fields})
+assert run.status == "completed", run
+print(*sorted(sys.modules))
+"""
+
+UNUSED = {
+    *("pydantic", "pydantic_core", "markdown_it", "importlib.metadata", "anthropic", "openai"),
+    *("httpx", "mcp", "opentelemetry", "cedarpy", "jinja2", "nh3", "tinycss2", "xml.parsers.expat"),
+    *("artificer.manifests", "artificer.render", "artificer.report", "artificer.runtime.builds"),
+    *("artificer.backends.browser.executor", "artificer.backends.command"),
+    *("artificer.backends.http",),
+    *("artificer.backends.mcp.connection", "artificer.backends.sandbox.sandbox"),
+    *("artificer.backends.session", "artificer.backends.function.typed", "artificer.cli"),
+    *("artificer.backends.backend", "artificer.artifacts.svg.rebuild"),
+}
+ARTIFACTS = {
+    *("artificer.artifacts.chart", "artificer.artifacts.table", "artificer.artifacts.list"),
+    *("artificer.artifacts.checklist", "artificer.artifacts.file", "artificer.artifacts.svg"),
+}
+
+
+@pytest.mark.req("program-imports")
+@pytest.mark.parametrize(
+    ("fields", "unused"),
+    [("", UNUSED), ("kind='chat'", UNUSED | ARTIFACTS)],
+    ids=["deliver", "chat"],
+)
+def test_a_short_program_imports_only_what_its_run_uses(
+    fields: str, unused: set[str], tmp_path: Path
+) -> None:
+    environment = {**os.environ, "ARTIFICER_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.replace("{fields}", fields)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) & unused == set()
