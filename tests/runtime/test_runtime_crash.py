@@ -1,4 +1,7 @@
-"""SIGKILL at every write of a five-turn run, and inside its tools; resumed in a new process."""
+"""SIGKILL at the writes of a five-turn run, and inside its tools; resumed in a new process.
+
+A commit's seed draws the writes; `make test-all` kills at every one of them (sampling.py).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,12 @@ from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import unpaired
 from artificer.values.blocks import ToolResultBlock
+from sampling import sample
 
 HERE = Path(__file__).parent
+KILLS = 12
+"""Points of a run's journal at which it is killed."""
+
 DONE = "appends.txt"
 """Gets a line from every process that was not killed."""
 
@@ -158,11 +165,13 @@ class TestKilled:
         appends = int(lines(whole, DONE)[0])
         assert appends >= 10
         cut_short = 0
-        for number, when in itertools.product(range(1, appends + 1), ("before", "after")):
+        every = list(itertools.product(range(1, appends + 1), ("before", "after")))
+        points = sample(every, KILLS, purpose="append")
+        for number, when in points:
             folder = new(tmp_path, f"{number}-{when}")
             assert await survive(crasher, folder, ["append", number, when]) == expected
             cut_short += len(lines(folder, DONE)) == 1
-        assert cut_short >= 2 * (appends - 1), "calls that end together share an append"
+        assert cut_short >= len(points) - 2, "calls that end together share an append"
 
     @pytest.mark.parametrize("when", ["before", "after"])
     @pytest.mark.parametrize("place", ["look 1", "charge 1", "note 1", "look 2", "charge 2"])
@@ -180,7 +189,7 @@ class TestKilled:
     async def test_twice(self, crasher: Crasher, whole: Path, tmp_path: Path) -> None:
         expected = await outcome(whole)
         appends = int(lines(whole, DONE)[0])
-        for number in range(1, appends):
+        for number in sample(range(1, appends), KILLS // 2, purpose="twice"):
             when = ("before", "after")[number % 2]
             folder = new(tmp_path, f"{number}-{when}")
             second = ["append", 1 + number % 2, ("after", "before")[number % 2]]
