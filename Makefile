@@ -7,25 +7,33 @@ MUTATE := .venv-mutants
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check docs bench bench-crash mutants system lock clean
+.PHONY: demo test test-all check style types layers model docs bench bench-crash mutants system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
 
 test: $(VENV)/.dev $(VENV)/.conformance  ## install and pass every test and check
-	@ARTIFICER_HOME="$(CURDIR)/.demo" $(BIN)/artificer local fetch
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory -j2 types model layers style
 	@ARTIFICER_HOME="$(CURDIR)/.demo" CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" \
 	    $(BIN)/python -m pytest -n auto --dist loadgroup
 
 test-all: export ARTIFICER_EXPLORE ?= 10
 test-all: test  ## the same with ten times as many examples of each property, others each time
 
-check: $(VENV)/.dev  ## style, types, architecture
+check: style types layers  ## style, types, architecture
+
+style: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
+
+types: $(VENV)/.dev
 	@$(BIN)/mypy
+
+layers: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-logo
+
+model: $(VENV)/.dev
+	@ARTIFICER_HOME="$(CURDIR)/.demo" $(BIN)/artificer local fetch
 
 docs: $(VENV)/.dev  ## write the generated parts of docs/
 	@$(BIN)/python docs/generate.py
