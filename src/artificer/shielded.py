@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -13,6 +13,30 @@ T = TypeVar("T")
 async def in_thread(work: Callable[[], T]) -> T:
     """Do short, bounded work in a thread. A cancellation takes effect when the work has ended."""
     return await shielded(asyncio.to_thread(work))
+
+
+async def finished(work: Awaitable[T]) -> T:
+    """Await short, bounded work to its end. A cancellation takes effect at the next checkpoint."""
+    future = asyncio.ensure_future(work)
+    if future.done():
+        return future.result()
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        while not future.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait((future,))
+        if (task := asyncio.current_task()) is not None and not future.cancelled():
+            task.uncancel()
+            task.cancel()
+        return future.result()
+
+
+async def checkpoint() -> None:
+    """Let a cancellation take effect that has come while nothing waited."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        await asyncio.sleep(0)
 
 
 async def shielded(work: Coroutine[Any, Any, T]) -> T:

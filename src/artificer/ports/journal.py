@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -98,7 +98,7 @@ class Leases(Protocol):
 class Journal(Leases, Protocol):
     """The append-only log of a world."""
 
-    async def append(
+    def append(
         self,
         run: str,
         epoch: int,
@@ -106,7 +106,7 @@ class Journal(Leases, Protocol):
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
         spending: Spending = NO_SPENDING,
-    ) -> Head:
+    ) -> Awaitable[Head]:
         """Append all records or none, durably and in one commit; return the new head.
 
         The commit also holds the ``blobs`` that the records cite, and the changes of budgets.

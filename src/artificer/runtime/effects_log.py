@@ -6,6 +6,7 @@ import logging
 import time
 
 from artificer.core.intents import Intent
+from artificer.values.canon import digest_of
 
 log = logging.getLogger("artificer.run")
 
@@ -16,8 +17,9 @@ def ms_since(started: float) -> int:
 
 
 def tell(what: str, run: str, intent: Intent, duration_ms: int, **facts: object) -> None:
-    """Log one effect, for people and, as an extra, for programs."""
+    """Log one effect, for people and, as an extra, for programs; bytes by their digest."""
     if log.isEnabledFor(logging.INFO):
-        extra = {"run": run, "intent": intent.n, "duration_ms": duration_ms, **facts}
+        shown = {n: digest_of(f) if isinstance(f, bytes) else f for n, f in facts.items()}
+        extra = {"run": run, "intent": intent.n, "duration_ms": duration_ms, **shown}
         words = " ".join(f"{name}={value}" for name, value in extra.items())
         log.info("%s %s", what, words, extra={"artificer": extra})

@@ -40,7 +40,7 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.requests import Requests, asks
 from artificer.runtime.snapshot import Taker
-from artificer.shielded import shielded
+from artificer.shielded import checkpoint, finished, shielded
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
 
@@ -52,7 +52,7 @@ class _Batch:
 
     def __init__(self, run: str, head: Head, state: RunState, requests: Requests) -> None:
         self.run = run
-        self.head = head
+        self.last: Head | Record = head
         self.state = state
         self.lines: list[EventLine | IntentLine] = []
         self.records: list[Record] = []
@@ -70,8 +70,8 @@ class _Batch:
         self._add(
             EventLine(
                 run=self.run,
-                seq=self.head.seq + 1,
-                prev=self.head.hash,
+                seq=self.last.seq + 1,
+                prev=self.last.hash,
                 event=event,
                 state=self.state.digest,
                 outputs=outputs,
@@ -93,8 +93,8 @@ class _Batch:
         self._add(
             IntentLine(
                 run=self.run,
-                seq=self.head.seq + 1,
-                prev=self.head.hash,
+                seq=self.last.seq + 1,
+                prev=self.last.hash,
                 intent=intent,
                 digest=intent.digest,
                 request=request,
@@ -108,7 +108,7 @@ class _Batch:
         self.lines.append(line)
         self.records.append(record)
         self.blobs.extend(blobs)
-        self.head = Head(seq=record.seq, hash=record.hash)
+        self.last = record
 
 
 class Ledger:
@@ -203,32 +203,33 @@ class Ledger:
                 if blob is not None:
                     batch.blobs.append(blob)
             waiting.extendleft(reversed(facts))
-        await shielded(self._append(batch, settlements, events[-1].at))
+        await self._append(batch, settlements, events[-1].at)
         return batch.external
 
     async def _append(self, batch: _Batch, settlements: Sequence[Settlement], now: int) -> None:
         joined, apart = self._sorted(batch.blobs)
         if apart:  # before the records: what these cite is there
-            await asyncio.to_thread(self._store, apart)
+            await finished(asyncio.to_thread(self._store, apart))
         charges = self._charges(batch, now)
         wanted = [r for charge in charges.values() for r in charge.reservations()]
         append = partial(
             self._journal.append, self.run, self._epoch, self._head, batch.records, joined
         )
         try:
-            self._head = await append(Spending(settlements, wanted))
+            self._head = await finished(append(Spending(settlements, wanted)))
             self._keep(charges)
         except BudgetError:  # the request itself finds out why, and that is recorded
-            self._head = await append(Spending(settlements))
+            self._head = await finished(append(Spending(settlements)))
         except TamperedError as error:  # what happened is recorded, whatever a budget looks like
             log.warning("a budget cannot be used: %s", error.message)
-            self._head = await append()
+            self._head = await finished(append())
         self.state = batch.state
         for number, line in enumerate(batch.lines):
             tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
             tell(self.run, line)
         if self.taker is not None:
             self.taker.offer(self._head, self.state)
+        await checkpoint()
 
     def _charges(self, batch: _Batch, now: int) -> dict[int, Charges]:
         """Return what the requests of a batch may cost, by intent, where the price is known."""

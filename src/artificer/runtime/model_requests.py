@@ -170,7 +170,7 @@ class ModelRequests:
             model=spec.model,
             outcome=reply.code if isinstance(reply, ModelFailure) else reply.stop,
             attempts=reply.attempts,
-            raw=reply.raw and digest_of(reply.raw),
+            raw=reply.raw,
         )
         return RequestResult(reply, duration, reply.raw, reported, reserved)
 

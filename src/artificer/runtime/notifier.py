@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from artificer.errors import ArtificerError
 from artificer.ports import Signals
@@ -20,17 +21,16 @@ class SignalNotifier:
     def __init__(self, signals: Signals, *, every_s: float = EVERY_S) -> None:
         self._signals = signals
         self._every_s = every_s
-        self._arrived: dict[str, asyncio.Event] = {}
+        self._arrived: dict[str, Callable[[], None]] = {}
         self._notified_for: dict[str, str] = {}
         self._watching: asyncio.Task[None] | None = None
 
-    def watch(self, run: str) -> asyncio.Event:
-        """Return an event that is set when signals to a run arrive, which is driven from now on."""
-        arrived = self._arrived[run] = asyncio.Event()
+    def watch(self, run: str, arrived: Callable[[], None]) -> None:
+        """Call ``arrived`` when signals to a run arrive, which is driven here from now on."""
+        self._arrived[run] = arrived
         self._notified_for.pop(run, None)
         if self._watching is None:
             self._watching = asyncio.ensure_future(self._watch())
-        return arrived
 
     def unwatch(self, run: str) -> None:
         """Watch a run no more: it is no longer driven here."""
@@ -65,7 +65,7 @@ class SignalNotifier:
     def _notify(self, run: str) -> None:
         arrived = self._arrived.get(run) or self._arrived.get(self._notified_for.get(run, ""))
         if arrived is not None:
-            arrived.set()
+            arrived()
 
     async def _watch(self) -> None:
         position, _ = await self._signals.since(None)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import orjson
 from msgspec import structs
 
 from artificer.core import events as ev
@@ -36,7 +36,7 @@ from artificer.ports import (
 from artificer.runtime.budgets import NO_BUDGETS, Budgets
 from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.runtime.model_requests import ModelRequests
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import canonical_typed, digest_of
 from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
 
@@ -99,7 +99,7 @@ class Performer:
             tool=intent.tool,
             outcome=receipt.status,
             chars=len(said),
-            result=digest_of(said.encode()),
+            result=said.encode(),
         )
         return ev.ToolReturned(
             at=self.clock.now(),
@@ -160,7 +160,7 @@ class Performer:
             run=run,
             id=intent.call_id,
             definition=definition,
-            arguments=json.loads(intent.arguments),
+            arguments=orjson.loads(intent.arguments),
             key=idempotency_key(run, intent),
         )
 
@@ -224,7 +224,7 @@ class Performer:
 def idempotency_key(run: str, intent: CallTool) -> str:
     """The key of a call: the same after a crash, and of no other call."""
     parts = {"arguments": intent.arguments, "format": FORMAT, "n": intent.n, "run": run}
-    return digest_of(canonical({**parts, "tool": intent.tool})).removeprefix("sha256:")
+    return digest_of(canonical_typed({**parts, "tool": intent.tool})).removeprefix("sha256:")
 
 
 def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:

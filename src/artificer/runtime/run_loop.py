@@ -41,24 +41,29 @@ class RunLoop:
         self._observer = observer
         self._signals = signals
         self._tasks: dict[_Task, Intent] = {}
-        self._signalled = signals.watch(self.run)
+        self._woken = asyncio.Event()
+        self._signalled = False
         self._slots = asyncio.Semaphore(ledger.state.run_spec.limits.concurrency)
         self._cancelled: str | None = None
+        signals.watch(self.run, self._signal)
+
+    def _signal(self) -> None:
+        self._signalled = True
+        self._woken.set()
 
     def cancel(self, reason: str) -> None:
         """End the run: open calls are ended and answered ``cancelled``."""
         self._cancelled = reason
-        self._signalled.set()
+        self._signal()
 
     async def run_until_idle(self, intents: Sequence[Intent]) -> RunState:
         """Run until the run is finished, stalled or paused, or waits for a person elsewhere."""
-        signal = asyncio.ensure_future(self._signalled.wait())
         try:
             await self._clean_up_build()
             while True:
                 self._start(intents)
-                if self._signalled.is_set():
-                    self._signalled.clear()
+                if self._signalled:
+                    self._signalled = False
                     intents = [*await self._receive_signals(), *await self._resumable_jobs()]
                     continue
                 if not self._tasks and (intents := await self._resumable_jobs()):
@@ -67,11 +72,10 @@ class RunLoop:
                     await _end(self._tasks)
                     await self._clean_up_build()
                     return self._ledger.state
-                if signal.done():
-                    signal = asyncio.ensure_future(self._signalled.wait())
-                await asyncio.wait({*self._tasks, signal}, return_when=asyncio.FIRST_COMPLETED)
+                await self._woken.wait()
+                self._woken.clear()
                 intents = ()
-                if not self._signalled.is_set():  # a signal comes before what a receipt leads to
+                if not self._signalled:  # a signal comes before what a receipt leads to
                     intents = await self._record([task for task in self._tasks if task.done()])
                     await self._end_answered()
                     intents = [*intents, *await self._resumable_jobs()]
@@ -81,7 +85,6 @@ class RunLoop:
                 await self._commit(list(self._tasks))
             raise
         finally:
-            signal.cancel()
             self._signals.unwatch(self.run)
             await _end(self._tasks)
             await self._performer.release(self.run)
@@ -105,6 +108,12 @@ class RunLoop:
                 return False
 
     async def _perform(self, intent: Intent) -> Outcome:
+        try:
+            return await self._outcome(intent)
+        finally:
+            self._woken.set()
+
+    async def _outcome(self, intent: Intent) -> Outcome:
         state = self._ledger.state
         match intent:
             case Generate():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import orjson
+from msgspec import MsgspecError, Struct, json
 
 from artificer.errors import Fenced, InvariantError, NotFoundError, OperatorError
 from artificer.ports import MAX_SIGNALS, Claim, Head, Record, RunHead
@@ -52,8 +53,8 @@ def check_name(run: str) -> None:
 def verify_link(run: str, head: Head, records: Sequence[Record]) -> Head:
     """Check that the records continue the run's chain from ``head``, and return the new head.
 
-    Every body is parsed, which costs about 3 µs of a commit's 100: cheaper checks would have to
-    guess where a member begins.
+    Every body is parsed as far as it names its place: cheaper checks would have to guess where a
+    member begins.
 
     Raises:
         InvariantError: a record names another run, leaves a gap, does not name the hash before
@@ -72,16 +73,22 @@ def verify_link(run: str, head: Head, records: Sequence[Record]) -> Head:
     return Head(seq=seq, hash=prev)
 
 
+class _Place(Struct):
+    run: str
+    seq: int
+    prev: str
+
+
+_read_place = json.Decoder(_Place).decode
+
+
 def place_named(body: bytes) -> tuple[str, int, str] | None:
     """Return the run, the seq and the hash before, as a body names them; None when it does not."""
     try:
-        value = orjson.loads(body)
-        run, seq, prev = value["run"], value["seq"], value["prev"]
-    except (ValueError, KeyError, TypeError):
+        place = _read_place(body)
+    except (MsgspecError, UnicodeError, RecursionError):
         return None
-    if type(run) is not str or type(seq) is not int or type(prev) is not str:
-        return None
-    return run, seq, prev
+    return place.run, place.seq, place.prev
 
 
 def erased_by(body: bytes) -> int:

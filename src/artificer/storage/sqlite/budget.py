@@ -83,8 +83,8 @@ def write(work: Transaction, changes: Sequence[Change]) -> None:
             )
             db.execute("DELETE FROM spending WHERE until <= ?", (note.at,))
             continue
-        if isinstance(note, BudgetSettled):
-            row = (note.account, int(note.reservation))
+        if isinstance(note, BudgetSettled) and (number := int(note.reservation)):
+            row = (note.account, number)
             db.execute("DELETE FROM spending WHERE day = ? AND n = ?", row)
         db.execute(_SET_TOTAL, (note.account, note.tokens, note.micros))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Self, TypeVar
@@ -165,7 +165,7 @@ class SqliteJournal:
             lambda transaction: transaction.release(run, epoch), self._ages.pop(run, 0)
         )
 
-    async def append(
+    def append(
         self,
         run: str,
         epoch: int,
@@ -173,7 +173,7 @@ class SqliteJournal:
         records: Sequence[Record],
         blobs: Sequence[bytes] = (),
         spending: Spending = NO_SPENDING,
-    ) -> Head:
+    ) -> Awaitable[Head]:
         """Append all records or none, durably, and return the new head. See `Journal.append`.
 
         Raises:
@@ -184,15 +184,16 @@ class SqliteJournal:
             OperatorError: the file could not be written; nothing has changed, and the same append
                 may be tried again.
         """
-        new_head = verify_link(run, head, records)
 
         def work(transaction: Transaction) -> Head:
+            new_head = verify_link(run, head, records)
             changes = budget.changes(transaction, spending)  # whatever refuses comes first
             transaction.append(run, epoch, head, records, new_head, blobs)
             budget.write(transaction, changes)
             return new_head
 
-        return await self._opened(self._writer).perform(work, self._ages.get(run, 0))
+        alone = len(self._ages) == 1
+        return self._opened(self._writer).perform(work, self._ages.get(run, 0), at_once=alone)
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the first ``limit`` records with ``seq > after``; empty for an unknown run.

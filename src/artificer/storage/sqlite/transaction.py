@@ -99,13 +99,12 @@ class Transaction:
         )
         if moved.rowcount == 0:
             raise self._fenced(run, epoch, head)
+        rows = []
         for record in records:
             tip = self._advance(record.hash)
-            self._db.execute(
-                "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
-                (tip.position, run, record.seq, record.hash, record.body, tip.world),
-            )
-            self._newest = (run, record.seq)
+            rows.append((tip.position, run, record.seq, record.hash, record.body, tip.world))
+        self._db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._newest = (run, new_head.seq)
         self._db.executemany(
             "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest_of(blob), blob) for blob in blobs]
         )

@@ -56,10 +56,13 @@ class Writer:
         self._closed = False
         db.execute("PRAGMA busy_timeout = 0")  # the loop must not sleep in SQLite
 
-    async def perform(self, work: Callable[[Transaction], T], age: int = 0) -> T:
-        """Perform the work in a transaction and return its result once that is durable.
+    def perform(
+        self, work: Callable[[Transaction], T], age: int = 0, *, at_once: bool = False
+    ) -> asyncio.Future[T]:
+        """Perform the work in a transaction; its result is there once that is durable.
 
-        ``age`` is lower for what belongs to an older run: that goes first where much waits.
+        ``age`` is lower for what belongs to an older run: that goes first where much waits. Work
+        that nothing else could join is committed ``at_once``.
 
         When the waiting task is cancelled the work may be done all the same: the run's head then
         tells. An ArtificerError that the work raises before it writes anything is its own alone.
@@ -68,13 +71,18 @@ class Writer:
             AuthorError: the journal is closed.
             OperatorError: the file could not be written; the journal is as it was.
         """
-        if self._closed:
-            raise AuthorError(f"The journal {self._path} is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
+        if self._closed:
+            future.set_exception(AuthorError(f"The journal {self._path} is closed."))
+            return future
         self._waiting.append(_Job(work, future, age))
         if len(self._waiting) == 1:
-            self._loop.call_soon(self._flush, self._loop.time() + self._busy_seconds, FIRST_PAUSE)
-        return await future
+            deadline = self._loop.time() + self._busy_seconds
+            if at_once:
+                self._flush(deadline, FIRST_PAUSE)
+            else:
+                self._loop.call_soon(self._flush, deadline, FIRST_PAUSE)
+        return future
 
     def _flush(self, deadline: float, pause: float) -> None:
         """Commit what waits; while another process holds the file, try again later."""
@@ -132,7 +140,9 @@ class NoWriter(Writer):
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    async def perform(self, work: Callable[[Transaction], T], age: int = 0) -> T:
+    def perform(
+        self, work: Callable[[Transaction], T], age: int = 0, *, at_once: bool = False
+    ) -> asyncio.Future[T]:
         """Refuse. Raises OperatorError."""
         raise only_read(self._path)
 
