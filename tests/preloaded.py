@@ -44,7 +44,7 @@ import artificer
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 CLONE_PARENT = 0x8000
 LIBRARIES = ("httpcore2", "httpx2", "mcp_types", "openai", "rich.console", "starlette", "uvicorn")
-"""What else takes long, and does not load OpenTelemetry: that would turn telemetry on."""
+"""Other slow imports that do not load OpenTelemetry, which would turn telemetry on."""
 
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
 """Beginnings of the variables that an interpreter reads when it starts. PYTHONPATH is read here."""

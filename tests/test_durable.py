@@ -269,7 +269,7 @@ class TestAJournalThatIsGone:
             (lost / "p" / name).unlink()
         (lost / "p" / "blobs" / "sha256" / "ab").mkdir(parents=True)
         (lost / "p" / "blobs" / "sha256" / "ab" / ("c" * 62)).write_bytes(b"somebody's")
-        await self.refused(lost, "is gone or empty, and")
+        await self.refused(lost, "is missing or empty, but")
 
     async def test_with_nothing_beside_it(self, lost: Path) -> None:
         for path in (lost / "p").glob("journal.db-*"):

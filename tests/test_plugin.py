@@ -126,7 +126,7 @@ def test_an_installed_package_adds_a_storage(project: Project) -> None:
 @pytest.mark.req("plugin-storage")
 def test_a_storage_that_is_not_there_is_an_error(project: Project) -> None:
     (project.folder / "artificer.toml").write_text('storage = "nowhere://x"\n')
-    assert "There is no storage 'nowhere'" in project.run('{"born_before": 1}').stderr
+    assert "Unknown storage: 'nowhere'" in project.run('{"born_before": 1}').stderr
     (project.folder / "artificer.toml").write_text('storage = "elsewhere://x"\n')
     assert "does not name a folder" in project.run('{"born_before": 1}').stderr
 

@@ -8,12 +8,14 @@ line. The list only shrinks: a new offender fails, and so does an entry that is 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,12 @@ RECORDED = {
     "src/artificer/recordings/file.py:cassette": "a field of the header",
 }
 """Names that have a forbidden word because journals and recordings hold them: ``place:name``."""
+
+IN_SCHEMAS = {
+    "src/artificer/artifacts/chart.py:StackedBarChart": "describes the tool's schema",
+    "src/artificer/artifacts/judgement.py:Judged": "describes the tool's schema",
+}
+"""Docstrings that reach the model in a schema, so that their text is a format."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 Finder = Callable[[], Iterator[str]]
@@ -169,11 +177,30 @@ def inner_imports() -> Iterator[str]:
 
 
 def what_docstrings() -> Iterator[str]:
-    """Docstrings that begin with "What" where they say what a thing is or does."""
+    """Docstrings that begin with "What", those of attributes included."""
     for module in everything():
         for name, node in (("", module.tree), *definitions(module.tree)):
-            if (ast.get_docstring(node) or "").lower().startswith("what "):
-                yield f"{module.place}:{name}"
+            found = (name, ast.get_docstring(node) or ""), *_attribute_docstrings(node, name)
+            for owner, text in found:
+                place = f"{module.place}:{owner}"
+                if text.lower().startswith("what ") and place not in IN_SCHEMAS:
+                    yield place
+
+
+def _attribute_docstrings(
+    node: ast.Module | ast.ClassDef | Definition, owner: str
+) -> Iterator[tuple[str, str]]:
+    """The texts that follow the assignments of a module or a class, with the attributes' names."""
+    if isinstance(node, Definition):
+        return
+    for assignment, follower in pairwise(node.body):
+        if not isinstance(assignment, ast.Assign | ast.AnnAssign):
+            continue
+        match follower:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                targets = getattr(assignment, "targets", None) or [assignment.target]
+                name = ast.unparse(targets[0])
+                yield f"{owner}.{name}" if owner else name, inspect.cleandoc(text)
 
 
 def homonyms() -> Iterator[str]:

@@ -85,7 +85,7 @@ async def test_a_manifest_that_names_no_server_is_told_which_there_are(tmp_path:
         '[tool]\nname = "m"\nversion = "1"\ndescription = "d"\n[mcp]\nserver = "no"\ntool = "t"\n'
     )
     async with World.in_memory(config()) as world:
-        with pytest.raises(ConfigError, match="No MCP server is called 'no'"):
+        with pytest.raises(ConfigError, match="Unknown MCP server: 'no'"):
             await play(world, tools=[tmp_path])
 
 

@@ -129,7 +129,7 @@ class Archive:
         found = [run for run in runs if not is_of_build(run, names)] or runs
         if len(found) == 1:
             return found[0]
-        which = f"{len(found)} runs begin with" if found else "There is no run"
+        which = f"{len(found)} runs begin with" if found else "No run matches"
         raise NotFoundError(f"{which} {word!r}.", hint="`artificer runs` lists them.")
 
     async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:

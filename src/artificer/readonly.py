@@ -85,8 +85,8 @@ class ReadOnlyDatabase:
                 self._forget()
                 time.sleep(0.005 * attempt)
         raise OperatorError(
-            f"{self._path} could not be read, because it is being written all the time.",
-            hint="Try again when its writer has paused.",
+            f"{self._path} could not be read: another process writes it continuously.",
+            hint="Try again later.",
         )
 
     def close(self) -> None:

@@ -121,13 +121,15 @@ class Run(Struct, frozen=True):
         try:
             return TypeAdapter(kind).validate_json(self._json())
         except ValidationError as error:
-            raise AuthorError(f"The run's output is no {kind.__name__}: {error}.") from error
+            raise AuthorError(
+                f"The run's output is not a valid {kind.__name__}: {error}."
+            ) from error
 
     def _json(self) -> str:
         if self.state.run_spec.response_format is None:
             raise OperatorError(
-                f"Run {self.id} has no output: it was not asked for JSON.",
-                hint="Begin it with a response_format; its reply is `text`.",
+                f"Run {self.id} has no output: it has no response format.",
+                hint="Start the run with a response_format; this run's reply is `text`.",
             )
         narrative = self.state.narrative
         if self.status != "completed" or narrative is None:

@@ -264,7 +264,9 @@ class World:
         """
         storage = self._resources.storage
         if not await storage.journal.read(run_id, limit=1):
-            raise NotFoundError(f"There is no run {run_id!r}.", hint="`artificer runs` lists them.")
+            raise NotFoundError(
+                f"Run {run_id!r} does not exist.", hint="`artificer runs` lists them."
+            )
         body = signal.canonical()
         if len(body) > LONGEST:
             raise AuthorError(f"A signal has at most {LONGEST:,} bytes; this has {len(body):,}.")

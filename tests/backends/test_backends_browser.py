@@ -195,7 +195,7 @@ def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for()
         ),
         (
             "[browser]\n" + SCOPE + '[browser.commands.click]\nargs.x = { type = "string" }\n',
-            "args.x: is no argument of this action; it has: selector",
+            "args.x: is not an argument of this action; it has: selector",
         ),
         (
             "[browser]\n" + SCOPE + '[browser.commands.click.args]\nselector = { type = "port" }\n',

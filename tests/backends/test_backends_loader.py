@@ -70,7 +70,7 @@ def test_the_faults_of_all_files_are_told_together(tmp_path: Path) -> None:
         "b.clad.toml:3: tool.verzion: is not a known key; did you mean 'version'?",
         "b.clad.toml:1: tool.version: is missing",
         "c.clad.toml: is not UTF-8",
-        "d.clad.toml: has more bytes than 262144",
+        "d.clad.toml: has more than 262144 bytes",
         "e.clad.toml: cannot be read",
         "g.clad.toml: the name 'same' is already taken by",
     ):

@@ -230,7 +230,7 @@ def test_a_request_asks_by_the_method_that_its_section_names() -> None:
         ('[tool.probe]\nexec = ["x"]\nurl = "http://h/"', "needs one of"),
         ('[tool.probe]\nurl = "http://h/"', "is a command for a tool with [command]"),
         ('[tool.probe]\nexec = ["x"]\nabsent_exit = [0]', "takes 0 for yes and for no"),
-        ('[tool.probe]\nexec = ["x", "{y}"]', "{y} is no argument"),
+        ('[tool.probe]\nexec = ["x", "{y}"]', "{y} is not an argument"),
         ('[tool.probe]\nexec = ["x", "{_evidence_dir}"]', "a probe has no folder"),
         ('[tool.probe]\nexec = ["sh", "-c", "{a}"]', "into a shell's script"),
         ('[tool.probe]\nexec = ["{a}"]', "program"),

@@ -121,7 +121,7 @@ def test_what_a_report_says_is_no_heading_of_the_prompt(evil: str) -> None:
 def test_what_does_not_fit_is_an_error_before_the_call() -> None:
     made = BuildWorld(plan_of({"a": []}))
     made.begin(facts.BuildOptions(size="small"))
-    with pytest.raises(ConfigError, match="there is room for 100") as failure:
+    with pytest.raises(ConfigError, match="only 100 fit") as failure:
         instruct(made.state, made.open(jobs.StartRun), TEXTS, room=100)
     assert failure.value.hint
 

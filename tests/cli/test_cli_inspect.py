@@ -86,7 +86,7 @@ async def test_a_run_is_named_by_a_unique_beginning_or_last(shell: Shell, world:
         (first[:-1], 0, f"run      {first}"),
         ("last", 0, f"run      {second}"),
         ("0", 3, "2 runs begin with '0'"),
-        ("nope", 3, "There is no run 'nope'"),
+        ("nope", 3, "No run matches 'nope'"),
     ):
         result = await shell.run("show", word)
         assert result.code == code

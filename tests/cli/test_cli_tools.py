@@ -95,7 +95,7 @@ async def test_list_show_and_schema(shell: Shell) -> None:
     assert "results" not in form["outputSchema"]["properties"]
     missing = await shell.run("tools", "show", "tools", "ecko")
     assert missing.code == Exit.OPERATOR
-    assert "The tools are: echo." in missing.err
+    assert "Known: echo." in missing.err
 
 
 async def test_strict_schemas_are_what_a_request_holds(shell: Shell) -> None:

@@ -54,7 +54,7 @@ async def test_what_is_not_there_is_told_with_a_hint(shell: Shell) -> None:
     for words in (("show", "x"), ("log", "x"), ("checkout", "x", "f"), ("diff", "x")):
         done = await shell.run("workspace", *words)
         assert done.code == Exit.OPERATOR
-        assert "There is no workspace 'x'" in done.err and "hint: " in done.err
+        assert "Workspace 'x' does not exist" in done.err and "hint: " in done.err
     assert (await shell.run("workspace", "list")).err == "No workspaces yet.\n"
 
 

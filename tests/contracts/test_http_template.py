@@ -40,7 +40,7 @@ SECRET = {"Authorization": "Bearer {_secret:k}"}
         (("u",), {"url": "{u}", "headers": SECRET}, "a host that an argument chooses"),
         (("host",), {"url": "http://{host}/", "headers": SECRET}, "a host that an argument"),
         (("opt",), {"url": "http://h/{opt}"}, "would have a hole"),
-        ((), {"url": "http://h/{y}"}, "{y} is no argument"),
+        ((), {"url": "http://h/{y}"}, "{y} is not an argument"),
         (("x",), {"url": "http://h/"}, "'x' is not used"),
         ((), {"url": "http://h/", "headers": {"Host": "a"}}, "written by Artificer"),
         ((), {"url": "http://h/", "headers": {"A": "1", "a": "2"}}, "twice"),

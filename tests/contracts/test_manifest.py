@@ -202,4 +202,4 @@ def test_resources_are_those_of_the_call() -> None:
     assert definition.resources_of({"path": "a"}) == ("file:a", "db")
     assert definition.resources_of({"path": "{path}"}) == ("file:{path}", "db")
     wrong = faults_of(f'{TOOL}resources = ["file:{{other}}"]\n{body}')
-    assert wrong == ["t.clad.toml:5: tool.resources: {other} is no argument"]
+    assert wrong == ["t.clad.toml:5: tool.resources: {other} is not an argument"]

@@ -39,7 +39,7 @@ HEAD = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
         (f'{HEAD}[command]\nexec = ["true"]\n[output]\nformat = "yaml"', "output.format"),
         (f'{HEAD}binary = "other"\n[command]\nexec = ["true"]', "tool.binary says 'other'"),
         (f'{HEAD}[args.x]\n[command]\nexec = ["true"]', "args.x: is not used"),
-        (f'{HEAD}[command]\nexec = ["true", "{{nowhere}}"]', "{nowhere} is no argument"),
+        (f'{HEAD}[command]\nexec = ["true", "{{nowhere}}"]', "{nowhere} is not an argument"),
         (f'{HEAD}[command]\nexec = ["true"]\ntemplate = "false"', "'template' would be ignored"),
         (
             f'{HEAD}[args.x]\ntype = "port"\ndefault = 0\n[command]\nexec = ["true", ["{{x}}"]]',
@@ -229,7 +229,7 @@ def test_a_browser_of_the_reference_is_read() -> None:
     commands = browser_commands(manifest.tool, manifest.part)
     names = [[a.name for a in command.arguments] for command in commands]
     assert names == [["url"], ["selector"]]
-    assert "args.button: is no argument of this action" in " ".join(manifest.warnings)
+    assert "args.button: is not an argument of this action" in " ".join(manifest.warnings)
 
 
 @pytest.mark.parametrize("section", ['[session]\nstartup_command = "cat"\n', "[browser]\n"])

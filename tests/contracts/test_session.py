@@ -75,17 +75,17 @@ required = true
         (SESSION.replace('"cat"', '"cat \'x"') + COMMAND, "session.startup_command"),
         (SESSION + COMMAND + '[args.x]\ntype = "string"\n', "commands have args of their own"),
         (SESSION + COMMAND + '[command]\ntemplate = "ls"\n', "is a second backend"),
-        (SESSION + '[session.commands.run]\ndescription = "d"\n', "says which lines"),
+        (SESSION + '[session.commands.run]\ndescription = "d"\n', "which lines may be sent"),
         (SESSION + COMMAND + '[session.commands.run.args.x]\ntype = "integer"\n', "template"),
         (
             SESSION + COMMAND + 'template = "say {x} {y}"\n[session.commands.run.args.x]\n'
             "required = true\n",
-            "there is no argument 'y'",
+            "'y' is not an argument",
         ),
         (
             SESSION + COMMAND + 'template = "say"\n[session.commands.run.args.x]\n'
             'type = "integer"\n',
-            "session.commands.run.args.x: stands nowhere in the template",
+            "session.commands.run.args.x: is not used in the template",
         ),
         (
             SESSION + COMMAND + 'template = "say {x}"\n[session.commands.run.args.x]\n'

@@ -101,7 +101,7 @@ def test_numbers_and_depth_without_end_are_refused() -> None:
 def test_a_host_may_not_name_what_is_no_argument() -> None:
     head = '[tool]\nname = "t"\nversion = "1"\ndescription = "d"\n'
     text = f'{head}[http]\nurl = "http://{{0}}/?k={{_secret:k}}"\n'
-    with pytest.raises(ManifestError, match="is no argument"):
+    with pytest.raises(ManifestError, match="is not an argument"):
         parse_manifest(text, "t.clad.toml")
 
 

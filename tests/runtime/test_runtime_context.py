@@ -302,7 +302,7 @@ class TestBudget:
 
 
 SAID = "And now. " + "a" * 1_200 + " NEVER DELETE THE BACKUPS. " + "z" * 1_200
-"""What matters is in the middle."""
+"""The important part is in the middle."""
 
 
 @pytest.mark.req("context-said-last")

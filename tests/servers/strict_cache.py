@@ -18,7 +18,7 @@ MOST_MARKS = 4
 _LONGEST_KEY = 64
 
 Kept = Literal["read", "written"] | None
-"""What became of the beginning of a request, where it asked for anything."""
+"""The result of caching the beginning of a request, if it requested caching."""
 
 
 def cache_fault(body: dict[str, Any]) -> str | None:

@@ -31,7 +31,7 @@ _KINDS: dict[ArtifactKind, str] = {
     "checklist": "artificer.artifacts.checklist:KIND",
     "svg": "artificer.artifacts.svg.kind:KIND",
 }
-"""What each kind is, imported when a run first offers its tools or makes it: most runs never do."""
+"""The module of each kind, imported when a run first offers its tools or makes such an artifact."""
 
 _MAKES: dict[str, ArtifactKind] = {
     "create_file": "file",

@@ -47,7 +47,7 @@ def backend_of(name: str) -> Backend:
     found = BACKENDS.get(name)
     if not isinstance(found, Backend):
         raise ConfigError(
-            f"Nothing here performs the calls of [{name}].",
+            f"No installed backend executes [{name}].",
             hint="Install the package that adds this section, in a release made for this one.",
         )
     return found

@@ -16,7 +16,7 @@ from artificer.manifests.model import SUFFIX, Manifest, ManifestFile
 from artificer.manifests.parse import parse_manifest
 
 FOLDER_FILE = "toolclad.toml"
-"""What the manifests of a folder share: argument types and scope."""
+"""The file that the manifests of a folder share: argument types and scope."""
 
 MAX_BYTES = 256 * 1024
 """Largest manifest that is read."""
@@ -88,7 +88,9 @@ def load_file(
         if "/" not in program:
             continue
         if not _is_program(file.parent / program):
-            raise ManifestError(f"{file}: {key}: {program!r} is no executable file beside it")
+            raise ManifestError(
+                f"{file}: {key}: {program!r} is not an executable file in the same folder"
+            )
         if signers is not None:
             signers.check(file.parent / program, (file.parent / program).read_bytes())
     return ManifestFile(manifest, str(file))
@@ -115,7 +117,7 @@ def _read(file: Path, signers: Signers | None) -> str:
     except OSError as error:
         raise ManifestError(f"{file}: cannot be read: {error.strerror}") from error
     if data is None:
-        raise ManifestError(f"{file}: has more bytes than {MAX_BYTES}, which are allowed")
+        raise ManifestError(f"{file}: has more than {MAX_BYTES} bytes")
     if signers is not None:
         signers.check(file, data)
     try:

@@ -242,8 +242,8 @@ def _fit(
     taken = tokens_of(system.encode()) + tokens_of(fixed.encode())
     if taken > room:
         raise ConfigError(
-            f"What {what} has to be told takes up to {taken} tokens, and there is room for {room}.",
-            hint="Use a model with a longer context, or say the request and the plan shorter.",
+            f"The prompt of {what} needs up to {taken} tokens, but only {room} fit.",
+            hint="Use a model with a longer context, or shorten the request and the plan.",
         )
     left = (room - taken) * BYTES_A_TOKEN - 300
     shown: list[str] = []

@@ -12,7 +12,7 @@ from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
 
 EffectClass = Literal["pure", "idempotent", "keyed", "once"]
-"""What may be done about a call whose outcome is unknown after a crash (invariant 3).
+"""Whether a call with an unknown outcome may be repeated after a crash (invariant 3).
 
 ``pure`` changes nothing; ``idempotent`` may be run again; ``keyed`` may be run again with the same
 idempotency key; ``once`` may not, and is ``ambiguous``.

@@ -53,7 +53,7 @@ class SafeNames:
         return _suffixed(name, set(self._from_wire))
 
     def from_wire(self, name: str) -> str:
-        """Return the tool's own name; a name that is no tool's comes back unchanged."""
+        """Return the tool's own name; any other name comes back unchanged."""
         return self._from_wire.get(name, name)
 
 

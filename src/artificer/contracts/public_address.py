@@ -11,8 +11,8 @@ _NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 _NOT_PUBLIC = tuple(
     map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "fec0::/10"))
 )
-"""What some releases of Python take for public: protocol assignments, relays of 6to4 (RFC 7526),
-documentation (RFC 9637), site-local addresses (RFC 3879)."""
+"""Networks that some releases of Python consider public: protocol assignments, relays of 6to4
+(RFC 7526), documentation (RFC 9637), site-local addresses (RFC 3879)."""
 
 
 def is_public(text: str) -> bool:

@@ -69,7 +69,7 @@ def format_of(
     """Make the format of a JSON Schema, or of a type: a pydantic model, a dataclass, a TypedDict.
 
     Raises:
-        AuthorError: that is no schema, or one that cannot be used.
+        AuthorError: the value is not a schema, or not a usable one.
     """
     if isinstance(source, ResponseFormat):
         return _usable(source)
@@ -107,8 +107,8 @@ def output_check(kind: type[Any]) -> OutputCheck:
             )
         except Exception as error:
             raise AuthorError(
-                f"A validator of {type_name(kind)} broke: {error!r}.",
-                hint="A validator refuses a value with ValueError or AssertionError. Mend it, and "
+                f"A validator of {type_name(kind)}failed: {error!r}.",
+                hint="A validator rejects a value with ValueError or AssertionError. Fix it and "
                 "resume the run.",
             ) from error
         return ()

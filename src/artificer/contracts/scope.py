@@ -95,7 +95,7 @@ def _rule_of(entry: str) -> _Rule:
     if entry == "*":
         return _Rule(host=".")
     if not is_host(entry.removeprefix("*.")):
-        raise ValueError(f"{entry!r} is no address, network, host name, '*.domain' or URL")
+        raise ValueError(f"{entry!r} is not an address, network, host name, '*.domain' or URL")
     return _Rule(host=_name(entry.removeprefix("*")))
 
 

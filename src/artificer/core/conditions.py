@@ -29,7 +29,7 @@ from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta
 from artificer.values.canon import canonical
 
 Operand = str | int | bool
-"""What an argument is compared with. Fractions are compared by bounds."""
+"""The right side of a comparison with an argument. Fractions are compared by bounds."""
 
 
 def _bound(value: object) -> object:

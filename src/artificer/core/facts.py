@@ -64,7 +64,7 @@ _FAILURES: dict[str, str] = {
     ' [limits.models."provider/model"] max_tokens = …',
     "stream_truncated": "The model's answers broke off, again and again.",
 }
-"""What ended a run for which ``model_failed`` says too little."""
+"""The reasons of model failures that need more detail than ``model_failed``."""
 
 WHOLE = "the reply"
 """The subject of a finding that has no pointer."""

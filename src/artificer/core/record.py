@@ -79,7 +79,7 @@ def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine
     except (ValueError, RecursionError, TypeError) as error:
         raise TamperedError(
             f"A journal record cannot be read: {_reason(error)}.",
-            hint="A newer release may have written it; `artificer verify` tells more.",
+            hint="A newer release may have written it; `artificer verify` shows the details.",
         ) from error
 
 

@@ -44,7 +44,7 @@ def check_known(spec: Ruled) -> None:
     if spec.rules > RULES:
         raise OperatorError(
             f"This run follows rules of version {spec.rules}; this release knows up to {RULES}.",
-            hint="Use the release that began it, or a newer one.",
+            hint="Use the release that started it, or a newer one.",
         )
 
 

@@ -246,7 +246,7 @@ class RunState(Value):
 
 
 _BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts"})
-"""What follows from the conversation and the spec, whose digests stand for them."""
+"""Fields that follow from the conversation and the spec; the state's digest uses their digests."""
 
 
 def with_message(state: RunState, message: Message, **changes: object) -> RunState:

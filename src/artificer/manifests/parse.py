@@ -111,9 +111,9 @@ def _checked_arguments(keys: ManifestKeys, faults: list[Fault], *, compat: bool)
 def _backend_faults(keys: ManifestKeys, sections: Sections) -> Iterator[Fault]:
     there = [*sections]
     if not there and keys.tool.dispatch != "callback":
-        yield Fault(("command",), "is missing: nothing says how the tool is performed")
+        yield Fault(("command",), "is missing: it names the backend that executes the tool")
     for name in there[1:]:
-        yield Fault((name,), f"is a second backend: there is [{there[0]}] already")
+        yield Fault((name,), f"is a second backend; the first is [{there[0]}]")
     mode = keys.tool.mode
     if mode in _MODES and mode not in sections:
         yield Fault(("tool", "mode"), f"is {mode!r}, but there is no [{mode}]")
@@ -124,7 +124,7 @@ def _resource_faults(keys: ManifestKeys) -> Iterator[Fault]:
     for resource in keys.tool.resources:
         for name in re.findall(r"\{([^{}]*)\}", resource):
             if name not in keys.args:
-                yield Fault(("tool", "resources"), f"{{{name}}} is no argument")
+                yield Fault(("tool", "resources"), f"{{{name}}} is not an argument")
 
 
 def _output_faults(output: OutputKeys) -> list[Fault]:
@@ -132,7 +132,7 @@ def _output_faults(output: OutputKeys) -> list[Fault]:
     if output.parser and ":" in output.parser:
         kind, _, name = output.parser.partition(":")
         if kind != "builtin" or name not in ("text", "json", "jsonl", "csv", "xml"):
-            faults.append(Fault(("output", "parser"), f"{output.parser!r} is no parser"))
+            faults.append(Fault(("output", "parser"), f"{output.parser!r} is not a parser"))
     if output.result is not None:
         try:
             compile_schema(output.result)

@@ -14,7 +14,7 @@ def read_toml(text: str) -> dict[str, Any]:
     data = rtoml.loads(text)
     if "inf" in text or "nan" in text:  # few texts are worth the walk
         for path, number in _unwritable(data):
-            raise ValueError(f"{path}: {number} is no number that JSON has")
+            raise ValueError(f"{path}: {number} is not a JSON number")
     return data
 
 

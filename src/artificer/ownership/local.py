@@ -54,8 +54,8 @@ class Hold:
         if self.former.liveness == "alive" and not self._take_over:
             raise OwnedError(
                 f"Run {self.run} is owned by {self.former.who}, which is alive.",
-                hint=f"What is sent to the run reaches it. artificer resume {self.run} "
-                "--take-over takes the run away from it, and leaves its unfinished calls ambiguous",
+                hint=f"Signals still reach the run. artificer resume {self.run} "
+                "--take-over takes the run over; its unfinished calls become ambiguous",
             )
         self._owner.owned_runs[self.run] = self
         return " ".join(doubtful)

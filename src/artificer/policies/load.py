@@ -74,7 +74,7 @@ def _texts(globs: tuple[str, ...], folder: Path) -> Iterator[PolicyText]:
         found = [folder / glob] if (folder / glob).is_file() else sorted(folder.glob(glob))
         if not found:
             raise ConfigError(
-                f"No file of Cedar policies matches {glob!r} in {folder}.",
+                f"No Cedar policy file matches {glob!r} in {folder}.",
                 hint="policy.cedar takes files, or globs of files, relative to artificer.toml.",
             )
         for path in found:

@@ -11,7 +11,7 @@ from artificer.ports.budget import Reservation, Settlement
 from artificer.values.base import CheckedValue, Value
 
 Durability = Literal["process", "power"]
-"""What a commit survives: the death of the process, or also the loss of power (fsync)."""
+"""The failures that a commit survives: the process's death, or also a power failure (fsync)."""
 
 
 class Head(CheckedValue):

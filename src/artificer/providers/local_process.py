@@ -85,7 +85,7 @@ class LocalServer:
             raise MissingExtraError("local", needed_for="The embedded model")
         if not self._model.is_file():
             raise NotFoundError(
-                f"There is no model at {self._model}.",
+                f"No model found at {self._model}.",
                 hint="Run `artificer local fetch`, or name a GGUF file with --local-model FILE.",
             )
 

@@ -85,7 +85,7 @@ class ScriptedProvider:
         else:
             raise AuthorError(
                 f"The script has no answer to request {len(self.requests)}.",
-                hint="Add a reply, or find out why the run sent another request.",
+                hint="Add a reply, or find out why the run sent one request more.",
             )
         if isinstance(answer, ModelReply):
             _stream(answer, on_delta)

@@ -45,7 +45,7 @@ async def recorded_from(
     """Return a provider that answers as ``original`` did in a recorded run.
 
     Raises:
-        NotFoundError: there is no such run.
+        NotFoundError: the run does not exist.
     """
     loaded = await load(journal, blobs, run)
     return RecordedProvider(original, answers_of(loaded.lines, blobs))

@@ -22,7 +22,7 @@ from artificer.runtime.load import Loaded
 from artificer.runtime.turns import CallSummary, TurnSummary, turns_of
 
 _READ = ("prompt", "system", "toolset")
-"""What of a spec the model reads; the rest are settings."""
+"""The parts of a spec that the model reads; the others are settings."""
 
 _INCIDENTAL = {"at", "duration_ms", "attempts", "response_id", "raw", "evidence", "epoch", "intent"}
 

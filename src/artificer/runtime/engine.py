@@ -73,8 +73,8 @@ class Engine:
             intents = await ledger.import_facts(facts, forked)
         except (TransitionError, InvariantError) as error:
             raise OperatorError(
-                f"The facts do not fit with what was changed: {error.message}",
-                hint="Fork at an earlier record, or change less of the limits.",
+                f"The copied records do not fit the changes: {error.message}",
+                hint="Fork at an earlier record, or change fewer limits.",
             ) from error
         self.performer.recall(ledger.run, calls_made(ledger.state))
         return intents
@@ -200,7 +200,7 @@ class Engine:
 
     async def _new_ledger(self, run: str) -> Ledger:
         if await self.journal.read(run, limit=1):  # acquiring it would fence whoever drives it
-            raise OperatorError(f"There is a run {run!r} already.", hint="Choose another id.")
+            raise OperatorError(f"Run {run!r} already exists.", hint="Choose another id.")
         return await self._ledger(run, None)
 
     async def _ledger(self, run: str, before: Loaded | None) -> Ledger:

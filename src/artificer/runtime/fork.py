@@ -59,7 +59,8 @@ def plan_fork(lines: Sequence[Line], changes: ForkChanges, spec: RunSpec) -> For
     for seq in (*edits, *([] if changes.at is None else [changes.at])):
         if not 1 <= seq <= len(lines):
             raise NotFoundError(
-                f"The run has no record {seq}; it has {len(lines)}.", hint="`artificer show` lists."
+                f"The run has no record {seq}; it has {len(lines)}.",
+                hint="`artificer show` lists them.",
             )
     settled = [seq for seq, phase in _settled(lines) if _usable(phase, changes)]
     boundary = _choose(settled, changes, edits)
@@ -114,7 +115,7 @@ def _choose(settled: list[int], changes: ForkChanges, edits: Mapping[int, str]) 
         found = settled[:1] if changes.from_start else settled
     if not found:
         raise OperatorError(
-            "The run was never settled there: its calls were not all answered.",
+            "The run has unanswered calls at that record, so it cannot be forked there.",
             hint="Resume it first, or name an earlier record with --at.",
         )
     return found[-1]
@@ -131,6 +132,6 @@ def _edited(line: Line, content: str | None, spec: RunSpec) -> ev.Event:
             return event.replace(content=content, whole=None)
     what = line.event.type if isinstance(line, EventLine) else line.intent.type
     raise OperatorError(
-        f"Record {line.seq} is a {what}; only what a tool returned can be edited.",
+        f"Record {line.seq} is a {what}; only a tool's result can be edited.",
         hint="`artificer show` lists the records; --prompt changes the prompt.",
     )

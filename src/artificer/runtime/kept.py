@@ -50,11 +50,11 @@ def read_kept(text: str) -> KeptHeads:
         found = dict(_of_json(text) if text.lstrip().startswith("{") else _of_lines(text))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise OperatorError(
-            f"These are not heads: {error}.",
-            hint="Give the file that `artificer verify` or `artificer verify --json` wrote.",
+            f"The heads cannot be read: {error}.",
+            hint="Pass a file written by `artificer verify` or `artificer verify --json`.",
         ) from error
     if not found:
-        raise OperatorError("There are no heads in it.", hint="artificer verify > heads.txt")
+        raise OperatorError("The file has no heads.", hint="artificer verify > heads.txt")
     return KeptHeads(found)
 
 

@@ -17,7 +17,7 @@ from artificer.ports import BlobStore, Head, Journal, Record
 from artificer.values.canon import digest_of
 
 UNREDUCED = (ArtificerError, ValueError, TypeError, LookupError, AttributeError, StopIteration)
-"""What reducing an event raises that no run of ours has met: who writes a file can chain any."""
+"""Errors of reducing an event that is not ours: anyone who writes a file can chain any event."""
 
 
 class Loaded(Struct, frozen=True):
@@ -75,7 +75,7 @@ async def read_records(journal: Journal, run: str) -> list[Record]:
 
 def no_run(run: str) -> NotFoundError:
     """The error for a run that the journal does not know."""
-    return NotFoundError(f"There is no run {run!r}.", hint="`artificer runs` lists them.")
+    return NotFoundError(f"Run {run!r} does not exist.", hint="`artificer runs` lists them.")
 
 
 async def load(journal: Journal, blobs: BlobStore, run: str) -> Loaded:
@@ -114,7 +114,7 @@ def follow(
         except UNREDUCED as error:
             raise TamperedError(
                 f"Run {run}, record {line.seq} does not follow from those before it.",
-                hint=f"`artificer replay {run}` says more.",
+                hint=f"`artificer replay {run}` shows the details.",
             ) from error
         if state.digest != line.state:
             raise TamperedError(

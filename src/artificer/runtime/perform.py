@@ -202,7 +202,7 @@ class Performer:
     async def ask_approver(self, run: str, intent: AskApproval) -> ev.ApprovalAnswered:
         """Ask the approver."""
         if self.approver is None:
-            raise InvariantError("There is no approver.")
+            raise InvariantError("The run has no approver.")
         question = Question(
             run=run,
             tool=intent.tool,

@@ -152,7 +152,7 @@ async def _proven(
     except InvalidValueError as error:
         raise TamperedError("it cannot be read") from error
     if kept.release != RELEASE:
-        raise TamperedError(f"release {kept.release} kept it")
+        raise TamperedError(f"it was written by release {kept.release}")
     bodies = b"\n".join(chunks).split(b"\n") if chunks else []
     history = _history(bodies, kept)
     walk = _Walk(journal, run, Head(seq=kept.seq, hash=kept.hash))

@@ -102,7 +102,7 @@ async def verify(
         result.problems += await journal.audit()
         await _compare(journal, kept or KeptHeads(), result)
     elif kept is not None:
-        raise OperatorError("This journal cannot be compared with heads that were kept.")
+        raise OperatorError("This journal cannot be compared with kept heads.")
     heads: list[RunHead] = []
     try:
         heads = await journal.runs()

@@ -18,10 +18,10 @@ what SQLite and canonical JSON can hold."""
 Change = BudgetReserved | BudgetSettled | BudgetCorrected
 
 TotalOf = Callable[[str], Amount]
-"""What an account has spent."""
+"""Return the amount that an account has spent."""
 
 ReservedOf = Callable[[str, int, Collection[int]], Amount]
-"""What is reserved from an account at a time, without the reservations of some numbers."""
+"""Return an account's reservations at a time, except those with some numbers."""
 
 
 def changes_of(
@@ -48,7 +48,7 @@ def changes_of(
         reserved = reserved_of(account, wanted.at, settled.get(account, ()))
         added[account] = added.get(account, Amount()) + need
         if not wanted.limit.holds(total + reserved + added[account]):
-            raise BudgetError(f"The budget {account} does not hold this reservation.")
+            raise BudgetError(f"The budget {account} does not have this reservation.")
         changes.append(_reserved(wanted, need))
     return changes
 

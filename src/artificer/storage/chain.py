@@ -109,8 +109,8 @@ def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
     else:
         reason = f"its head is at seq {found.head.seq}, and not at this seq {head.seq}"
     return Fenced(
-        f"Run {run} took no record from this writer: {reason}.",
-        hint=f"Another process has taken it over, or ended it: artificer explain {run}",
+        f"Run {run} rejected a record of this process: {reason}.",
+        hint=f"Another process has taken the run over or ended it: artificer explain {run}",
     )
 
 
@@ -127,8 +127,8 @@ def claimed(run: str, claim: Claim, head: Head, owners: str | None) -> str:
     doubtful = (claim.admit(former) or "").split()
     if claim.head is not None and claim.head != head:
         raise Fenced(
-            f"Run {run} went on while it was being read: another process has driven it.",
-            hint=f"See where it stands now: artificer explain {run}",
+            f"Run {run} changed while it was being read: another process executes it.",
+            hint=f"To see its status: artificer explain {run}",
         )
     return " ".join([claim.owner, *(f"{name}@{head.seq}" for name in doubtful)])
 
@@ -148,8 +148,8 @@ def _still_named(owners: str, seq: int) -> list[str]:
 def pruned(run: str) -> NotFoundError:
     """Return the error for reading what a tombstone stands for."""
     return NotFoundError(
-        f"What the records of run {run} said was removed by `artificer prune`.",
-        hint="Its hashes are kept; `artificer verify` still checks them.",
+        f"The contents of run {run} were deleted by `artificer prune`.",
+        hint="Only their hashes remain; `artificer verify` still checks them.",
     )
 
 
@@ -158,8 +158,8 @@ def _broken(run: str, seq: int, what: str) -> InvariantError:
 
 
 def too_many_signals(run: str) -> OperatorError:
-    """Return the error for a mailbox that takes no more letters."""
+    """Return the error for a queue that accepts no more signals."""
     return OperatorError(
-        f"The mailbox of run {run} is full: {MAX_SIGNALS} letters.",
-        hint="Resume the run, so that it reads them, or begin another one.",
+        f"The queue of run {run} is full: {MAX_SIGNALS} signals.",
+        hint="Resume the run, so that it reads them, or start another one.",
     )

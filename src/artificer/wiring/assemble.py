@@ -179,8 +179,8 @@ def recorded_provider(world: WorldResources, agent: AgentDefinition, spec: RunSp
     if wire != spec.wire:
         raise ConfigError(
             f"The run used {spec.provider} as {spec.wire or 'itself'}, "
-            f"and now it would be {wire or 'itself'}.",
-            hint="Restore the base URL and the settings that it began with.",
+            f"but now it is {wire or 'itself'}.",
+            hint="Restore the base URL and the settings that the run started with.",
         )
     return provider
 

@@ -35,12 +35,12 @@ def require_possible(spec: RunSpec, changes: ForkChanges) -> None:
     """Raise OperatorError for a fork that would not begin with what it seems to."""
     if spec.build is not None and (changes.steer or changes.edits or changes.from_start):
         raise OperatorError(
-            "A build asks no model itself: a fork cannot change its prompt, edit or steer it.",
+            "A build has no conversation: a fork cannot change its prompt, edit or steer it.",
             hint="Fork it at an earlier record, or ask for another plan: artificer build revise.",
         )
     if spec.kind == "code" and spec.parent and (changes.at not in (None, 1) or changes.edits):
         raise OperatorError(
-            "A code run is forked from its beginning: later, its files are not as they were.",
+            "A code run can only be forked from its start: its files have changed since.",
             hint="Leave out --at and --edit.",
         )
 
@@ -85,7 +85,7 @@ async def copy_child(
         None,
     )
     if job is None or build.state.build is None:
-        raise OperatorError(f"The build {spec.parent} knows no run {child}.")
+        raise OperatorError(f"The build {spec.parent} has no run {child}.")
     folder = build_folder(config, new)
     repository = await BuildRepository.copied(build_folder(config, spec.parent), folder)
     found = detected(folder / "project.json", folder)

@@ -54,8 +54,8 @@ class BuildPlace:
         """
         if not (build_folder(config, run) / "repo.git").is_dir():
             raise NotFoundError(
-                "What this build made is not here: it was imported, or its folder is gone.",
-                hint="Go on where it was begun; `artificer show RUN --tree` tells what was done.",
+                "The files of this build are missing: it was imported, or its folder was deleted.",
+                hint="Continue where it was started; `artificer show RUN --tree` shows its runs.",
             )
         return await cls.make(config, run, project)
 
@@ -193,7 +193,7 @@ def _usual_check(project: Project) -> str:
             return command.line
     raise ConfigError(
         "No command that tests this project was found.",
-        hint='Say how it is tested: --check "python -m unittest".',
+        hint='Name one: --check "python -m unittest".',
     )
 
 
@@ -211,7 +211,7 @@ def _brief(request: str, check: str) -> Phase:
         },
     )
     if not isinstance(made, Phase):
-        raise OperatorError("A brief build is one phase.")
+        raise OperatorError("A brief build has only one phase.")
     return made
 
 

@@ -42,7 +42,7 @@ def build_engine(
     """Return the engine of a run with this ``policy``, whose output passes ``check``.
 
     Raises:
-        MissingExtraError: it has Cedar policies and there is no engine for them, telemetry is
+        MissingExtraError: the world has Cedar policies and no engine for them, telemetry is
             wanted and there is none, or the provider's SDK is not installed.
         NotFoundError: the provider's model is not here.
     """

@@ -22,12 +22,12 @@ def manifests(folder: Path, config: Config, context: ExecutorContext) -> list[Ex
     """Return the executors of a folder: those of each backend that its manifests name.
 
     Raises:
-        NotFoundError: there is no such folder.
+        NotFoundError: the folder does not exist.
         ManifestError: a manifest cannot be used.
         ConfigError: the settings of a backend cannot be used, or what it needs is not here.
     """
     if not folder.is_dir():
-        raise NotFoundError(f"There is no folder {str(folder)!r} with tools.")
+        raise NotFoundError(f"The tools folder {str(folder)!r} does not exist.")
     files = load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
     by_backend: defaultdict[str, list[ManifestFile[Any]]] = defaultdict(list)
     for file in files:

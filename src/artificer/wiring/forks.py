@@ -63,8 +63,8 @@ def _require_same(agent: AgentDefinition, spec: RunSpec) -> None:
         changed = "capabilities"
     if changed:
         raise ConfigError(
-            f"A fork keeps the {changed} of its run, and the agent has others.",
-            hint=f"Fork without {changed}, or begin a new run.",
+            f"A fork keeps the {changed} of its run, but the agent's differ.",
+            hint=f"Fork without {changed}, or start a new run.",
         )
 
 

@@ -39,7 +39,7 @@ class ProviderPool:
             raise ConfigError(
                 "No model was named.",
                 hint="Name one with --model provider/model, $ARTIFICER_MODEL or artificer.toml; "
-                "`artificer doctor` shows which answer here.",
+                "`artificer doctor` shows which models answer.",
             )
         if isinstance(model, str):
             name, model_name = split_model(model)
@@ -120,8 +120,8 @@ def _make(name: str, config: Config, recorded: str | None) -> Provider:
     if kind is None:
         known = ", ".join([*PROVIDERS.names, *config.providers])
         raise ConfigError(
-            f"No provider is called {name!r}.",
-            hint=f"Known: {known}. Others go into [providers.{name}] of artificer.toml.",
+            f"Unknown provider: {name!r}.",
+            hint=f"Known: {known}. Configure others in [providers.{name}] of artificer.toml.",
         )
     place = ProviderPlace(
         name=name, home=config.home, recorded=recorded, local_model=config.local_model

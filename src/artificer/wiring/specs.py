@@ -75,7 +75,7 @@ def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:
             **facts,
         )
     except InvalidValueError as error:
-        raise AuthorError(f"This run cannot begin: {error.pointer[1:]} {error.reason}.") from error
+        raise AuthorError(f"This run cannot start: {error.pointer[1:]} {error.reason}.") from error
 
 
 def agent_facts(agent: AgentDefinition) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def output_check_of(recorded: ResponseFormat | None, agent: AgentDefinition) -> 
             hint=f"Resume it from Python with Agent(output={recorded.type.rpartition('.')[2]}).",
         )
     if format_of(kind) != recorded:
-        raise ConfigError(f"The type {recorded.type} has changed since the run began.")
+        raise ConfigError(f"The type {recorded.type} has changed since the run started.")
     return output_check(kind)
 
 

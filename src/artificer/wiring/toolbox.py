@@ -56,7 +56,7 @@ class ToolBox:
         unknown = [name for name in wanted if self.toolset.get(name) is None]
         if unknown:
             known = ", ".join(self.toolset.names) or "none"
-            raise ConfigError(f"There is no tool called {unknown[0]!r}.", hint=f"Known: {known}.")
+            raise ConfigError(f"Unknown tool: {unknown[0]!r}.", hint=f"Known: {known}.")
         kept = tuple(tool for tool in self.toolset.tools if tool.name in wanted)
         return replace(self, toolset=Toolset(tools=kept))
 
@@ -72,7 +72,7 @@ class ToolBox:
                 what = "is not here" if here is None else "has changed since the run began"
                 raise ConfigError(
                     f"The tool {tool.name!r} {what}.",
-                    hint="Give the run its tools again, as they were: --tools FOLDER.",
+                    hint="Give the run the same tools again: --tools FOLDER.",
                 )
 
 

@@ -91,8 +91,8 @@ def executors(
 def _site(manifest: Manifest[BrowserKeys], live: str) -> Site:
     if manifest.part.connect == "live" and not live:
         raise ConfigError(
-            f"The tool {manifest.tool.name!r} wants a page in your running browser, and may not.",
-            hint="To allow it, start the browser with --remote-debugging-port=9222 and write "
+            f"The tool {manifest.tool.name!r} needs your running browser, which is not enabled.",
+            hint="To enable it, start the browser with --remote-debugging-port=9222 and write "
             'live = "http://127.0.0.1:9222" below [browser] of artificer.toml.',
         )
     return Site(manifest.tool, manifest.part, manifest.scope, live)

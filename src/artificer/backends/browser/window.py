@@ -41,7 +41,7 @@ async def launch(
     """Start a browser. Raises NotFoundError where there is none, and Playwright's Error."""
     program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
     if program is None:
-        raise NotFoundError("There is no Chromium here.", hint="apt install chromium")
+        raise NotFoundError("Chromium is not installed.", hint="apt install chromium")
     browser = await playwright.chromium.launch(
         executable_path=program,
         headless=keys.headless,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
 SUFFIX = ".sig"
-"""What is added to a file's name for the name of its signature."""
+"""The suffix that makes a file's name the name of its signature."""
 
 MAX_SIGNATURE = 4096
 """Largest signature file that is read, in bytes."""
@@ -34,10 +34,10 @@ class Signers:
 
     @classmethod
     def of(cls, files: Sequence[Path]) -> Signers | None:
-        """Read public keys (PEM); None when there are none, and nothing needs a signature.
+        """Read public keys (PEM); None if there are none and no signature is needed.
 
         Raises:
-            ConfigError: a file is no P-256 public key.
+            ConfigError: a fileis not a P-256 public key.
             MissingExtraError: ``cryptography`` is not installed.
         """
         return cls([_key_of(file) for file in files]) if files else None
@@ -52,9 +52,7 @@ class Signers:
             text = read_regular(file.with_name(file.name + SUFFIX), MAX_SIGNATURE)
             signature = base64.b64decode((text or b"").strip(), validate=True)
         except FileNotFoundError as error:
-            raise ManifestError(
-                f"{file}: is not signed: there is no {file.name}{SUFFIX}"
-            ) from error
+            raise ManifestError(f"{file}: is not signed: {file.name}{SUFFIX} is missing") from error
         except (OSError, binascii.Error) as error:
             raise ManifestError(f"{file}: its signature cannot be read: {error}") from error
         for key in self._keys:
@@ -63,7 +61,9 @@ class Signers:
             except InvalidSignature:
                 continue
             return
-        raise ManifestError(f"{file}: was changed after it was signed, or by nobody trusted")
+        raise ManifestError(
+            f"{file}: was changed after it was signed, or signed with an unknown key"
+        )
 
 
 def _key_of(file: Path) -> EllipticCurvePublicKey:
@@ -76,7 +76,7 @@ def _key_of(file: Path) -> EllipticCurvePublicKey:
     try:
         key = load_pem_public_key(file.read_bytes())
     except (OSError, ValueError, UnsupportedAlgorithm) as error:
-        raise ConfigError(f"{file} is no public key in PEM form: {error}.") from error
+        raise ConfigError(f"{file} is not a public key in PEM form: {error}.") from error
     if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
-        raise ConfigError(f"{file} is no P-256 public key.", hint="SchemaPin signs with P-256.")
+        raise ConfigError(f"{file} is not a P-256 public key.", hint="SchemaPin signs with P-256.")
     return key

@@ -37,7 +37,7 @@ class HostExecutor:
         grep_seconds: float = GREP_SECONDS,
     ) -> None:
         """Write the planned changes of calls to ``evidence`` (default: a temporary folder), and
-        new contents to ``blobs``. Raises ConfigError: there is no such folder.
+        new contents to ``blobs``. Raises ConfigError: the folder does not exist.
         """
         self._folder = Folder(Path(host.folder))
         self._known = KnownFiles(read_first=host.read_first)

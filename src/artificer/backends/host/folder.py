@@ -45,10 +45,10 @@ class Folder:
     """
 
     def __init__(self, root: Path) -> None:
-        """Raises ConfigError when there is no such folder."""
+        """Raises ConfigError if the folder does not exist."""
         self.root = root.resolve()
         if not self.root.is_dir():
-            raise ConfigError(f"There is no folder {str(root)!r} for the host tools.")
+            raise ConfigError(f"The folder {str(root)!r} for the host tools does not exist.")
 
     def parts(self, path: str) -> PathParts:
         """Read a path as a model wrote it: relative to the folder, or absolute and inside it."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult, Tool
 
 MAX_RESPONSE = 8 * 1024 * 1024
-"""Bytes of one HTTP response that is no stream of events; the SDK bounds each event."""
+"""Bytes of one HTTP response that is not an event stream; the SDK bounds each event."""
 
 TOOLS_CHANGED = "The server says that its tools have changed; this run keeps those it began with."
 
@@ -65,7 +65,7 @@ class McpServer:
     start_seconds: float = 30.0
     cwd: Path | None = None
     lock: Path | None = None
-    """What its processes hold as long as they live."""
+    """A lock that its processes hold as long as they live."""
 
 
 class McpLink:

@@ -92,8 +92,8 @@ class McpServers:
         if name not in self._offers:
             known = ", ".join(self._offers) or "none"
             raise ConfigError(
-                f"No MCP server is called {name!r}.",
-                hint=f"Known: {known}. Others go into [mcp.servers.{name}] of artificer.toml.",
+                f"Unknown MCP server: {name!r}.",
+                hint=f"Known: {known}. Configure others in [mcp.servers.{name}] of artificer.toml.",
             )
         if name not in self._links:
             self._links[name] = McpLink(self._offers[name].server)

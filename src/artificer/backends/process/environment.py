@@ -11,7 +11,7 @@ from artificer.manifests.model import Manifest
 from artificer.values.base import JsonValue
 
 ENV_ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
-"""What a program is given of our environment, beside ``LC_*``: never a key, by being unnamed."""
+"""The variables, with ``LC_*``, that a program inherits. An allow-list keeps API keys out."""
 
 KEY_VARIABLE = "ARTIFICER_IDEMPOTENCY_KEY"
 """Where a program finds its call's idempotency key."""

@@ -29,7 +29,7 @@ START_SECONDS = 30
 """How long a keeper may take to say that it has started something."""
 
 _SEEN_BY_PROGRAM = ("PATH", "LD_LIBRARY_PATH")
-"""What the program that forks keepers sees of our environment: what it needs to start."""
+"""The environment variables that the program that forks keepers needs to start."""
 
 _leashes: set[socket.socket] = set()
 """Our ends of all leashes: no process that is forked from this one may hold them."""

@@ -77,7 +77,7 @@ class Sandbox:
             who = f"The tool {tool.name!r}" if keys.required else "[sandbox] of artificer.toml"
             raise ConfigError(
                 f"{who} requires a sandbox, and none works here ({reasons}).",
-                hint="Install bubblewrap, or the extra 'sandbox'; `artificer doctor` says more.",
+                hint="Install bubblewrap, or the extra 'sandbox'; `artificer doctor` shows more.",
             )
 
     def confine(

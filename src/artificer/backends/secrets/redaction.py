@@ -49,7 +49,7 @@ def all_secrets(environment: Mapping[str, str], also: Iterable[str]) -> dict[str
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
-"""What no encoding of texts touches."""
+"""Characters that no text encoding changes."""
 
 
 def _pattern(value: str) -> str:

@@ -25,7 +25,7 @@ from artificer.manifests.keys import ToolKeys
 from artificer.ports import BlobStore, Receipt
 
 INTERRUPT = b"\x03"
-"""What Ctrl-C sends: the terminal makes a SIGINT of it."""
+"""The byte that Ctrl-C sends; the terminal turns it into a SIGINT."""
 
 INTERRUPT_GRACE = 1.0
 """Seconds in which an interrupted program must come back to its prompt."""
@@ -41,7 +41,7 @@ class Program:
     env: Mapping[str, str]
     cwd: Path
     confine: Callable[[], Confinement]
-    """What holds it. Raises OSError when there is no such program."""
+    """The confinement of the program. Raises OSError if the program does not exist."""
     child: SessionContract | None = None
 
     def prompts(self) -> Prompts:

@@ -26,7 +26,7 @@ from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, Executor, Receipt
 
 TERMINAL = {"TERM": "dumb", "PAGER": "cat", "HISTFILE": "/dev/null"}
-"""What programs are told of their terminal: it has no colours, and nobody pages through it."""
+"""Environment variables that describe the terminal: no colours, no pager."""
 
 
 class SessionExecutor:

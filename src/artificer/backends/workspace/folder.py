@@ -60,7 +60,7 @@ def check_out(
     """Write a version's files into an empty or new folder.
 
     Raises:
-        NotFoundError: there is no such version.
+        NotFoundError: the version does not exist.
         OperatorError: the folder is not empty, or cannot be written.
     """
     found = workspaces.must_resolve(name, version)
@@ -105,7 +105,7 @@ def commit_folder(
             if applied.problems:
                 problem = applied.problems[0]
                 path = files[int(problem.pointer)].path
-                raise OperatorError(f"{folder} cannot be kept: {path} {problem.message}.")
+                raise OperatorError(f"{folder} cannot be stored: {path} {problem.message}.")
             workspaces.keep(applied)
             head = workspaces.resolve(name)
             if own is not None:
@@ -146,7 +146,7 @@ def _base(
         return 0, None
     raise OperatorError(
         f"This folder was not checked out of {name!r}, whose head is version {head}.",
-        hint=f"If its files are to replace that version: --expected {head}.",
+        hint=f"To replace that version with its files: --expected {head}.",
     )
 
 

@@ -94,16 +94,16 @@ class Workspaces:
         """The versions of a workspace, newest first, each named by the one after it.
 
         Raises:
-            NotFoundError: there is no such workspace.
+            NotFoundError: the workspace does not exist.
             TamperedError: the chain is broken.
         """
         found = self.versions.head(name)
         if found is None:
-            raise NotFoundError(f"There is no workspace {name!r}.", hint=self._known())
+            raise NotFoundError(f"Workspace {name!r} does not exist.", hint=self._known())
         number, digest = found
         while number:
             if self.versions.get(name, number) != digest:
-                raise TamperedError(f"The versions of {name!r} are no chain at {number}.")
+                raise TamperedError(f"The versions of {name!r} do not form a chain at {number}.")
             version = self.load(digest, name, number)
             yield version
             number, digest = number - 1, version.before or ""

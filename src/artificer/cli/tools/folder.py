@@ -28,4 +28,4 @@ def find(
         if definition.name == name:
             return tool, definition
     known = ", ".join(definition.name for _, definition in offered) or "none"
-    raise NotFoundError(f"There is no tool {name!r}.", hint=f"The tools are: {known}.")
+    raise NotFoundError(f"Unknown tool: {name!r}.", hint=f"Known: {known}.")

@@ -52,7 +52,7 @@ def _show_plan(box: ToolBox, call: Call, clean: Callable[[str], str]) -> Exit:
     if isinstance(executor, HttpExecutor):
         return _show_request(call, executor.plan(call), clean)
     if not isinstance(executor, CommandExecutor):
-        note(f"{call.definition.name} starts no program: there is no command to show.")
+        note(f"{call.definition.name} starts no program, so it has no command to show.")
         return Exit.OPERATOR
     plan = executor.plan(call)
     if plan.problems:

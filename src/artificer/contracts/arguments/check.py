@@ -55,7 +55,7 @@ def argument_faults(argument: Argument) -> list[Fault]:
     path = ("args", argument.name)
     found = [Fault((*path, key), message) for key, message in _key_faults(argument)]
     found += [
-        Fault((*path, key), f"means nothing for the type {argument.type!r}", key in _HARMLESS)
+        Fault((*path, key), f"has no effect for the type {argument.type!r}", key in _HARMLESS)
         for key in _MEANS_SOMETHING_FOR.keys() & argument.model_fields_set
         if argument.type not in _MEANS_SOMETHING_FOR[key]
     ]
@@ -127,4 +127,4 @@ def _bound_faults(argument: Argument) -> Iterator[tuple[str, str]]:
             if abs(bound) > MAX_SAFE_INTEGER:
                 yield key, f"is beyond {MAX_SAFE_INTEGER}, the largest integer that JSON can hold"
             elif bound != int(bound):
-                yield key, f"{bound} is no integer"
+                yield key, f"{bound} is not an integer"

@@ -58,7 +58,7 @@ MAX_PATH = 4_096
 """Characters of a path (PATH_MAX)."""
 
 METACHARACTERS = frozenset(";|&$`(){}[]<>!\n\r")
-"""What the format's reference refuses in every text (``docs/manifests.md``)."""
+"""Characters that the format's reference refuses in every text (``docs/manifests.md``)."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Unicode's control characters, and halves of surrogate pairs."""

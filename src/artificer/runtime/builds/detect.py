@@ -185,7 +185,9 @@ def detected(file: Path, root: Path) -> Project:
         try:
             return Project.read(file.read_bytes())
         except InvalidValueError as error:
-            raise TamperedError(f"{file} does not say what was found in the project.") from error
+            raise TamperedError(
+                f"{file} cannot be read: it should list the commands found in the project."
+            ) from error
     found = detect(root)
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_name(f"{file.name}.new")

@@ -49,6 +49,6 @@ def _locked(run: str, file: BinaryIO) -> OperatorError:
     file.seek(0)
     name = clip(file.read(_LONGEST_NAME).decode("utf-8", "replace"), _LONGEST_NAME)
     return OperatorError(
-        f"Another process drives the build {run}{f': {name}' if name else ''}.",
-        hint="It takes what is sent to the build; nothing has to be resumed.",
+        f"Another process executes the build {run}{f': {name}' if name else ''}.",
+        hint="It reads the build's signals; you do not need to resume it.",
     )

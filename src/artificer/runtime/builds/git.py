@@ -58,7 +58,7 @@ _NOBODY = {
     "HOME": "/nonexistent",
     "XDG_CONFIG_HOME": "/nonexistent",
 }
-"""What makes git read no configuration but a repository's own."""
+"""Environment variables that make git read only a repository's own configuration."""
 
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "Artificer",
@@ -109,8 +109,8 @@ class Git:
             except FileNotFoundError as error:
                 if not self.cwd.is_dir():
                     raise NotFoundError(
-                        f"The folder {self.cwd} is not there.",
-                        hint="Was the project moved? A build needs it where it was begun.",
+                        f"The folder {self.cwd} does not exist.",
+                        hint="Was the project moved? A build needs it where the build was started.",
                     ) from error
                 raise ConfigError(
                     "A build needs git.", hint="Install git 2.38 or newer."
@@ -120,7 +120,7 @@ class Git:
             if done.exit_code is None:
                 raise GitError(f"git {_command(args)} did not end within {SECONDS} s.")
             if not out.is_whole:
-                raise GitError(f"git {_command(args)} said more than can be kept.")
+                raise GitError(f"git {_command(args)} produced more output than allowed.")
             whole = b"".join(out.pieces()).decode("utf-8", "surrogateescape")
         return GitResult(done.exit_code, whole, done.stderr.text)
 

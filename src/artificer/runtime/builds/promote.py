@@ -83,7 +83,7 @@ async def _promote(
         return Promotion("branch", branch, built)
     before = await theirs.commit_of(f"refs/heads/{into}")
     if before is None:
-        raise ConfigError(f"There is no branch {into!r}.", hint="Name one that is there.")
+        raise ConfigError(f"The branch {into!r} does not exist.", hint="Name an existing branch.")
     if await theirs.is_ancestor(built, before):
         return Promotion("already", branch, before)
     await repository.git.run(*_FETCH, str(project), f"+refs/heads/{into}:{_TARGET}")
@@ -124,7 +124,7 @@ async def current_branch(project: Path) -> str:
     if answer.exit_code != 0:
         raise ConfigError(
             "No branch is checked out here.",
-            hint="Name one: --into BRANCH; --no-merge only makes the build's own.",
+            hint="Name one: --into BRANCH; --no-merge only makes the build's own branch.",
         )
     return answer.out.strip()
 
@@ -168,7 +168,7 @@ async def _bring(repository: BuildRepository, theirs: Git, commit: str) -> None:
     await repository.git.run("update-ref", _PROMOTED, commit)
     await theirs.run(*_FETCH, str(repository.git_dir), _PROMOTED)
     if await theirs.commit_of(commit) is None:
-        raise GitError(f"The commit {commit} could not be taken over from {repository.git_dir}.")
+        raise GitError(f"The commit {commit} could not be fetched from {repository.git_dir}.")
 
 
 async def _give(repository: BuildRepository, theirs: Git, built: str, branch: str) -> None:
@@ -190,7 +190,7 @@ async def _give(repository: BuildRepository, theirs: Git, built: str, branch: st
     if said:
         raise GitError(
             f"The branch {branch!r} cannot be made: {said}.",
-            hint="Name another one with --branch NAME, or remove the one that is there.",
+            hint="Name another one with --branch NAME, or remove the existing one.",
         )
 
 
@@ -220,4 +220,4 @@ def _is_there(path: Path) -> bool:
 async def _must_be_a_name(git: Git, branch: str) -> None:
     answer = await git.ask("check-ref-format", f"refs/heads/{branch}")
     if answer.exit_code != 0 or branch.startswith("-"):
-        raise ConfigError(f"{branch!r} is no name for a branch.")
+        raise ConfigError(f"{branch!r} is not a valid branch name.")

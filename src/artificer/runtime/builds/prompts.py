@@ -29,7 +29,7 @@ def load_prompts(folders: Sequence[Path] = ()) -> dict[str, str]:
         for file in sorted(folder.glob("*")) if folder.is_dir() else ():
             if file.name not in texts:
                 raise ConfigError(
-                    f"{file} is no file of instructions.", hint=f"Known: {', '.join(FILES)}."
+                    f"{file} is not an instruction file.", hint=f"Known: {', '.join(FILES)}."
                 )
             texts[file.name] = _read(file)
     return texts

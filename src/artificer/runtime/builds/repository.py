@@ -46,7 +46,9 @@ class BuildRepository:
             await repository._clone(project)
         base = await repository.git.commit_of(BASE)
         if base is None:
-            raise GitError(f"{folder} holds no build.", hint="Remove the folder and begin again.")
+            raise GitError(
+                f"{folder} does not contain a build.", hint="Remove the folder and start again."
+            )
         repository.base = base
         return repository
 
@@ -78,7 +80,7 @@ class BuildRepository:
         top, prefix, head = await _place_of(theirs, project)
         if prefix:
             raise ConfigError(
-                f"{project} is a part of the repository {top}.", hint=f"Begin the build in {top}."
+                f"{project} is a part of the repository {top}.", hint=f"Start the build in {top}."
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix="cloning-", dir=self.folder))
@@ -105,10 +107,10 @@ class BuildRepository:
 
         Raises:
             NotFoundError: there is none in ``source``.
-            GitError: it holds no build.
+            GitError: itdoes not contain a build.
         """
         if not (source / "repo.git").is_dir():
-            raise NotFoundError(f"There is no build in {source}.")
+            raise NotFoundError(f"No build found in {source}.")
         await asyncio.to_thread(_copy, source, folder)
         return await cls.open(folder, folder)
 
@@ -184,12 +186,12 @@ async def _place_of(git: Git, project: Path) -> tuple[str, str, str]:
     inside, _, rest = answer.out.removesuffix("\n").partition("\n")
     if answer.exit_code != 0 or inside != "true":
         raise NotFoundError(
-            f"{project} is in no git repository.", hint="`git init`, and commit what is there."
+            f"{project} is not in a git repository.", hint="Run `git init` and commit the project."
         )
     head = await git.commit_of("HEAD")
     if head is None:
         raise NotFoundError(
-            f"The repository of {project} has no commit.", hint="Commit what is there first."
+            f"The repository of {project} has no commit.", hint="Commit the project first."
         )
     prefix, _, top = rest.partition("\n")
     return top, prefix, head

@@ -22,7 +22,7 @@ from artificer.runtime.builds.toolchains import hidden
 from artificer.values.text import clip, head_and_tail
 
 _KEYS = ToolKeys(name="validation", version="1", description="A validation command.")
-"""What a sandbox is told of a validation command: as much as of any command of the project."""
+"""The sandbox's settings for a validation command: those of any command of the project."""
 
 NO_SANDBOX = "none"
 """Recorded for a validation without a sandbox."""
@@ -76,8 +76,9 @@ class Validator:
         """
         if said.strip().startswith("bwrap: "):
             raise ConfigError(
-                f"The sandbox cannot begin `{line}`: {clip(said.strip(), 300)}",
-                hint="`artificer doctor` says what works here; without it: [sandbox] mode = 'off'.",
+                f"The sandbox cannot start `{line}`: {clip(said.strip(), 300)}",
+                hint="`artificer doctor` shows which sandboxes work here. "
+                "To run without one: [sandbox] mode = 'off'.",
             )
         grants = self.project.granted(self.grants, worktree)
         visible = (

@@ -16,7 +16,7 @@ from artificer.values.canon import canonical, digest_of
 from artificer.values.strict_json import parse_object
 
 _BESIDE = ("created_at", "digest", "run")
-"""What a file says of an artifact beside the artifact itself."""
+"""The members of a file that are not part of the artifact."""
 
 
 @dataclass(frozen=True)

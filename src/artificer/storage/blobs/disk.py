@@ -115,7 +115,7 @@ class DiskStore:
             self._sure.discard(digest)  # so that putting it again repairs it
             raise TamperedError(
                 f"The file of blob {digest} holds other bytes.",
-                hint="Restore it from a backup, or run again what wrote it: that repairs it.",
+                hint="Restore it from a backup, or repeat the command that wrote it.",
             )
         return data
 

@@ -10,7 +10,7 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 def hex_of(digest: str) -> str | None:
-    """Return a digest's 64 hexadecimal digits, or None when it is no digest."""
+    """Return a digest's 64 hexadecimal digits, or None if it is not a digest."""
     match = _DIGEST.fullmatch(digest)
     return match[1] if match else None
 
@@ -21,4 +21,4 @@ def not_found(digest: str) -> NotFoundError:
         return NotFoundError(
             f"{digest[:80]!r} is not a digest.", hint="A digest is sha256: and 64 hex digits."
         )
-    return NotFoundError(f"There is no blob {digest}.")
+    return NotFoundError(f"Blob {digest} does not exist.")

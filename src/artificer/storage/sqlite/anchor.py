@@ -57,7 +57,7 @@ def newest_mark(journal: Path) -> Mark | None:
     except OSError as error:
         raise OperatorError(
             f"The anchor {path} cannot be read: {error}.",
-            hint="It says how far the journal had come: without it nothing is read or written.",
+            hint="The anchor records the journal's length. Without it nothing is read or written.",
         ) from error
     slots = (data[at : at + SLOT_BYTES] for at in range(0, len(data), SLOT_BYTES))
     marks = [mark for slot in slots if (mark := _decode(slot)) is not None]
@@ -197,6 +197,6 @@ def check_anchor(db: sqlite3.Connection, journal: Path, mark: Mark | None) -> No
         hint=(
             f"Nothing was changed. Restore {journal.name} and its -wal file from a copy that has "
             f"those records. Or, to go on without them, move {anchor_path(journal).name} away: "
-            "effects that they tell of may then happen again."
+            "effects recorded there may then happen again."
         ),
     )

@@ -113,8 +113,8 @@ def _total_of(work: Transaction, account: str) -> Amount:
     )
     if row != noted:
         raise TamperedError(
-            f"What {account} has cost is not what the journal says of it.",
-            hint="Run `artificer verify` to see what differs; `artificer fsck --repair` puts the "
-            "table back as the journal says.",
+            f"The costs of {account} differ from the journal.",
+            hint="Run `artificer verify` to see what differs; `artificer fsck --repair` restores "
+            "the table from the journal.",
         )
     return Amount(*noted) if noted else Amount()

@@ -57,12 +57,11 @@ def require_database(path: Path) -> None:
         raise TamperedError(
             f"The journal {path} is {state}, and its log {wal.name} holds {size:,} bytes.",
             hint=f"Nothing was changed. Restore {path.name} from a backup and leave the log there; "
-            "or move the log away to begin with nothing.",
+            "or move the log away to start with an empty journal.",
         )
     if (mark := newest_mark(path)) is not None:
         raise TamperedError(
-            f"The journal {path} is {state}, and its anchor says that it held {mark.position:,} "
-            "records.",
+            f"The journal {path} is {state}, but its anchor records {mark.position:,} records.",
             hint=f"Nothing was changed. Restore {path.name} from a backup; or move the files that "
             f"begin with {path.name} away to begin with nothing.",
         )
@@ -87,7 +86,7 @@ def keep_damaged(path: Path) -> None:
         return
     if len(copies) >= MAX_COPIES:
         raise TamperedError(
-            f"The log {wal} is damaged, and {MAX_COPIES} copies of damaged ones are kept already.",
+            f"The log {wal} is damaged, and {MAX_COPIES} copies of damaged ones already exist.",
             hint=f"Nothing was changed. Move {wal.name}-kept-1 and the others away first.",
         )
     taken = {copy.name for copy in copies}

@@ -20,11 +20,11 @@ from artificer.storage.chain import FORMAT, genesis
 from artificer.values.release import RELEASE
 
 FAULTS = (sqlite3.Error, UnicodeDecodeError, InvalidValueError)
-"""What is raised when a file fails: by the sqlite3 module, also UnicodeDecodeError for a message of
-SQLite's that quotes damaged text, and by our values for a damaged row that SQLite has read."""
+"""The errors of a failing file: those of the sqlite3 module, UnicodeDecodeError for a message of
+SQLite's that quotes damaged text, and that of our values for a damaged row."""
 
 APPLICATION_ID = 0x41727466
-"""What SQLite's header says the file belongs to: "Artf"."""
+"""The application id in SQLite's header: "Artf"."""
 
 TABLES = {
     # What the journal says of itself. The world chain starts from it, so it is covered too.
@@ -94,7 +94,7 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
         private_folder(path.parent)
         private_file(path)
     except OSError as error:
-        raise ConfigError(f"The journal {path} cannot be made: {error}.") from error
+        raise ConfigError(f"The journal {path} cannot be created: {error}.") from error
     db: sqlite3.Connection | None = None
     try:
         # The connection is handed from thread to thread, and used by one at a time.
@@ -191,14 +191,14 @@ def check_format(db: sqlite3.Connection, path: Path) -> None:
 
     Raises:
         ConfigError: it is not a journal, or one of a newer format.
-        TamperedError: it does not say its format.
+        TamperedError: it does not name its format.
     """
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise not_a_journal(path)
     meta = dict(db.execute("SELECT key, value FROM meta"))
     found = meta.get("format", "")
     if not found.isdecimal() or int(found) < 1:
-        raise TamperedError(f"The journal {path} does not say its format.")
+        raise TamperedError(f"The journal {path} does not name its format.")
     if int(found) > FORMAT:
         raise ConfigError(
             f"The journal {path} has format {found}; this release reads up to format {FORMAT}.",
@@ -222,7 +222,7 @@ def _use_wal(db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
             time.sleep(0.01)
     if mode != "wal":
         raise ConfigError(
-            f"The journal {path} cannot have a write-ahead log here.",
+            f"The journal {path} cannot use a write-ahead log here.",
             hint="It needs a file system with shared memory: keep it off network drives.",
         )
 
@@ -231,7 +231,7 @@ def not_a_journal(path: Path) -> ConfigError:
     """Return the error for a file that is something else."""
     return ConfigError(
         f"{path} is not an Artificer journal.",
-        hint="Check the path. If it was a journal once, its header is damaged: use a backup.",
+        hint="Check the path. If it was a journal, its header is damaged: restore a backup.",
     )
 
 
@@ -240,7 +240,7 @@ def _out_of_reach(error: Exception, path: Path) -> OperatorError:
         return OperatorError(
             f"The journal {path} cannot be written here, only read.",
             hint="Nothing was changed. Run this as the user who owns the folder, where it can be "
-            "written; commands that only read (runs, show, verify) work here too.",
+            "written; commands that only read (runs, show, verify) work here.",
         )
     return OperatorError(
         f"The journal {path} cannot be read or written: {error}.",
@@ -259,7 +259,7 @@ def only_read(path: Path) -> OperatorError:
     """Return the error for writing to a journal that was opened to be read."""
     return OperatorError(
         f"The journal {path} is open for reading only; nothing was written.",
-        hint="Open it as a World to write it.",
+        hint="Open it as a World to write to it.",
     )
 
 
@@ -297,7 +297,7 @@ def designed(error: Exception, path: Path) -> ArtificerError:
         )
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return _out_of_reach(error, path)
-    what = "a row is no row" if isinstance(error, InvalidValueError) else error
+    what = "a row cannot be read" if isinstance(error, InvalidValueError) else error
     return TamperedError(
         f"The journal {path} is damaged: {what}.",
         hint="Run `artificer verify` to see what is affected; keep a copy before you repair it.",

@@ -81,7 +81,7 @@ def _is_pruned(db: sqlite3.Connection, run: str) -> bool:
 
 def _tampered(run: str, n: int) -> TamperedError:
     return TamperedError(
-        f"Signal {n} to run {run} is not what was posted; it was not acted on.",
+        f"Signal {n} to run {run} was changed after it was posted; it was ignored.",
         hint="Run `artificer verify` to see what else was changed.",
     )
 

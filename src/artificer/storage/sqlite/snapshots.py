@@ -84,7 +84,7 @@ class SqliteSnapshots:
                     self._db.execute("ROLLBACK")
                 raise OperatorError(
                     f"{self._path} cannot be used: {error}.",
-                    hint="It holds nothing that the journal does not: it may be deleted.",
+                    hint="You may delete it: the journal contains everything in it.",
                 ) from error
 
     def _connect(self) -> sqlite3.Connection:

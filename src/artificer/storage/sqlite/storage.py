@@ -133,8 +133,8 @@ def _holds_world(folder: Path) -> bool:
         raise not_readable(Path(error.filename or path)) from error
     if found:
         raise TamperedError(
-            f"The journal {path} is gone or empty, and {found[0]} is there.",
+            f"The journal {path} is missing or empty, but {found[0]} exists.",
             hint=f"Nothing was changed. Restore {JOURNAL} from a backup; or move {folder} away to "
-            "begin with nothing.",
+            "start with an empty world.",
         )
     return False

@@ -50,7 +50,7 @@ def _upgrade(work: Transaction, path: Path) -> None:
         return  # another process was first
     versions = _older_versions(path.with_name(OLDER_VERSIONS))
     if db.execute("SELECT 1 FROM notes UNION ALL SELECT 1 FROM versions").fetchone():
-        raise TamperedError(f"The journal {path} has notes, and says that it is an older one.")
+        raise TamperedError(f"The journal {path} has notes, which its format does not allow.")
     work.note(ChainingBegan())
     _note_signals(work)
     _note_spending(work)

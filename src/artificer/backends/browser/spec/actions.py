@@ -140,7 +140,7 @@ def argument_faults_of(browser: BrowserKeys, action: Action) -> Iterator[Fault]:
     for name, argument in browser.commands[action].args.items():
         if name not in own:
             has = ", ".join(own) or "none"
-            message = f"is no argument of this action; it has: {has}"
+            message = f"is not an argument of this action; it has: {has}"
             yield Fault((*path, "args", name), message, lenient=True)
             continue
         found = argument_faults(argument)

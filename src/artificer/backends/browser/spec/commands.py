@@ -16,7 +16,7 @@ from artificer.manifests.commands import offer_faults
 from artificer.manifests.keys import ManifestKeys, ToolKeys
 
 ENDING_SECONDS = 5
-"""What a call may take beyond its time, to end the browser."""
+"""Extra time for a call after its timeout, to end the browser."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def browser_faults(keys: ManifestKeys, browser: BrowserKeys) -> Iterator[Fault]:
                 yield Fault((*where, key), reason)
     named = browser.model_fields_set
     if browser.defaults.extract_mode and "extract_mode" in named:
-        yield Fault(("browser", "defaults", "extract_mode"), "is said twice: in [browser] too")
+        yield Fault(("browser", "defaults", "extract_mode"), "is set twice: also in [browser]")
     for action in browser.commands:
         yield from argument_faults_of(browser, action)
     yield from flow_faults(browser)

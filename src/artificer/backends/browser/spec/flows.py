@@ -10,7 +10,7 @@ from artificer.backends.browser.spec.scope import host_refusal, place_in
 from artificer.contracts.arguments.check import Fault
 
 USERNAME, PASSWORD = "_username", "_password"
-"""What follows the name of a flow's secret: it is two."""
+"""The suffixes of the two secrets of a flow."""
 
 _PEOPLES = ("sms", "manual")
 """Second factors that only a person can give."""

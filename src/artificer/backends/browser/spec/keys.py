@@ -28,7 +28,7 @@ Action = Literal[
     "network_timing",
     "execute_js",
 ]
-"""What can be done with a page. A manifest offers those that it names as commands."""
+"""The actions on a page. A manifest offers those that it names as commands."""
 
 ExtractMode = Literal["accessibility_tree", "text", "html"]
 

@@ -43,7 +43,7 @@ def command_faults(
         Fault(path, _unknown(n, command), lenient=True) for n in sorted((used - known) & placed)
     ]
     found += [
-        Fault(_CONDITIONS, f"{n} is no argument; write '{n}' for the text itself", lenient=True)
+        Fault(_CONDITIONS, f"{n} is not an argument; write '{n}' for the text itself", lenient=True)
         for n in sorted(used - known - placed)
     ]
     found += [Fault(("args", n), _UNUSED, lenient=True) for n in keys.args if n not in used]
@@ -92,7 +92,7 @@ def _unknown(name: str, command: CommandKeys) -> str:
     parts = {f"{prefix}{n}" for n in command.conditionals for prefix in ("_", "_cond_")}
     if (command.mappings and name in flags) or name in parts:
         return f"{{{name}}} must be an item of its own, because it may become several"
-    return f"{{{name}}} is no argument; write {{{{{name}}}}} for the text itself"
+    return f"{{{name}}} is not an argument; write {{{{{name}}}}} for the text itself"
 
 
 def mapping_faults(keys: ManifestKeys, command: CommandKeys) -> Iterator[Fault]:
@@ -101,12 +101,12 @@ def mapping_faults(keys: ManifestKeys, command: CommandKeys) -> Iterator[Fault]:
         path = ("command", "mappings", name)
         argument = keys.args.get(name)
         if argument is None:
-            yield Fault(path, "is no argument")
+            yield Fault(path, "is not an argument")
             continue
         values = ("true", "false") if argument.type == "boolean" else argument.allowed
         for value in mapping:
             if values and value not in values:
-                message = f"is no value of {name}: {', '.join(values)}"
+                message = f"is not a value of {name}: {', '.join(values)}"
                 yield Fault((*path, value), message, lenient=True)
 
 
@@ -124,12 +124,12 @@ def _conditional_faults(
 
 
 def _order_faults(keys: ManifestKeys, when: ArgumentCondition) -> Iterator[Fault]:
-    """Comparisons by size of what is no number: they would never hold."""
+    """Comparisons by size of values that are not numbers: they would never hold."""
     if when.test is not None and when.test.compare not in (None, "==", "!="):
         for name in filter(None, (when.test.left.name, when.test.right.name)):
             argument = keys.args.get(name)
             if argument is not None and (argument.type not in NUMBERS or argument.list):
-                message = f"{name} is no number, so {when.test.compare!r} never holds"
+                message = f"{name} is not a number, so {when.test.compare!r} never holds"
                 yield Fault(_CONDITIONS, message)
     for part in when.parts:
         yield from _order_faults(keys, part)

@@ -25,7 +25,7 @@ from artificer.contracts.arguments.condition import (
 )
 
 Fragments = Mapping[str, Flags | Group]
-"""What a placeholder stands for, when it is no value: a mapping's flags or a conditional."""
+"""The meaning of placeholders that are not values: a mapping's flags or a conditional."""
 
 
 def read_groups(command: CommandKeys, faults: list[Fault]) -> tuple[Group, ...]:

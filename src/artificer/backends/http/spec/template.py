@@ -246,7 +246,7 @@ def _header_faults(keys: HttpKeys) -> Iterator[Misread]:
     for name, value in keys.headers.items():
         key = f"headers.{name}"
         if not _TOKEN.fullmatch(name):
-            yield Misread(key, "is no name of a header")
+            yield Misread(key, "is not a valid header name")
         elif name.lower() in _OURS or name.lower() in seen:
             why = "is written by Artificer" if name.lower() in _OURS else "is there twice"
             yield Misread(key, why)
@@ -283,7 +283,7 @@ def _body_faults(keys: HttpKeys) -> Iterator[Misread]:
 def _name_faults(template: HttpTemplate, arguments: Mapping[str, Argument]) -> Iterator[Misread]:
     used = {part.argument for part in template.parts if part.argument}
     for name in sorted(used - {*arguments, KEY_PLACE}):
-        yield Misread("url", f"{{{name}}} is no argument")
+        yield Misread("url", f"{{{name}}} is not an argument")
     for name in (name for name in arguments if name not in used):
         yield Misread("url", f"the argument {name!r} is not used by the request")
     needed = {p.argument for p in (*template.authority, *template.path) if p.argument}

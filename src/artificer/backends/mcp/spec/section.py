@@ -19,7 +19,7 @@ class McpSection(ManifestSection[McpKeys, McpKeys]):
     ) -> McpKeys:
         """Return the keys, checked."""
         faults += [
-            Fault(("mcp", "field_map", name), "is no argument")
+            Fault(("mcp", "field_map", name), "is not an argument")
             for name in keys.field_map
             if name not in manifest.args
         ]

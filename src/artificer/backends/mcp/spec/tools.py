@@ -64,7 +64,7 @@ def adopt(server: str, facts: RemoteFacts, contract: McpContract) -> RemoteTool:
     """
     schema = _bounded(facts.input_schema)
     if schema.setdefault("type", "object") != "object":
-        raise ToolDefinitionError("Its arguments are no object.")
+        raise ToolDefinitionError("Its arguments are not an object.")
     schema.setdefault("properties", {})
     compile_schema(schema)
     output = None if facts.output_schema is None else _bounded(facts.output_schema)

@@ -21,7 +21,7 @@ from artificer.errors import AuthorError
 from artificer.manifests.keys import ToolKeys
 
 ENDING_SECONDS = 5
-"""What a call may take beyond its time: to interrupt the program, and to end it if that fails."""
+"""Extra time for a call after its timeout, to interrupt the program or else end it."""
 
 _ONE_WORD = (
     *("integer", "number", "port", "boolean", "enum"),
@@ -96,7 +96,7 @@ def session_faults(tool: ToolKeys, session: SessionKeys) -> Iterator[Fault]:
     where = ("session",)
     try:
         if session.startup_command and not shlex.split(session.startup_command):
-            yield Fault((*where, "startup_command"), "names no program")
+            yield Fault((*where, "startup_command"), "does not name a program")
     except ValueError as error:
         yield Fault((*where, "startup_command"), f"cannot be split into words: {error}")
     yield from _pattern_faults((*where, "ready_pattern"), session.ready_pattern)
@@ -110,7 +110,7 @@ def session_faults(tool: ToolKeys, session: SessionKeys) -> Iterator[Fault]:
     for name, command in session.commands.items():
         path = (*where, "commands", name)
         if len(f"{tool.name}.{name}") > 64:
-            yield Fault(path, "has, behind the tool's name, more than 64 characters")
+            yield Fault(path, "and the tool's name together have more than 64 characters")
         if command.pattern is not None:
             yield from _pattern_faults((*path, "pattern"), command.pattern)
         yield from _command_faults(path, command)
@@ -126,19 +126,19 @@ def _pattern_faults(path: tuple[str, ...], pattern: str) -> Iterator[Fault]:
 def _command_faults(path: tuple[str, ...], command: SessionCommandKeys) -> Iterator[Fault]:
     if not command.args:
         if command.pattern is None:
-            yield Fault((*path, "pattern"), "is missing: it says which lines may be sent")
+            yield Fault((*path, "pattern"), "is missing: it decides which lines may be sent")
         if command.template is not None:
-            yield Fault((*path, "template"), "means nothing without args")
+            yield Fault((*path, "template"), "has no effect without args")
         return
     if command.template is None:
-        yield Fault((*path, "template"), "is missing: it says how args become a line")
+        yield Fault((*path, "template"), "is missing: it turns args into a line")
         return
     for name in placeholders(command.template):
         if name not in command.args:
-            yield Fault((*path, "template"), f"there is no argument {name!r}")
+            yield Fault((*path, "template"), f"{name!r} is not an argument")
     for name, argument in command.args.items():
         if name not in placeholders(command.template):
-            yield Fault((*path, "args", name), "stands nowhere in the template")
+            yield Fault((*path, "args", name), "is not used in the template")
         for fault in (*argument_faults(argument), *_place_faults(argument)):
             yield fault._replace(path=(*path, *fault.path))
 
@@ -150,7 +150,7 @@ def _place_faults(argument: Argument) -> Iterator[Fault]:
         yield Fault(path, "needs 'required = true' or a default")
     for key in ("list", "multiline"):
         if getattr(argument, key):
-            yield Fault((*path, key), "means nothing in a line")
+            yield Fault((*path, key), "has no effect in a line")
     if argument.type not in _ONE_WORD and not (argument.pattern or argument.allowed):
         message = "is missing: nothing else would hold the value to its place in the line"
         yield Fault((*path, "pattern"), message)

@@ -16,7 +16,7 @@ MAX_EVENT = 2_000
 """Characters of one event."""
 
 BELL = "\a"
-"""What a program writes to call for attention."""
+"""The BEL character, which a program writes to call for attention."""
 
 _TROUBLE = re.compile(r"(?i)\b(error|fatal|fail(ed|ure)?|panic|traceback|exception)\b")
 

@@ -113,6 +113,6 @@ def whole(pattern: str) -> str:
 def matches(pattern: str, text: str) -> bool:
     """Whether a pattern occurs in a text, found in linear time.
 
-    Raises ToolDefinitionError for what is no pattern of that engine.
+    Raises ToolDefinitionError for a pattern that this engine does not support.
     """
     return not compile_schema({"type": "string", "pattern": pattern}).problems(text)

@@ -32,7 +32,7 @@ class SessionSection(ManifestSection[SessionKeys, SessionPart]):
             message = f"is {manifest.tool.mode!r}, but there is a [session]"
             faults.append(Fault(("tool", "mode"), message))
         if manifest.args:
-            faults.append(Fault(("args",), "means nothing here: commands have args of their own"))
+            faults.append(Fault(("args",), "has no effect here: commands have args of their own"))
         faults += offer_faults(manifest, "session", keys.commands)
         faults += session_faults(manifest.tool, keys)
         return SessionPart(keys)

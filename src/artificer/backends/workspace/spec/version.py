@@ -37,7 +37,7 @@ def read_version(data: bytes, workspace: str, number: int) -> Version:
         raise TamperedError(f"Version {number} of {workspace!r} cannot be read.") from error
     if (version.workspace, version.number) != (workspace, number):
         raise TamperedError(
-            f"Version {number} of {workspace!r} leads to version {version.number} "
+            f"Version {number} of {workspace!r} points to version {version.number} "
             f"of {version.workspace!r}."
         )
     return version
