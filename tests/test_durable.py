@@ -262,7 +262,7 @@ class TestAJournalThatIsGone:
 
     async def test_beside_its_anchor(self, lost: Path) -> None:
         (lost / "p" / "journal.db-wal").unlink()
-        await self.refused(lost, "its anchor says that it held")
+        await self.refused(lost, "its anchor records")
 
     async def test_beside_blobs(self, lost: Path) -> None:
         for name in ("journal.db-wal", "journal.db-anchor"):

@@ -171,7 +171,7 @@ class TestPruning:
         await world.maintenance.prune(secret, by="me", reason="asked to")
         found = await world.archive.verify()
         assert found.problems == [] and found.heads[secret] != head
-        with pytest.raises(NotFoundError, match="removed by `artificer prune`"):
+        with pytest.raises(NotFoundError, match="deleted by `artificer prune`"):
             await world.get(secret)
         with pytest.raises(NotFoundError):
             await world.maintenance.prune(secret)

@@ -27,9 +27,9 @@ def plain(number: int) -> int:
     [
         ({"tools": [plain]}, "plain .* is not a tool"),
         ({"tools": "tools"}, "are a list"),
-        ({"kind": "poem"}, "no kind of run 'poem'"),
-        ({"kind": "build"}, "no kind of run 'build'"),
-        ({"prompt": 5}, "cannot begin: prompt"),
+        ({"kind": "poem"}, "Unknown kind of run: 'poem'"),
+        ({"kind": "build"}, "Unknown kind of run: 'build'"),
+        ({"prompt": 5}, "cannot start: prompt"),
         ({"settings": {"temperature": "hot"}}, "temperature"),
         ({"settings": {"temperature": 0.0000001}}, "temperature"),
         ({"kind": "deliver", "output": dict}, "not in JSON"),

@@ -133,7 +133,7 @@ class Archive:
         raise NotFoundError(f"{which} {word!r}.", hint="`artificer runs` lists them.")
 
     async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
-        """Reduce a run's journal anew and compare every digest. Raises NotFoundError."""
+        """Reduce a run's journal again and compare every digest. Raises NotFoundError."""
         journal, blobs = self._storage.journal, self._storage.blobs
         provider = model or mapper_of(await first_spec(journal, blobs, run_id), self.config)
         return await replay(journal, blobs, run_id, provider, consult_here())

@@ -121,7 +121,7 @@ class Config(CheckedValue):
 
     @property
     def digest(self) -> str:
-        """Digest of the settings, without what servers are told: secrets may stand there."""
+        """Digest of the settings, without parts of servers that may contain secrets."""
         body = self.to_json()
         body["sandbox"]["mode"] = self.sandbox.mode or "off"
         for server in body["mcp"]["servers"].values():

@@ -89,7 +89,7 @@ class Maintenance:
     ) -> None:
         """Remove the contents of a finished run's records, signals and views, for good.
 
-        A tombstone takes their place, and their hashes stay, so that `Archive.verify` still tells
+        A tombstone takes their place, and their hashes stay, so that `Archive.verify` still detects
         the truth. Blobs that nothing else refers to go with the next :meth:`gc`. With ``discard``
         a completed build goes although its work is nowhere else.
 

@@ -60,7 +60,7 @@ class Run(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """The calls of which nobody knows whether they happened: `Resolve` them."""
+        """The calls that may or may not have happened: `Resolve` them."""
         return self.state.doubts
 
     @property

@@ -193,13 +193,13 @@ class World:
         """Continue a run where its journal ends, and take the signals that were sent to it.
 
         The agent brings the functions, executors and the output type of the run; all else is
-        recorded. With ``take_over`` the run is taken from a process that still drives it: that
+        recorded. With ``take_over`` the run is taken from a process that still executes it: that
         process can record nothing more, and its unfinished calls are ambiguous unless they are
         pure. ``build_tokens`` is the new limit of what all runs of a build use together.
 
         Raises:
             NotFoundError: no such run.
-            OwnedError: a living process drives the run.
+            OwnedError: a living process executes the run.
             ConfigError: a tool of the run is missing, or has changed.
         """
         storage, agent = self._resources.storage, agent or AgentDefinition()
@@ -246,7 +246,7 @@ class World:
     async def cancel(self, run_id: str, reason: str = "") -> Run:
         """End a run that is interrupted or stalled; it delivers what exists so far.
 
-        A process that still drives the run is fenced and stops. Raises NotFoundError.
+        A process that still executes the run is fenced and stops. Raises NotFoundError.
         """
         state = await idle_engine(self._resources).cancel(run_id, reason)
         await self._tidy(run_id, state)
@@ -255,7 +255,7 @@ class World:
     async def send(self, run_id: str, signal: Signal) -> int:
         """Send a signal to a run, and return its number.
 
-        The process that drives the run takes it at once; otherwise :meth:`resume` does.
+        The process that executes the run reads it at once; otherwise :meth:`resume` does.
 
         Raises:
             NotFoundError: no such run.

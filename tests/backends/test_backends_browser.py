@@ -208,7 +208,7 @@ def test_every_action_is_a_tool_of_its_own_and_forms_and_scripts_are_asked_for()
         (
             '[browser]\nextract_mode = "text"\n' + SCOPE + "[browser.commands.click]\n"
             '[browser.defaults]\nextract_mode = "html"\n',
-            "is said twice",
+            "is set twice",
         ),
         (
             'mode = "session"\n[browser]\n' + SCOPE + "[browser.commands.click]\n",

@@ -118,7 +118,7 @@ async def test_a_browser_that_is_not_there_is_told() -> None:
 
 @pytest.mark.req("browser-live")
 def test_without_the_operators_word_there_is_no_such_page() -> None:
-    with pytest.raises(ConfigError, match="wants a page in your running browser") as caught:
+    with pytest.raises(ConfigError, match="needs your running browser") as caught:
         Web(LIVE, scope=SCOPE, head=HEAD)
     assert "remote-debugging-port" in (caught.value.hint or "")
 

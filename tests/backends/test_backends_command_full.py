@@ -90,10 +90,10 @@ class TestExecutor:
         assert receipt.status == "invalid"
 
     def test_a_script_must_be_there_and_executable(self, tmp_path: Path) -> None:
-        with pytest.raises(ManifestError, match="is no executable file"):
+        with pytest.raises(ManifestError, match="is not an executable file"):
             executor_of(tmp_path, self.TEXT)
         (tmp_path / "run.py").write_text("")
-        with pytest.raises(ManifestError, match="is no executable file"):
+        with pytest.raises(ManifestError, match="is not an executable file"):
             executor_of(tmp_path, self.TEXT)
 
     def test_arguments_must_not_meet_in_one_variable(self, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def text(value: str) -> str:
 ANSWERS = {
     "no result": reply("[]"),
     "no content": reply("{}"),
-    "no object": reply("7"),
+    "not an object": reply("7"),
     "unknown block": reply('{"content": [{"type": "hologram", "data": "x"}]}'),
     "picture that is none": reply(
         '{"content": [{"type": "image", "data": "\u00fc!", "mimeType": "a\\u0000\\nb"}]}'

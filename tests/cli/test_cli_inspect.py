@@ -341,7 +341,7 @@ async def test_a_project_is_kept_in_order(shell: Shell, world: World) -> None:
         "pruned",
         "stalled",
     ]
-    assert "removed by `artificer prune`" in (await shell.run("show", done)).err
+    assert "deleted by `artificer prune`" in (await shell.run("show", done)).err
     assert (await shell.run("verify")).code == 0
     assert "removed" in (await shell.run("gc", "--older-than", "0")).err
     assert (await shell.run("fsck", "--json")).json()["sound"] is True

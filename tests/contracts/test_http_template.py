@@ -44,7 +44,7 @@ SECRET = {"Authorization": "Bearer {_secret:k}"}
         (("x",), {"url": "http://h/"}, "'x' is not used"),
         ((), {"url": "http://h/", "headers": {"Host": "a"}}, "written by Artificer"),
         ((), {"url": "http://h/", "headers": {"A": "1", "a": "2"}}, "twice"),
-        ((), {"url": "http://h/", "headers": {"A b": "1"}}, "no name of a header"),
+        ((), {"url": "http://h/", "headers": {"A b": "1"}}, "not a valid header name"),
         ((), {"url": "http://h/", "headers": {"A": "1\r\nB: 2"}}, "printable ASCII"),
         ((), {"url": "http://h/", "body_template": "{}"}, "a GET request has no body"),
         ((), {"method": "POST", "url": "http://h/", "body_template": "{'a'}"}, "is not JSON"),

@@ -51,8 +51,8 @@ def test_all_faults_of_a_file_are_told_with_key_and_line(case: Path) -> None:
 @pytest.mark.req("manifest-faults")
 def test_what_is_not_toml_says_where() -> None:
     assert "at line 2" in faults_of("[tool]\nname = = 1")[0]
-    assert "args.a.min: nan is no number" in faults_of("[args.a]\nmin = nan")[0]
-    assert "x.2.y: -inf is no number" in faults_of("x = [1, {y = -inf}]")[0]
+    assert "args.a.min: nan is not a JSON number" in faults_of("[args.a]\nmin = nan")[0]
+    assert "x.2.y: -inf is not a JSON number" in faults_of("x = [1, {y = -inf}]")[0]
     assert "at line 1" in faults_of("a = 1e999")[0]
     assert "not valid TOML" in faults_of("a = " + "[" * 100_000)[0]
 

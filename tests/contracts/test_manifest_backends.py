@@ -83,7 +83,10 @@ def test_so_is_each_command_of_a_sensitive_session_or_browser(
         ('[http]\nurl = "ftp://h/{x}"\n', "t.clad.toml:11: http.url: must begin with http"),
         ('[http]\nurl = "http://h/{x}"\nheader = {}\n', "http.header: is not a known key"),
         ('[http]\nurl = "http://h/{x}"\n[http.headers]\nHost = "a"\n', "headers.Host: is written"),
-        ('[mcp]\nserver = "s"\ntool = "t"\nfield_map = { y = "z" }\n', "field_map.y: is no arg"),
+        (
+            '[mcp]\nserver = "s"\ntool = "t"\nfield_map = { y = "z" }\n',
+            "y: is not an argument",
+        ),
         ('[mcp]\nserver = "s"\ntool = "t"\n[http]\nurl = "http://h/{x}"\n', "a second backend"),
     ],
 )

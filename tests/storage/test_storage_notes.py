@@ -346,6 +346,6 @@ class TestAnOlderWorld:
 
     async def test_a_journal_that_was_made_to_look_older_is_refused(self, path: Path) -> None:
         tamper(path, "UPDATE meta SET value = '1' WHERE key = 'format'")
-        with pytest.raises(TamperedError, match="says that it is an older one"):
+        with pytest.raises(TamperedError, match="which its format does not allow"):
             async with SqliteJournal(path, "process"):
                 pass

@@ -61,7 +61,7 @@ def _closing(lines: list[str], first: int, fence: str) -> int:
 def _is_report(inside: str, aside: str, *, labelled: bool) -> bool:
     """Return whether the fence holds the reply itself, and not an example inside the reply.
 
-    ``labelled`` tells whether the fence is labelled as Markdown.
+    ``labelled`` is whether the fence is labelled as Markdown.
     """
     if len(aside) > _ASIDE or find(aside):
         return False

@@ -25,7 +25,7 @@ def continuation_request(text: str) -> str:
 def joined(text: str, continuation: str) -> str:
     """Return both parts as one text, without a repeated beginning of an unfinished sentence.
 
-    Other repetitions stay, because they cannot be told from a text that repeats itself.
+    Other repetitions stay, because a text may repeat itself on purpose.
     """
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     unfinished = text[ends[-1] :] if ends else text

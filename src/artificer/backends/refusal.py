@@ -10,6 +10,6 @@ from artificer.values.refusal import not_ok
 
 
 def refuse(tool: str, problems: Sequence[Problem]) -> Receipt:
-    """An ``invalid`` receipt, in the form in which the gate tells the same."""
+    """An ``invalid`` receipt, in the gate's form."""
     detail = f"{tool}: Not run. Correct all of these problems and call again."
     return Receipt(status="invalid", content=not_ok("invalid", detail, problems))

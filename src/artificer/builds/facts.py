@@ -40,7 +40,7 @@ class BuildOptions(Value):
     start, ``repeats`` how often the same failure may come back. ``attempts`` overrides how many
     runs may fail at one artifact. ``judge`` names the kinds whose artifacts a judge has to accept.
     ``passes`` are the review passes, where they are not those of ``size``. ``agreed`` are concerns
-    that need nobody's consent any more. ``turns`` and ``run_tokens`` bound each code run.
+    that no longer need consent. ``turns`` and ``run_tokens`` bound each code run.
     """
 
     parallel: PositiveInt = 3
@@ -90,7 +90,7 @@ Standing = Literal["waiting", "paused", "stalled"]
 
 
 class RunRested(Value, tag_field="type"):
-    """A run of the build has come to rest before its end, and why. Its job stays open: when the
+    """A run of the build became idle before its end, and why. Its job stays open: when the
     build is resumed, so is the run."""
 
     type: ClassVar[Literal["RunRested"]] = "RunRested"

@@ -66,7 +66,7 @@ def instruct(
     commands: tuple[str, ...] = (),
     before: str = "",
 ) -> Instructions:
-    """Put together what a run is told. ``texts`` are the FILES, ``room`` is in tokens.
+    """Compose the prompt of a run. ``texts`` are the FILES, ``room`` is in tokens.
 
     ``commands`` are the beginnings that a validation command may have, ``before`` is what the
     phase's says now, where it fails.
@@ -98,7 +98,7 @@ def instruct(
 def instruct_judge(
     state: BuildState, check: Check, texts: Mapping[str, str], *, room: int
 ) -> Instructions:
-    """Put together what the judge of an artifact is told. Raises ConfigError likewise."""
+    """Compose the prompt of an artifact's judge. Raises ConfigError likewise."""
     step = check.step
     criteria = CRITERIA[step.kind]
     numbered = "\n".join(f"{n}. {criterion}" for n, criterion in enumerate(criteria, 1))

@@ -50,7 +50,7 @@ class PhaseState(Value):
 class SpecState(Value):
     """One spec of the plan.
 
-    ``generation`` tells it from one of the same name that was invalidated. ``basis`` are the specs
+    ``generation`` distinguishes it from an invalidated one of that name. ``basis`` are the specs
     whose work was in the tree it began from, at ``base``; ``collisions`` counts refused merges,
     and ``collided`` says that it is to begin from all that is merged.
     """
@@ -105,7 +105,7 @@ class BuildState(Value):
     ``proposal`` is a plan that nobody has decided about, ``plan`` the approved one. ``merged`` are
     the specs in the integration branch, in order. ``open`` are the jobs that wait for their
     fact: after a crash, they are performed again; ``wished`` counts them, for their keys.
-    ``resting`` are the runs among them that rest before their end. ``steered`` is what a person
+    ``resting`` are the runs among them that are idle before their end. ``steered`` is what a person
     said while no run was under way, for those that begin later. ``stalled`` says why only a
     person can get the build on; it is empty while something is open.
     """

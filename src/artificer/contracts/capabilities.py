@@ -1,4 +1,4 @@
-"""Capabilities: what a run gets besides manifests and functions. Nothing, unless it is configured.
+"""Capabilities: the means of a run besides manifests and functions. None, unless configured.
 
 They are recorded with the run, so that resuming it gives it the same, whatever the settings have
 become.

@@ -143,7 +143,7 @@ def toolset(tools: tuple[ToolDefinition, ...]) -> Toolset:
 
 
 class ModelRequest(Value):
-    """One request to a model, in normal form. The conversation travels beside it, not in it.
+    """One request to a model, in normal form. The conversation is passed separately.
 
     ``cache_key`` names what the request begins with, its tools and system prompt: a provider that
     can shall keep what it has read, for the next request that begins so. Empty is: as it likes.

@@ -20,7 +20,7 @@ def inline_references(schema: JsonObject, max_nodes: int) -> JsonObject:
     """Return the schema with each ``$ref`` replaced by the definition it names.
 
     Follows properties, items and ``anyOf``; other keywords are kept as they are. A reference may
-    have annotations beside it, which win over the definition's. Raises NotInlined; ``max_nodes``
+    have annotations next to it, which override the definition's. Raises NotInlined; ``max_nodes``
     bounds the result, since definitions that refer to each other twice grow exponentially.
     """
     try:

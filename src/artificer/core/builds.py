@@ -46,7 +46,7 @@ def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptReq
 
 
 def build_steered(state: RunState, event: ev.Steered) -> Step:
-    """The runs that are under way are told; the build itself asks no model anything.
+    """Its active runs receive the message; the build itself sends no model requests.
 
     Where none is, it is kept for those that begin later.
     """
@@ -73,7 +73,7 @@ def build_forked(state: RunState, event: ev.RunForked) -> Step:
 
 
 def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
-    """Take up the open jobs again: each job has a key under which it is done once."""
+    """Perform the open jobs again: a job's key ensures that it is done only once."""
     build = state.build and state.build.replace(resting=())
     return state.replace(running_since=state.now, hold=None, build=build), ()
 

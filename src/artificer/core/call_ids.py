@@ -11,7 +11,7 @@ MAX_CHARACTERS = 64
 _CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 CallIds = tuple[frozenset[str], ...]
-"""Every id of a run, in sets of which each is larger than the next: adding to one set would copy
+"""Every id of a run, in sets, each larger than the next: adding to one set would copy
 all that were used before, at every turn."""
 
 

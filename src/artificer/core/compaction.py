@@ -24,7 +24,7 @@ def context_compacted(state: RunState, event: ev.ContextCompacted) -> Step:
 
 
 def compaction_failed(state: RunState, event: ev.CompactionFailed) -> Step:
-    """Without a summary the oldest turns are dropped, and the model is told so."""
+    """Without a summary the oldest turns are dropped, and the model is informed."""
     if event.code == "budget" and state.hold != "interrupt":
         state = settle(state, event.intent)
         return state.replace(phase=RunPhase.STALLED, failure="budget"), ()

@@ -85,7 +85,7 @@ class ContextCompacted(_Event):
 
 
 class CompactionFailed(_Event):
-    """There is no summary: the first ``upto`` messages are dropped, as ``content`` tells the model.
+    """The first ``upto`` messages are dropped without a summary; ``content`` informs the model.
 
     Besides a model's failures, ``code`` is ``empty_summary``, or ``not_asked`` where the run has
     no budget for a summary, or wants none.
@@ -113,9 +113,9 @@ class CallsJudged(_Event):
 
 
 class ApprovalAnswered(_Event):
-    """Somebody allowed a call or did not. ``content`` is what the model is told of a refusal.
+    """A person allowed or denied a call. ``content`` is the model's text about a denial.
 
-    ``letter`` is the number of the letter that it came in, or 0 when it was asked for here.
+    ``letter`` is the number of its signal, or 0 if the question was answered in this process.
     """
 
     type: ClassVar[Literal["ApprovalAnswered"]] = "ApprovalAnswered"
@@ -153,7 +153,7 @@ class ReplyChecked(_Event):
     Since rules 2: ``revised`` is whether it is new, from whichever text of these turns; ``cut``
     whether the output limit ended it, ``unwrapped`` whether it was taken out of a Markdown fence.
     ``message`` is a reply that is shown with the narrative. ``unfinished`` is the text so far of a
-    reply whose rest is asked for.
+    reply whose continuation is requested.
     """
 
     type: ClassVar[Literal["ReplyChecked"]] = "ReplyChecked"
@@ -227,7 +227,7 @@ class FollowUpReceived(_Event):
 
 
 class DoubtResolved(_Event):
-    """Somebody found out whether an ambiguous call had happened. The model is told ``content``."""
+    """A person found out whether an ambiguous call had happened. The model reads ``content``."""
 
     type: ClassVar[Literal["DoubtResolved"]] = "DoubtResolved"
     call_id: str
@@ -239,7 +239,7 @@ class DoubtResolved(_Event):
 
 
 class BuildAdvanced(_Event):
-    """A fact for the scheduler of a build: a wish was served, or somebody decided.
+    """A fact for the scheduler of a build: a job was performed, or a person decided.
 
     ``usage`` and ``cost_micros`` are those of the run that the fact is about.
     """
@@ -288,7 +288,7 @@ class Origin(Value):
 class RunForked(_Event):
     """From here on the run is its own: the facts before were taken over from another run.
 
-    ``steer`` is what the model is told before it is asked again.
+    ``steer`` is the model's message before the next request.
     """
 
     type: ClassVar[Literal["RunForked"]] = "RunForked"

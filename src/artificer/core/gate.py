@@ -2,7 +2,7 @@
 
 known tool → arguments parsed, raw text kept → JSON Schema, all errors at once → the tool's own
 rules → policy → verdict. Verdicts are recorded as facts: their wording and a library's messages
-may change with a release, what was told to the model may not.
+may change with a release, the text that the model reads may not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Intents: wishes for an effect, journaled before they are performed.
+"""Intents: effects to perform, journaled before they start.
 
 Every intent has a number, unique in its run, by which its receipt names it. ``JudgeCalls``,
 ``CheckReply`` and ``Finish`` need nothing from the world: what they establish is recorded in the
@@ -34,7 +34,7 @@ FinishReason = Literal[
     "turn_limit",
     "wall_limit",
 ]
-"""Why a run stops. Everything but ``done`` is told to whoever reads the deliverable."""
+"""Why a run stops. Readers of the deliverable see every reason except ``done``."""
 
 
 class _Intent(Value, tag_field="type"):
@@ -119,14 +119,14 @@ class CheckReply(_Intent):
 
 
 class AdvanceBuild(_Intent):
-    """Serve a wish of a build's scheduler: start a run, validate, merge, ask about a plan."""
+    """Perform a job of a build's scheduler: start a run, validate, merge, ask about a plan."""
 
     type: ClassVar[Literal["AdvanceBuild"]] = "AdvanceBuild"
     wish: Job
 
     @property
     def call_id(self) -> str:
-        """The key under which the wish is served once."""
+        """The key under which the job is performed once."""
         return self.wish.key
 
 

@@ -16,7 +16,7 @@ PROMPTED: tuple[RunKind, ...] = ("chat", "deliver")
 class Kind(Struct, frozen=True):
     """The settings of one kind of run; the loop is the same for all kinds.
 
-    ``owes`` is the artifact without which it cannot end well. ``max_tokens`` is how long a reply
+    ``owes`` is the artifact that it must deliver. ``max_tokens`` is how long a reply
     may have to be: the largest artifact, and reasoning. ``continuations`` is how often a text that
     was cut off is continued.
     """

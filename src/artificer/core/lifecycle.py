@@ -1,4 +1,4 @@
-"""The life of a run: it begins, is held and taken up again, hears from people, and ends."""
+"""The life of a run: it starts, pauses and resumes, receives signals, and ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
 
 
 def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
-    """The wall clock starts anew; a stalled run asks its model again, a paused one goes on."""
+    """The wall clock restarts; a stalled run repeats its request, a paused one continues."""
     hold = None if state.hold == "pause" else state.hold
     state = state.replace(running_since=state.now, hold=hold)
     if state.phase is RunPhase.STALLED:
@@ -110,7 +110,7 @@ def follow_up_received(state: RunState, event: ev.FollowUpReceived) -> Step:
 
 
 def doubt_resolved(state: RunState, event: ev.DoubtResolved) -> Step:
-    """Somebody found out whether a call had happened: the model is told."""
+    """A person found out whether a call had happened; the model is informed."""
     rest = tuple(doubt for doubt in state.doubts if doubt.call_id != event.call_id)
     return _noted(state.replace(doubts=rest), event, event.content), ()
 

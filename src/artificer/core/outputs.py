@@ -48,7 +48,7 @@ def outputs_of(state: RunState, event: Event) -> tuple[OutputRefs | None, list[b
 def tools_blob(provider: str, fields: JsonObject) -> bytes | None:
     """The tools as a provider is given them, or None when it is given none.
 
-    ``fields`` are the members of a request besides the conversation.
+    ``fields`` are the members of a request other than the conversation.
     """
     if not fields.get("tools"):
         return None

@@ -1,8 +1,8 @@
 """Policy: ordered rules that answer allow, deny or ask, each with a reason.
 
 The first rule that matches decides. Where it is in doubt whether a rule matches, because an
-argument can be read in more than one way, the rules after it are heard too, and the strictest of
-the answers stands: a doubt counts against the call.
+argument can be read in more than one way, the rules after it are evaluated too, and the
+strictest decision wins: a doubt counts against the call.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class PolicyQuery(NamedTuple):
 
 
 Consult = Callable[[tuple[PolicyText, ...], PolicyQuery], Decision]
-"""Asks the Cedar policies: done outside the pure half, by whoever has an engine for them."""
+"""Asks the Cedar policies: this happens outside of the pure half, with an engine."""
 
 
 class Heard(NamedTuple):

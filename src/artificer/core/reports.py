@@ -107,7 +107,7 @@ def _reply(state: RunState) -> str:
 
 
 def _may_continue(state: RunState, reply: str) -> bool:
-    """Whether to ask for the rest of a reply that was cut: not of one that does not grow."""
+    """Whether to request the continuation of a truncated reply: not if it no longer grows."""
     grown = len(reply.rstrip()) > len(state.unfinished.rstrip())
     left = state.continuations < state.run_spec.limits.continuations
     return state.stop == "max_tokens" and grown and left and len(reply) <= MAX_NARRATIVE

@@ -204,7 +204,7 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
 
 
 def _heard(state: RunState, signal: Signal) -> bool:
-    """Whether a build can be told something: its runs under way, or those that begin later."""
+    """Whether a build can receive a message, for its active runs or for later ones."""
     if state.build is None or not isinstance(signal, Steer):
         return False
     under_way = any(is_run(job) for job in state.build.open)

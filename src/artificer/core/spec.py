@@ -121,7 +121,7 @@ class RunSpec(CheckedValue):
 
     @property
     def fixed_tokens(self) -> int:
-        """Estimate the tokens that every request has besides the conversation."""
+        """Estimate the tokens of every request without the conversation."""
         parts = [self.system, self.toolset]
         if self.response_format is not None:
             parts.append(self.response_format.json_schema)

@@ -35,7 +35,7 @@ class RunPhase(StrEnum):
     """Where a run stands. ``JUDGING``, ``CHECKING`` and ``FINISHING`` last no longer than a commit.
 
     ``BUILDING`` serves the jobs of a build's scheduler. ``STALLED`` waits for an operator: the
-    model could not be reached. ``PAUSED`` waits for whoever paused it. ``FINISHED`` lasts until
+    model could not be reached. ``PAUSED`` waits for a person. ``FINISHED`` lasts until
     somebody has more to ask.
     """
 
@@ -88,7 +88,7 @@ class CallState(Value):
 
 
 class Doubt(Value):
-    """A call of which nobody knows whether it happened."""
+    """A call that may or may not have happened."""
 
     call_id: str
     tool: str
@@ -104,11 +104,11 @@ class RunState(Value):
     output limit. ``taint`` is the untrusted tool whose result ``history`` holds: whatever else
     begins from this conversation begins with it.
 
-    ``letters`` counts the signals that were taken. ``notes`` are to be said to the model before
+    ``letters`` counts the signals that were read. ``notes`` are messages for the model before
     its next reply, ``follow_ups`` are prompts for after this one is finished, and
     ``turns_before`` the turns that earlier prompts took. With ``hold`` nothing new begins;
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
-    ambiguous calls of which nobody has said yet whether they happened. ``window`` is the part of
+    ambiguous calls that no person has resolved. ``window`` is the part of
     ``history`` that is sent. ``tool_ms`` and ``output_chars`` count what is limited, and only then.
     ``said`` is the number of the message that holds what a person said last (rules 2); ``steered``
     says that ``notes`` hold more of that. ``repeats`` is how far the last turns repeat each other,
@@ -211,9 +211,9 @@ class RunState(Value):
         return self.spec
 
     def choice(self, turn: int) -> ToolChoice:
-        """The tool choice of a turn: what was asked for, or the tool that is still owed.
+        """The tool choice of a turn: the requested one, or the tool of a missing artifact.
 
-        Whoever has answered without delivering is asked for that call alone. Code is not: what is
+        After an answer without the artifact, only that call is requested. Code is not: what is
         missing may be the work. A reply that is being continued is text.
         """
         if self.unfinished:

@@ -55,7 +55,7 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.WORKING, ev.CallProbed): _row(lifecycle.call_probed, P.WORKING),
     (P.CHECKING, ev.ReplyChecked): _row(replies.reply_checked, *_TURN, P.PAUSED),
     (P.FINISHING, ev.RunFinished): _row(lifecycle.run_finished, P.FINISHED, *_TURN),
-    # A process that takes a run up again says so first; a run at rest moves by it.
+    # A process that resumes a run records that first; an idle run continues with it.
     (P.GENERATING, ev.RunResumed): _row(lifecycle.run_resumed, P.GENERATING),
     (P.COMPACTING, ev.RunResumed): _row(lifecycle.run_resumed, P.COMPACTING),
     (P.WORKING, ev.RunResumed): _row(lifecycle.run_resumed, P.WORKING),
@@ -83,7 +83,7 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.WORKING, ev.PauseRequested): _row(lifecycle.pause_requested, *_AFTER_HOLDING),
     (P.STALLED, ev.PauseRequested): _row(lifecycle.pause_requested, P.STALLED),
     (P.PAUSED, ev.PauseRequested): _row(lifecycle.pause_requested, P.PAUSED),
-    # A build's scheduler is told facts until it says that the build is over.
+    # A build's scheduler receives facts until it ends the build.
     (P.BUILDING, ev.BuildAdvanced): _row(builds.build_advanced, P.BUILDING, P.FINISHING),
     (P.BUILDING, ev.RunResumed): _row(builds.build_resumed, P.BUILDING),
     (P.BUILDING, ev.RunForked): _row(builds.build_forked, P.BUILDING),

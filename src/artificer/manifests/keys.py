@@ -122,7 +122,7 @@ class ToolKeys(KeyTable):
 class OutputKeys(KeyTable):
     """``[output]``
 
-    ``parser`` is ``builtin:FORMAT`` or a program beside the manifest, which is given the path of
+    ``parser`` is ``builtin:FORMAT`` or a program in the manifest's folder, which gets the path of
     the raw output and prints JSON. Without ``envelope`` a model reads the results alone.
     """
 

@@ -60,7 +60,7 @@ def read_csv(text: str) -> JsonValue:
 
     Types are not guessed: ``00501`` is a postal code. The delimiter is a tab where the first line
     has one, ``|`` where it has one and no comma, else a comma. A row with fewer values than names
-    has null for the rest. Raises ValueError for a row with more, and for names that repeat.
+    has null for the others. Raises ValueError for a row with more, and for names that repeat.
     """
     first = text.partition("\n")[0]
     delimiter = "\t" if "\t" in first else "|" if "|" in first and "," not in first else ","

@@ -19,7 +19,7 @@ class Builder(Protocol):
         """Serve a job, and return the fact that answers it.
 
         None when there is none now: the job asks for no answer, or what it started is idle
-        and will be taken up again. Serving a job again comes to the same.
+        and will be resumed. Performing a job again has the same result.
         """
 
     async def relay(self, run: str, state: RunState, signal: bytes) -> None:

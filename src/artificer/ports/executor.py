@@ -93,10 +93,10 @@ class Probing(Protocol):
 
 @runtime_checkable
 class Lasting(Protocol):
-    """An executor whose calls share something that lives as long as a run is driven: a program."""
+    """An executor whose calls share a program, which lives as long as a process executes a run."""
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
-        """Say how often the run has called which tools in another process, before it is taken up
+        """Pass the numbers of the run's calls, by tool, in another process, before it is resumed
         in this one.
 
         What they shared is gone, and the next call of one of them has to say so. Limits of number
@@ -104,4 +104,4 @@ class Lasting(Protocol):
         """
 
     async def release(self, run: str) -> None:
-        """End what the run's calls share: the run is no longer driven here."""
+        """End what the run's calls share: this process no longer executes the run."""

@@ -38,7 +38,7 @@ class Claim(Struct, frozen=True):
 
     ``admit`` returns the owners that may still act, if any, with spaces between them. They are
     written down as well, and shown to the next claim after its former owner, until the run's next
-    record: whoever takes a run from them may die before that says what became of their calls.
+    record: a process that takes a run from them may die before a record accounts for their calls.
     """
 
     owner: str = ""

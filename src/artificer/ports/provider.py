@@ -18,7 +18,7 @@ from artificer.values.model import Delta, ModelFailure, ModelReply
 class Memo:
     """A run's memory of how its messages look on the wire, so that each is mapped once.
 
-    Mapping the whole conversation anew at every turn would cost a quadratic sum.
+    Mapping the whole conversation again at every turn would cost a quadratic sum.
     """
 
     _request: ModelRequest | None = None
@@ -44,7 +44,7 @@ class Memo:
     ) -> list[JsonObject]:
         """Map messages to wire items, calling ``to_wire`` only for those not seen before.
 
-        ``key`` is whatever else the mapping depends on; when it changes, all is mapped anew. The
+        ``key`` is everything else that the mapping depends on; a change discards the memo. The
         same growing list is returned every time, for a conversation only ever grows; when it is
         cut, a memo of its own begins.
         """

@@ -21,7 +21,7 @@ class RunView(Struct, frozen=True):
 
 
 class RunReader(Protocol):
-    """Shows a run as its journal tells it."""
+    """Shows a run from its journal."""
 
     async def view(self, run: str, height: int | None = None) -> RunView:
         """The run at a height, or as high as it is when it is lower, or without one.

@@ -189,7 +189,7 @@ async def _events(
 def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
     """Return the failure for an exception of an SDK or its transport.
 
-    Kinds are told apart by attributes, not by class: importing an SDK for its classes would
+    Kinds are distinguished by attributes, not by class: importing an SDK for its classes would
     undo the lazy imports, and httpx2's errors pass through the SDKs unwrapped.
     """
     kind = type(error).__name__

@@ -1,4 +1,4 @@
-"""OpenAI Responses without a transport: how a request is mapped; its stream beside it.
+"""OpenAI Responses without a transport: the mapping of a request, and its stream.
 
 The conversation is kept here, never there (``store`` is false): every request carries all items,
 reasoning in its encrypted form. Source: OpenAI's API reference (create a response) and guide to

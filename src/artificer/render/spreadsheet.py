@@ -20,7 +20,7 @@ _SEPARATOR = re.compile(r"([;\t\r\n])")
 decimal sign, Excel separates cells by semicolons."""
 
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
-"""Characters of a letter category that are drawn as nothing."""
+"""Characters of a letter category that are invisible."""
 
 
 def to_csv(grid: Grid) -> str:

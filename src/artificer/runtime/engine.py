@@ -32,9 +32,9 @@ _NOT_KNOWN = "The run's former owner is not known to be dead: the call may still
 
 @dataclass
 class Engine:
-    """Drives runs of one provider and one set of tools.
+    """Executes runs of one provider and one set of tools.
 
-    Cancelling the task that drives a run ends all work under way and leaves the run resumable;
+    Cancelling the task that executes a run ends all its work and leaves the run resumable;
     :meth:`stop` ends the run itself.
     """
 
@@ -48,7 +48,7 @@ class Engine:
     _loops: dict[str, RunLoop] = field(default_factory=dict)
 
     async def start(self, run: str, spec: RunSpec) -> RunState:
-        """Begin a run and drive it until it is idle: finished, stalled, paused, or waiting.
+        """Start a run and execute it until it is idle: finished, stalled, paused, or waiting.
 
         Raises:
             OperatorError: there is a run of that id.
@@ -58,7 +58,7 @@ class Engine:
         return await self._run_until_idle(ledger, ledger.commit(event))
 
     async def fork(self, run: str, facts: Sequence[ev.Event], forked: ev.RunForked) -> RunState:
-        """Begin a run with facts that another one established, and drive it on from there.
+        """Start a run with the facts of another one, and execute it from there.
 
         Raises:
             OperatorError: there is a run of that id, or the facts do not fit together any more.
@@ -144,9 +144,9 @@ class Engine:
         return {n: answer for n, answer in found.items() if answer is not None}
 
     async def cancel(self, run: str, reason: str) -> RunState:
-        """End a run, whoever drives it. A finished run is returned as it is.
+        """End a run, whichever process executes it. A finished run is returned unchanged.
 
-        A process that drives it is fenced: it can record nothing any more, and stops.
+        A process that executes it is fenced: it can record nothing more, and stops.
 
         Raises:
             NotFoundError: no such run.
@@ -194,12 +194,12 @@ class Engine:
             await ledger.finish()
 
     def stop(self, run: str, reason: str) -> None:
-        """End a run that this engine drives: open calls are ended and answered ``cancelled``."""
+        """End a run that this engine executes: open calls are ended and answered ``cancelled``."""
         if run in self._loops:
             self._loops[run].cancel(reason)
 
     async def _new_ledger(self, run: str) -> Ledger:
-        if await self.journal.read(run, limit=1):  # acquiring it would fence whoever drives it
+        if await self.journal.read(run, limit=1):  # acquiring it would fence its owner
             raise OperatorError(f"Run {run!r} already exists.", hint="Choose another id.")
         return await self._ledger(run, None)
 
@@ -221,7 +221,7 @@ class Engine:
             if lease.head != before.head:
                 before = await self._restore(run)
             return self._opened(hold, lease, before), before
-        except BaseException:  # a cancellation too: nobody drives what was acquired
+        except BaseException:  # a cancellation too: no task executes the acquired run
             hold.end(released=False)
             raise
 

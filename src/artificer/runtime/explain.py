@@ -29,7 +29,7 @@ from artificer.runtime.turns import turns_of
 from artificer.values.model import Usage
 
 SHOWN = 5
-"""Refusals that are told one by one."""
+"""The limit on refusals that are reported one by one."""
 
 
 class Refusal(Struct, frozen=True):
@@ -84,7 +84,7 @@ _REASONS: dict[FinishReason, str] = {
 
 
 def explain(loaded: Loaded) -> Explanation:
-    """Say what a run's journal tells of how it stands."""
+    """Explain a run's status from its journal."""
     state = loaded.state
     turns = turns_of(loaded.lines)
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)

@@ -1,6 +1,6 @@
 """Planning a fork: which facts of a run another one begins with, and what is changed of them.
 
-A fork's journal holds the facts of its origin up to a boundary, reduced anew under its own spec,
+A fork's journal holds the facts of its origin up to a boundary, reduced again under its own spec,
 then ``RunForked``, then whatever it does by itself. So it replays like any other run, alone.
 """
 
@@ -19,7 +19,7 @@ from artificer.ports import Journal
 
 _SETTLED = (RunPhase.GENERATING, RunPhase.STALLED, RunPhase.BUILDING, RunPhase.FINISHED)
 """Nothing is pending but a request to the model: every call of every turn is answered. What a build
-has open is begun anew."""
+has open is started again."""
 
 
 @dataclass(frozen=True)

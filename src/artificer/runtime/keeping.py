@@ -18,7 +18,7 @@ from artificer.runtime.reach import reachable
 from artificer.runtime.verify import Verification, verify
 
 ATTEMPTS = 5
-"""How often the blobs in a journal are looked at anew because runs went on meanwhile."""
+"""The limit on repeated scans of a journal's blobs because runs continued meanwhile."""
 
 GRACE_S = 3600
 """Seconds for which a blob stays though nothing refers to it: a writer may be about to."""
@@ -183,7 +183,7 @@ async def check_world(
 
 
 def remove_views(project: Path, run_id: str) -> None:
-    """Remove what was written about a run besides its records: its views, its evidence, and the
+    """Remove the files of a run outside of its records: its views, its evidence, and the
     repository of a build."""
     if not _FOLDER.fullmatch(run_id):
         return  # no folder has such a name

@@ -251,7 +251,7 @@ class Ledger:
     def charges_of(self, intent: Intent) -> Charges | None:
         """Return what was reserved with an intent; None when it has to be reserved now.
 
-        Whoever gets them releases them when the request has ended.
+        The caller releases them when the request has ended.
         """
         return self._reserved.pop(intent.n, None)
 
@@ -279,7 +279,7 @@ class Ledger:
             await self._journal.anchor()
 
     async def finish(self) -> None:
-        """Wait for what is written besides the journal, and let go of the run."""
+        """Wait for writes outside of the journal, and release the run."""
         try:
             if self.taker is not None:
                 await self.taker.finish()

@@ -1,4 +1,4 @@
-"""The signal notifier: wakes the runs that are driven here when signals to them arrive."""
+"""The signal notifier: wakes the runs of this process when signals to them arrive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVERY_S = 0.25
 
 
 class SignalNotifier:
-    """The `Signals` of a world, watched for all runs that an event loop drives."""
+    """The `Signals` of a world, watched for all runs of an event loop."""
 
     def __init__(self, signals: Signals, *, every_s: float = EVERY_S) -> None:
         self._signals = signals
@@ -33,7 +33,7 @@ class SignalNotifier:
             self._watching = asyncio.ensure_future(self._watch())
 
     def unwatch(self, run: str) -> None:
-        """Watch a run no more: it is no longer driven here."""
+        """Stop watching a run that this process no longer executes."""
         self._arrived.pop(run, None)
         self._notified_for = {of: by for of, by in self._notified_for.items() if by != run}
         if not self._arrived and self._watching is not None:
@@ -41,15 +41,15 @@ class SignalNotifier:
             self._watching = None
 
     def notify_for(self, run: str, by: str) -> None:
-        """Notify ``by``, while it is driven here, when signals to the idle run ``run`` arrive."""
+        """Notify ``by``, while it is executed here, when signals to the idle run ``run`` arrive."""
         self._notified_for[run] = by
 
     def is_watched(self, run: str) -> bool:
-        """Whether a run is driven here now."""
+        """Whether this process executes a run now."""
         return run in self._arrived
 
     async def post(self, run: str, body: bytes) -> int:
-        """Post a signal, and notify its run at once if it is driven here."""
+        """Post a signal, and notify its run at once if this process executes it."""
         number = await self._signals.post(run, body)
         self._notify(run)
         return number

@@ -24,7 +24,7 @@ class Observer:
         """A piece of the model's reply has formed. Pieces are not journaled."""
 
     def idle(self, run: str) -> None:
-        """The run is no longer driven here, whatever the reason."""
+        """This process no longer executes the run, for any reason."""
 
 
 class Observers(Observer):

@@ -75,7 +75,7 @@ async def replay(
     provider: Provider | None,
     consult: Consult | None = None,
 ) -> Replay:
-    """Reduce a run's journal anew and compare every digest with what was recorded.
+    """Reduce a run's journal again and compare every digest with the recorded one.
 
     ``provider`` maps requests as the run's provider did; without one their digests are not
     recomputed, and the result says how many. ``consult`` asks the run's Cedar policies; without

@@ -1,6 +1,6 @@
 """Snapshots: resuming a long run without reducing all of it again.
 
-A snapshot is a state as it was after some record, kept beside the journal. It is believed only as
+A snapshot is the state after some record, kept next to the journal. It is believed only as
 far as the journal proves it: the record is where the snapshot says it is, and the digest that it
 recorded is the digest of this state. Those digests cover the conversation by a chain over its
 messages, the spec by its digest, and everything else as it stands; what they leave out follows from
@@ -75,7 +75,7 @@ class _Kept(Value):
 
 
 class Taker:
-    """Keeps the states of one run that is driven here, in a thread, now and then."""
+    """Stores states of one run of this process from time to time, in a thread."""
 
     def __init__(self, snapshots: Snapshots, run: str, *, seq: int, messages: int) -> None:
         self._snapshots = snapshots
@@ -217,7 +217,7 @@ class _Walk:
 
     ``state`` is the digest of the last state, ``counted`` the usage of the last reply that a
     provider counted, ``replies`` how many of the last messages of the model were read. ``cut``
-    says that the window moved after that, which counts anew.
+    says that the window moved after that, which restarts the count.
     """
 
     def __init__(self, journal: Journal, run: str, start: Head) -> None:

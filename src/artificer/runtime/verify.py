@@ -191,7 +191,7 @@ def _check_blobs(blobs: BlobStore, result: Verification, progress: ReportProgres
 
 
 def cited(line: Line) -> Iterator[str]:
-    """The blobs that a record cites besides those that hold its own strings."""
+    """The blobs that a record cites, without those that hold its own strings."""
     if not isinstance(line, EventLine):
         yield from line.tools
         return

@@ -1,7 +1,7 @@
 """Finding every changed byte of a journal (invariant 12).
 
 What cannot be found: records cut from the end together with everything that counts them, and a
-history that was recomputed whole. Both are consistent; only a hash kept elsewhere tells.
+history that was recomputed whole. Both are consistent; only a hash kept elsewhere reveals that.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The hash chains of a journal: each run's own, and the one over the whole world.
 
-A record's body names the hash of the record before it in its run. Besides, each record has a
+A record's body names the hash of the record before it in its run. Each record also has a
 *world* hash, over the world hash before it in commit order: a run that is removed whole, or records
 put into another order, leave every run's own chain intact and show only there.
 """

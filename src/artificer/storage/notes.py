@@ -1,4 +1,4 @@
-"""Notes: what the world's chain says besides the records of its runs.
+"""Notes: the lines of the world's chain that are not records of its runs.
 
 A signal that was posted, a budget that was reserved, settled or corrected, a version of a
 workspace: each is written down in the transaction that changes the table it belongs to. The tables
@@ -34,7 +34,7 @@ class ChainingBegan(Value, tag_field="note"):
 
 
 class SignalPosted(Value, tag_field="note"):
-    """A signal was posted to a run. ``body`` is the digest of what it says, ``at`` the time."""
+    """A signal was posted to a run. ``body`` is the digest of its contents, ``at`` the time."""
 
     note: ClassVar[Literal["signal_posted"]] = "signal_posted"
     run: str

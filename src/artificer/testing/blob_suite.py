@@ -29,7 +29,7 @@ NOT_DIGESTS = (
 
 
 def is_missing(store: BlobStore, digest: str) -> bool:
-    """Whether the store says, in both of its ways, that it has no such blob."""
+    """Whether both methods of the store report that the blob does not exist."""
     if store.has(digest):
         return False
     try:
@@ -62,7 +62,7 @@ class BlobSuite:
         assert len(list(store.digests())) == 1
 
     def test_missing_blob(self, store: BlobStore) -> None:
-        """A digest that nobody put is not found."""
+        """A digest that was never stored is not found."""
         store.put(b"something else")
         assert is_missing(store, "sha256:" + hashlib.sha256(b"never put").hexdigest())
 

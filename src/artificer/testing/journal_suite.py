@@ -71,7 +71,7 @@ class JournalSuite:
             assert await journal.read("a", after, limit=2) == records[after : after + 2]
 
     async def test_unknown_run_is_empty(self, journal: Journal) -> None:
-        """Reading a run that nobody acquired is no error and does not make it."""
+        """Reading a run that was never acquired is not an error and does not create it."""
         assert await journal.read("nobody") == []
         assert await journal.runs() == []
 
@@ -108,7 +108,7 @@ class JournalSuite:
         assert len(await journal.read("b")) == 2
 
     async def test_stale_epoch_is_fenced(self, journal: Journal) -> None:
-        """Whoever lost the run to another can append nothing, at any head."""
+        """A process that lost the run to another can append nothing, at any head."""
         stale = await journal.acquire("a")
         fresh = await journal.acquire("a")
         records = records_after(Head(), "a", 1)
@@ -133,13 +133,13 @@ class JournalSuite:
         assert await journal.read("a") == records
 
     async def test_unacquired_run_is_fenced(self, journal: Journal) -> None:
-        """Nobody may append to a run that was never acquired."""
+        """A run that was never acquired accepts no appends."""
         append = journal.append("a", 1, Head(), records_after(Head(), "a", 1))
         assert isinstance(await _refusal(append), Fenced)
         assert await journal.runs() == []
 
     async def test_a_claim_is_admitted_by_the_former_owner(self, journal: Journal) -> None:
-        """A claim is shown who owned the run; nobody does when it is new or was released."""
+        """A claim receives the former owner, or None if the run is new or was released."""
         shown: list[str | None] = []
         for owner in ("one", "two"):
             await journal.acquire("a", Claim(owner, admit=shown.append))
@@ -167,7 +167,7 @@ class JournalSuite:
         assert [row.run for row in await journal.runs()] == ["a"]
 
     async def test_who_may_still_act_is_shown_until_the_next_record(self, journal: Journal) -> None:
-        """Whoever takes a run from a living owner may die, or give up, before it records that."""
+        """A process that takes a run from a living owner may die before it records that."""
         shown: list[str | None] = []
 
         def take(former: str | None) -> str | None:
@@ -258,7 +258,7 @@ class JournalSuite:
         assert isinstance(await _refusal(journal.append("a", stale.epoch, Head(), [])), Fenced)
 
     async def test_cancelled_append_is_whole_or_absent(self, journal: Journal) -> None:
-        """Cancelling whoever waits tears nothing, and the run can be acquired and go on."""
+        """Cancelling a waiting task breaks nothing, and the run can be acquired and continued."""
         lease = await journal.acquire("a")
         records = records_after(Head(), "a", 1, 2, 3)
         task = asyncio.ensure_future(journal.append("a", lease.epoch, Head(), records))

@@ -158,7 +158,7 @@ class Rig:
     async def run(
         self, script: list[ScriptedAnswer] | Provider, *, run: str = "run", **facts: Any
     ) -> RunState:
-        """Start a run and drive it as far as it goes. ``facts`` are fields of its spec."""
+        """Start a run and execute it until it is idle. ``facts`` are fields of its spec."""
         return await self.engine(as_provider(script)).start(run, self.spec(**facts))
 
     async def resume(

@@ -130,7 +130,7 @@ class StorageSuite(
         assert await storage.budget.spent("day", 0) == Spent(Amount(), Amount())
 
     async def test_blobs_that_are_appended_are_found(self, storage: Storage) -> None:
-        """A storage that keeps small blobs with their records says which; all are blobs."""
+        """A storage that keeps small blobs with their records lists them; all are blobs."""
         blobs = storage.blobs
         small, large = b"small", b"x" * 10_000_000
         joins = isinstance(blobs, Joined)

@@ -47,7 +47,7 @@ class VersionsSuite:
         assert versions.head("w") == (2, A)
 
     def test_drafts_are_apart(self, versions: Versions) -> None:
-        """A run's draft has versions of its own, beside the workspace's and other runs'."""
+        """A run's draft has its own versions, separate from the workspace's and other runs'."""
         assert versions.add("w", 1, A)
         assert versions.add("w", 1, B, "run-1")
         assert versions.add("v", 1, C, "run-2")

@@ -5,7 +5,7 @@ unknown members; making one from Python checks nothing, because our own code is 
 that people and other packages make are :class:`CheckedValue`: these check their fields when they
 are made.
 
-The members of a union are told apart by a tag: the class variable that the base names as its
+The members of a union are distinguished by a tag: the class variable that the base names as its
 ``tag_field``. A field of type :data:`Text` never holds a lone surrogate.
 """
 
@@ -156,7 +156,7 @@ class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=Tru
         return self.from_json(msgspec.to_builtins(self, builtin_types=(bytes,)))
 
     def canonical(self) -> bytes:
-        """The RFC 8785 bytes of this value. No stored value holds a float; a test sees to it."""
+        """The RFC 8785 bytes of this value. A test checks that no stored value has a float."""
         return canonical_typed(msgspec.to_builtins(self, enc_hook=_written))
 
     def identity(self) -> bytes:
@@ -204,7 +204,7 @@ T = TypeVar("T")
 
 
 class ValueReader(Generic[T]):
-    """Reads one of several kinds of values, told apart by their tag."""
+    """Reads one of several kinds of values, distinguished by their tag."""
 
     def __init__(self, kind: Any, name: str) -> None:
         self._kind = kind

@@ -46,7 +46,7 @@ class ToolResultBlock(Value, tag_field="type"):
 
     @property
     def is_error(self) -> bool:
-        """Whether the provider should be told that the call failed."""
+        """Whether the provider should learn that the call failed."""
         return self.status != "ok"
 
 
@@ -67,7 +67,7 @@ Block = TextBlock | ToolUseBlock | ToolResultBlock | ReasoningBlock
 
 
 class Message(Value):
-    """One turn's worth of blocks from one side. Tool results stand in user messages."""
+    """One turn's worth of blocks from one side. Tool results are part of user messages."""
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]

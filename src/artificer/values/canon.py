@@ -122,7 +122,7 @@ def digest(value: Any) -> str:
 class ListDigest:
     """Digest of a canonical object with one growing list, at the cost of what is new.
 
-    The request to a model repeats the whole conversation at every turn; hashing it afresh would
+    The request to a model repeats the whole conversation at every turn; hashing it again would
     cost a quadratic sum. Canonical JSON writes members in sorted order, so all that precedes the
     list's new items is a prefix whose hash state can be kept.
     """

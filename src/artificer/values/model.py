@@ -28,7 +28,7 @@ FailureCode = Literal[
 ]
 """Why there is no reply, after all attempts. ``max_tokens`` is more than the model can write.
 
-``invalid_call`` is the model's mistake, which the server noticed: it is told, and tries again.
+``invalid_call`` is the model's mistake, noticed by the server: the model reads it and tries again.
 ``auth``, ``budget``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and
 ``unavailable`` leave a run that can be resumed; the others end it. ``budget`` and
 ``out_of_time`` are our own: nothing was sent, or the run's time was over before the reply.
@@ -73,7 +73,7 @@ class ToolChoice(Value):
 class ModelReply(Value):
     """A complete reply, normalised.
 
-    ``raw`` is the provider's response as bytes, kept as a blob beside the normal form.
+    ``raw`` is the provider's response as bytes, kept as a blob next to the normal form.
     ``attempts`` counts the requests that were sent, retries included.
     """
 

@@ -23,7 +23,7 @@ def not_ok(status: CallStatus, detail: str, problems: Sequence[Problem] = ()) ->
 
 
 def with_more(answer: str, more: str) -> str:
-    """Return an answer of :func:`not_ok` with more said in its detail."""
+    """Return an answer of :func:`not_ok` with more text in its detail."""
     said: JsonObject = json.loads(answer)
     return canonical({**said, "detail": f"{said['detail']} {well_formed(more)}"}).decode()
 

@@ -1,4 +1,4 @@
-"""From an agent to a run that can be driven: model, limits, servers, tools, spec, engine."""
+"""From an agent to a run that can be executed: model, limits, servers, tools, spec, engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from artificer.wiring.toolbox import ToolBox, build_tools, located
 
 @dataclass(frozen=True)
 class Assembly:
-    """A run that can begin: its spec, and the engine that drives it."""
+    """A run that can start: its spec, and the engine that executes it."""
 
     spec: RunSpec
     engine: Engine

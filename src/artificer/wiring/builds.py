@@ -1,4 +1,4 @@
-"""From configuration to a build that can be driven: its repository, its project, who decides."""
+"""From configuration to a build that can be executed: its repository, its project, its decider."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def require_command(check: str | None) -> None:
 
 
 def bounded(options: BuildOptions, limits: Limits) -> tuple[BuildOptions, Limits]:
-    """The ceilings of a build: what was not said is what is usual."""
+    """The limits of a build, with defaults for those not set."""
     if options.run_tokens is None:
         options = options.replace(run_tokens=RUN_TOKENS)
     if limits.total_tokens is None:
@@ -219,11 +219,11 @@ def _brief(request: str, check: str) -> Phase:
 async def building(
     engine: Engine, world: WorldResources, recorded: Recorded, decider: Decider | None = None
 ) -> AsyncIterator[Engine]:
-    """The engine of a build: the same, with what serves the wishes of its scheduler.
+    """The engine of a build, with the builder that performs the jobs of its scheduler.
 
     Raises:
         ConfigError: a file of instructions cannot be used.
-        OperatorError: another process drives the build.
+        OperatorError: another process executes the build.
     """
     run, spec, config, storage = recorded.run, recorded.spec, world.config, world.storage
     place = await BuildPlace.open(config, run, Path(spec.project))
@@ -249,7 +249,7 @@ async def building(
 async def tidied(engine: Engine, run: str, state: RunState, config: Config) -> None:
     """End the runs of a build that was ended from outside, and remove its worktrees.
 
-    A process that drives it can record nothing any more; while it has not noticed, the worktrees
+    A process that executes it can record nothing more; until it notices, the worktrees
     are left to it.
     """
     children = Children(engine)

@@ -1,4 +1,4 @@
-"""How long the replies of a run may be, where nobody has said it for this run."""
+"""The limit on the length of a run's replies, if the run itself sets none."""
 
 from __future__ import annotations
 

@@ -26,15 +26,15 @@ from artificer.wiring.storage_kinds import opened
 
 @dataclass
 class OpenStorage:
-    """An open `Storage`, with what this process needs besides to drive the runs in it.
+    """An open `Storage`, with everything that this process needs to execute its runs.
 
-    ``signals`` are those of the storage; they notify the runs that are driven here. ``evidence``
+    ``signals`` are those of the storage; they notify the runs of this process. ``evidence``
     is where the calls of tools that need a folder get it; None for a temporary one.
     """
 
     storage: Storage
     owner: LocalOwner = field(default_factory=LocalOwner)
-    """The owner of the runs that are driven here."""
+    """The owner of the runs of this process."""
     locks: ProjectLocks | None = None
     """The locks of the calls that are made here."""
     evidence: Path | None = None

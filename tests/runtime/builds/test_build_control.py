@@ -324,7 +324,7 @@ async def test_one_process_at_a_time_works_on_it(tmp_path: Path) -> None:
         building = await begun(place)
         async with site(tmp_path, home, PAIR) as other:
             with pytest.raises(
-                OperatorError, match=f"Another process drives .*: process {os.getpid()} on "
+                OperatorError, match=f"Another process executes .*: process {os.getpid()} on "
             ):
                 await other.resume()
         run = await building.goes_on()

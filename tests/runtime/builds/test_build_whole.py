@@ -114,6 +114,6 @@ async def test_a_build_whose_repository_is_gone_does_not_begin_another_one(tmp_p
         assert (await place.build(decider=None)).status == "waiting"
         shutil.rmtree(place.world.config.project_folder / "builds")
         git(home, "commit", "-qm", "Since then", "--allow-empty")
-        with pytest.raises(NotFoundError, match="was imported, or its folder is gone"):
+        with pytest.raises(NotFoundError, match="was imported, or its folder was deleted"):
             await place.resume()
         assert not (place.world.config.project_folder / "builds").exists()

@@ -63,7 +63,7 @@ class BrowserExecutor:
         return await self._visit(call.run, site).perform(command, bound.values)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
-        """Take up what the run did in a process that is gone, and its browsers with it."""
+        """Continue the counts of a run whose former process, and its browsers, are gone."""
         for name in calls.keys() & self._commands.keys():
             self._visit(run, self._commands[name][0]).tenure.recall(calls[name])
 

@@ -27,7 +27,7 @@ MAX_HEAD = 64 * 1024
 """Bytes of a request's head."""
 
 MAX_REFUSED = 20
-"""Refused hosts that are remembered until they are told."""
+"""The limit on refused hosts that are remembered until they are reported."""
 
 _CHUNK = 64 * 1024
 _CONNECT_SECONDS = 10

@@ -30,7 +30,7 @@ _FLAGS = (
 )
 
 _NO_WEBRTC = "delete window.RTCPeerConnection; delete window.webkitRTCPeerConnection;"
-"""It would go past the proxy, and a running browser cannot be told otherwise."""
+"""It would go past the proxy, and a running browser cannot be configured otherwise."""
 
 _STORED = "() => Object.entries(localStorage).map(([name, value]) => ({name, value}))"
 

@@ -56,7 +56,7 @@ CommandFile = ManifestFile[CommandPart]
 
 @dataclass(frozen=True)
 class CommandPlan:
-    """A call's command, or the problems because of which nothing runs.
+    """A call's command, or the problems that keep it from running.
 
     ``folder`` is the call's own, when its program receives one.
     """

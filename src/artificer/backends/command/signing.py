@@ -1,7 +1,7 @@
 """Detached signatures of manifests: ECDSA P-256 with SHA-256 over the raw bytes of a file.
 
 As SchemaPin signs: the signature of ``x.clad.toml`` is base64 of its DER form, in
-``x.clad.toml.sig``. The keys that count are pinned by whoever runs the tools, never found beside
+``x.clad.toml.sig``. The operator pins the keys; they are never found next to
 them: who can change a manifest could change those too.
 """
 

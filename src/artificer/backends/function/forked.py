@@ -102,8 +102,8 @@ def _forked(child: Callable[[], NoReturn]) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
     try:
         with warnings.catch_warnings():
-            # Python 3.12 warns of any fork beside threads. The child touches none of their
-            # state: it runs the function and leaves by os._exit.
+            # Python 3.12 warns about forks in a process with threads. The child touches none of
+            # their state: it runs the function and leaves by os._exit.
             warnings.filterwarnings("ignore", _MULTI_THREADED, DeprecationWarning)
             pid = os.fork()
         if pid == 0:

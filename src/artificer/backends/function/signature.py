@@ -45,7 +45,7 @@ class Signature(Struct, frozen=True):
 def signature_of(function: Function, local_names: Mapping[str, Any]) -> Signature:
     """Read a function's type hints.
 
-    ``local_names`` is what annotations may name besides the function's globals. Raises
+    ``local_names`` are names that annotations may use in addition to the function's globals. Raises
     ToolDefinitionError, which says what cannot be used, and where.
     """
     try:

@@ -1,6 +1,6 @@
 """Changing several files of a folder: all of them or none, and never twice.
 
-What a call is about to do is written down first, beside the run's evidence, under the call's own
+A call's changes are written down first, next to the run's evidence, under the call's own
 place. A call that is performed again after a crash finds it there: files that are as they were are
 changed, files that are changed already are left, and anything else is somebody else's work, which
 is not touched.

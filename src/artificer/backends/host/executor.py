@@ -71,7 +71,7 @@ class HostExecutor:
             return await in_thread(partial(receipt_of, name, partial(self._works[name], call)))
 
     def recall(self, run: str, tools: frozenset[str]) -> None:
-        """A run that is taken up again may have read files that nobody here knows of."""
+        """A resumed run may have read files that this process does not know."""
         if "host.read" in tools:
             self._known.resume(run)
 

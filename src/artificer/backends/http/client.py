@@ -215,7 +215,7 @@ def _origin(url: str) -> _Origin | None:
 
 
 def _guarded(reach: NetworkScope) -> httpcore2.AsyncNetworkBackend:
-    """A network that leads to public addresses only, unless told otherwise."""
+    """A network that connects only to public addresses by default."""
     import httpcore2
 
     class Guarded(httpcore2.AsyncNetworkBackend):

@@ -1,4 +1,4 @@
-"""The connection to one MCP server: made when it is needed, made anew after the server's death.
+"""The connection to one MCP server: opened on first use, reopened after the server's death.
 
 A connection lives in a task of its own, because the SDK must leave it where it entered it; calls
 come from any task.
@@ -116,7 +116,7 @@ class McpLink:
         """Call a tool. Raises LinkError, and TimeoutError when the time is up.
 
         A server of ours that did not answer in time, or whose call was cancelled, is ended: it
-        would go on with the call. One behind a URL is told that the call is cancelled.
+        would go on with the call. A server behind a URL receives a cancellation.
         """
         from mcp.types import CallToolRequest, CallToolRequestParams, InputRequiredResult
 
@@ -299,4 +299,4 @@ def _cause(error: Exception, clean: Callable[[str], str]) -> str:
 def _tell(ready: asyncio.Future[None], error: Exception) -> None:
     if not ready.done():
         ready.set_exception(error)
-        ready.exception()  # whoever waits may have given up
+        ready.exception()  # the waiting task may have given up

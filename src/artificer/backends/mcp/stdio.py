@@ -132,7 +132,7 @@ class StdioServer:
         ]
 
     async def _read(self, reader: asyncio.StreamReader, inbox: Inbox) -> None:
-        """Hand over one message a line; what is no message is the server's noise."""
+        """Hand over one message per line; lines without a message are the server's noise."""
         from anyio import BrokenResourceError, ClosedResourceError
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
@@ -151,7 +151,7 @@ class StdioServer:
             self._died(inbox)
 
     async def _write(self, outbox: Outbox) -> None:
-        with contextlib.suppress(OSError):  # a dead server is noticed by whoever watches it
+        with contextlib.suppress(OSError):  # the task that watches the server notices its death
             async for message in outbox:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 self._writer.write(text.encode() + b"\n")
@@ -165,7 +165,7 @@ class StdioServer:
 
     def _died(self, inbox: Inbox) -> None:
         self.is_dead = True
-        inbox.close()  # every request that waits for an answer is told
+        inbox.close()  # every pending request receives the error
 
     def _keep_errors(self, data: bytes) -> None:
         self._errors += data
@@ -184,7 +184,7 @@ class StdioServer:
                 await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _hang_up(self) -> None:
-        """Close the server's input, and wait a while for it to end: it is told no other way."""
+        """Close the server's input, the only request to end, and wait a while for its end."""
         reading_and_writing, watching = self._tasks[:2], self._tasks[2:]
         for task in reading_and_writing:
             task.cancel()

@@ -1,6 +1,6 @@
 """Looking a path up so that it cannot leave a folder: one step of the kernel's, not many of ours.
 
-Following links one by one, as ``Path.resolve`` does, can be deceived by whoever changes them
+Following links one by one, as ``Path.resolve`` does, can be deceived by a process that changes them
 meanwhile; openat2(2) answers for one moment.
 """
 

@@ -303,7 +303,7 @@ class _Program:
             self._spare = None
 
     def forked(self) -> None:
-        """Begin afresh in a process that was forked from this one."""
+        """Start with a clean state in a process that was forked from this one."""
         self._control = self._spare = None
         self._lock = threading.Lock()
 

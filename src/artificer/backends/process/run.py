@@ -108,7 +108,7 @@ async def _drain(readers: Sequence[PipeReader]) -> None:
 
 
 async def _end(process: Process) -> int:
-    """End what is left of the tree, and return how many processes beside the root that was."""
+    """End what is left of the tree, and return their number, without the root."""
     left = process.members()
     await process.end()
     return len(left - {process.pid})

@@ -25,7 +25,7 @@ TERM_GRACE = 1.0
 """Seconds between the request to end (SIGTERM) and the end (SIGKILL)."""
 
 SURELY_NO_LAP = 0.1
-"""Seconds in which no machine gives out every process number there is, and begins anew."""
+"""Seconds in which a machine cannot use up all process numbers and start again."""
 
 KILL_PATIENCE = 2.0
 """Seconds that killed processes get to disappear: one in an uninterruptible wait may not."""
@@ -36,7 +36,7 @@ class _Process(NamedTuple):
     parent: int
     session: int
     started: int
-    """Clock ticks since boot: with it, a number that was given anew is not taken for the old."""
+    """Clock ticks since boot: it distinguishes a reused process number from the old one."""
 
 
 @dataclass

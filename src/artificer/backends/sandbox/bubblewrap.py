@@ -1,4 +1,4 @@
-"""Confining a program by bubblewrap: namespaces in which the rest of the machine is not there."""
+"""Confining a program by bubblewrap: namespaces without the rest of the machine."""
 
 from __future__ import annotations
 

@@ -155,8 +155,8 @@ class Sandbox:
 def _beside(manifest: Path | None, root: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Where a manifest's own programs are found, and what of it nobody may write.
 
-    That is the folder, so that nothing is put beside it; unless it is the one that programs work
-    in.
+    That is the folder, so that nothing is created next to it; unless it is the programs' working
+    folder.
     """
     if manifest is None:
         return (), ()

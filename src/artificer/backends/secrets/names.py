@@ -67,7 +67,7 @@ MIN_LENGTH = 8
 """Characters of the shortest value of these variables that is taken for a secret."""
 
 MIN_MADE = 16
-"""Characters of the shortest value of small letters alone that is taken for one."""
+"""The shortest length at which a value of lower-case letters only counts as a secret."""
 
 
 def well_known(environment: Mapping[str, str]) -> dict[str, str]:

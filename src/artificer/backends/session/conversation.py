@@ -55,7 +55,7 @@ class Program:
 class Conversation:
     """The interactions of one run with one program, one at a time.
 
-    A program that ended is told of once, and started again by the call after that. The limits of
+    The end of a program is reported once; the call after that starts it again. The limits of
     time and number hold for all of it together.
     """
 

@@ -87,7 +87,7 @@ class SessionExecutor:
         return await conversation.say(command, line.text)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
-        """Take up what the run did in a process that is gone, and its programs with it."""
+        """Continue the counts of a run whose former process, and its programs, are gone."""
         for name in calls.keys() & self._commands.keys():
             program, _ = self._commands[name]
             self._conversation(run, program).tenure.recall(calls[name])

@@ -36,7 +36,7 @@ class UsageLimiter:
     """The use that a run makes of a thing. ``count`` is how often that was."""
 
     def __init__(self, what: str, anew: str, terms: UsageLimits) -> None:
-        """``what`` names the thing, ``anew`` how the next one begins: both for sentences."""
+        """``what`` names the resource, ``anew`` how the next one starts, as parts of sentences."""
         self._what = what
         self._anew = anew
         self._terms = terms
@@ -66,7 +66,7 @@ class UsageLimiter:
                 self._used = time.monotonic()
 
     def recall(self, calls: int) -> None:
-        """Take up the use that the run made of it in a process that is gone, and it with that."""
+        """Continue the counts of a run whose former process, and this resource, are gone."""
         self.count += calls
         self.lost = "it ended when the run was interrupted"
 

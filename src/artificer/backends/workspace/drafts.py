@@ -17,7 +17,7 @@ from artificer.backends.workspace.spec.version import Version
 from artificer.errors import OperatorError
 
 MAX_RIVALS = 100
-"""How often a draft is written anew because another call of the run was first."""
+"""The limit on retries of writing a draft because another call of the run was first."""
 
 MAX_LISTED = 50
 """Paths that a conflict names."""

@@ -1,7 +1,7 @@
 """Workspaces as folders: checking a version out, and committing what became of it.
 
 A folder remembers in a file of its own what was checked out, so that committing it is held against
-that version. Symbolic links, sockets and devices are passed over, and the caller is told.
+that version. Symbolic links, sockets and devices are skipped and reported to the caller.
 """
 
 from __future__ import annotations

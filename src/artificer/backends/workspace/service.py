@@ -1,6 +1,6 @@
 """Workspaces as they are kept: named trees, version by version, each version naming the one before.
 
-All of it blocks; whoever is in an event loop calls it from a thread.
+All methods block; call them from a thread in an event loop.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class Workspaces:
         """The same. Raises NotFoundError."""
         found = self.resolve(name, number)
         if found is None:
-            what = f"version {number} of the workspace" if self.head(name) else "workspace"
-            raise NotFoundError(f"There is no {what} {name!r}.", hint=self._known())
+            what = f"Version {number} of workspace" if self.head(name) else "Workspace"
+            raise NotFoundError(f"{what} {name!r} does not exist.", hint=self._known())
         return found
 
     def log(self, name: str) -> Iterator[Version]:

@@ -80,7 +80,7 @@ def conflict(name: str, found: VersionConflict) -> JsonObject:
 
 
 def content(data: bytes, offset: int, *, ends: bool) -> tuple[JsonObject, int]:
-    """A range of a file as text, or else in base64, and where what was told ends.
+    """A range of a file as text, or else in base64, and where that range ends.
 
     A character that the range would cut is left for the next one. ``ends`` says that the file ends
     where the range does.

@@ -21,7 +21,7 @@ def open_report(settings: Settings, options: OpenOptions) -> Exit:
     page = _page(settings, options)
     out(str(page))
     if not options.only_print and not (_has_display() and webbrowser.open(page.as_uri())):
-        note("No display is available to open it on.")
+        note("It was not opened: no display is available.")
     return Exit.OK
 
 

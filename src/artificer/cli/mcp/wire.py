@@ -26,7 +26,7 @@ EVIDENCE_KEY = "artificer/evidence"
 
 @dataclass(frozen=True)
 class Served:
-    """A tool as it is served: what performs it, in a run of which kind, and what it answers."""
+    """A tool as it is served: its executor, the kind of its runs, and its result."""
 
     definition: ToolDefinition
     executor: Executor
@@ -53,7 +53,7 @@ def listed(served: Served) -> Tool:
 def answer(
     served: Served, result: ToolResultBlock | None, run: Run, evidence: str
 ) -> CallToolResult:
-    """A result: structured content where the call succeeded, and never beside an error."""
+    """A result: structured content where the call succeeded, and never with an error."""
     from mcp.types import CallToolResult, TextContent
 
     text = result.content if result else f"The run {run.id} ended without a result: {run.status}."

@@ -93,7 +93,7 @@ class TreeBuilder:
     async def relay(self, run: str, state: RunState, signal: bytes) -> None:
         """Leave a signal for every run of the build that is under way.
 
-        One that rests is not told to pause as well: it would do so again when it is resumed.
+        An idle run is not paused too: it would pause again when it is resumed.
         """
         pauses = isinstance(read_signal(signal), Pause)
         for job in filter(is_run, _build(state).open):
@@ -166,7 +166,7 @@ class TreeBuilder:
         instructions: Instructions,
         place: Workplace,
     ) -> RunState | None:
-        """Drive the run of a job; None if it rests before its end."""
+        """Execute the run of a job; None if it becomes idle before its end."""
         child = child_id(run, job)
         kind: RunKind = "judge" if isinstance(job, Check) else job.step.kind
         parent = (run, state.run_spec)
@@ -196,7 +196,7 @@ class TreeBuilder:
         made = artifact_of(state, "completion", self.children.blobs)
         return made.summary if isinstance(made, Completion) else ""
 
-    # --- people, and what is told ----------------------------------------------------------------
+    # --- people and reports -------------------------------------------------------------------
 
     async def _ask(
         self, run: str, build: BuildState, job: AskDecision | AskConsent
@@ -237,5 +237,5 @@ def _limits(state: RunState) -> Limits:
 
 
 def _room(limits: Limits) -> int:
-    """Tokens that instructions may take: half of a request, for the rest is needed to work."""
+    """Tokens that instructions may take: half of a request; the other half is for the work."""
     return (limits.context_tokens or USUAL_CONTEXT) // 2

@@ -67,7 +67,7 @@ class Children:
         parent: tuple[str, RunSpec],
         limits: Limits,
     ) -> RunState:
-        """Drive a run to its rest: begin it, or take it up where its journal ends.
+        """Execute a run until it is idle: start it, or continue where its journal ends.
 
         ``parent`` is the build's id and spec: its children speak to the same model under the same
         policy.
@@ -123,7 +123,7 @@ class Children:
         return loaded.state
 
     async def standing_of(self, key: Digest, run: str, build: str) -> RunRested:
-        """The fact that a run rests before its end, with the reason."""
+        """The fact that a run is idle before its end, with the reason."""
         self.engine.signals.notify_for(run, build)
         explanation = explain(await load(self.engine.journal, self.blobs, run))
         reason = (
@@ -133,7 +133,7 @@ class Children:
         return RunRested(key=key, run=run, standing=stands, reason=reason)
 
     def is_running(self, run: str) -> bool:
-        """Whether a run is driven here now."""
+        """Whether this process executes a run now."""
         return self.engine.signals.is_watched(run)
 
     async def has_signals(self, run: str) -> bool:

@@ -25,10 +25,10 @@ PAUSE_S = 0.1
 async def exclusive_lock(folder: Path, run: str) -> AsyncIterator[None]:
     """Work on a build's folder while nobody else does. A process that dies lets go of it.
 
-    The lock's file names the process that works there, for whoever finds it held.
+    The lock's file names the process that works there, for other processes.
 
     Raises:
-        OperatorError: another process drives this build, and goes on doing so.
+        OperatorError: another process executes this build.
     """
     with (folder / _LOCK).open("a+b") as file:
         for left in reversed(range(TRIES)):

@@ -1,4 +1,4 @@
-"""From a finished run of a build to the fact that the build is told."""
+"""The fact for a build that follows from one of its finished runs."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class BuildRepository:
                 (self.folder / name).symlink_to(target)
 
     def unlock(self) -> None:
-        """Remove the locks of a git that has died. Only for whoever drives the build alone."""
+        """Remove the locks of a dead git. Only the holder of the build's lock may call this."""
         for folder in (self.folder / "index", self.git_dir / "refs/build"):
             for lock in folder.rglob("*.lock"):
                 lock.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ class BuildNode:
     """One run of a build. ``step`` is what it worked at, such as ``code/store/load``.
 
     ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` what
-    the build was told of it, ``checked`` what validation came to, if there was one, ``passed``
+    the build knew it, ``checked`` the result of validation, if there was one, ``passed``
     whether that was good, ``detail`` the gist of what was said.
     """
 

@@ -29,7 +29,7 @@ _TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}")
 """The names that ``tempfile`` gives. A file of another name is not one of ours."""
 
 MAX_KNOWN = 65536
-"""How many blobs a store remembers to have made sure of, before it starts to remember anew."""
+"""The limit on remembered synced blobs, after which the store forgets them all."""
 
 
 class DiskStore:
@@ -144,7 +144,7 @@ class DiskStore:
     def set_aside(self, digest: str, moment: float) -> Path | None:
         """Move a blob into ``quarantine``, unless it was put after a moment; return where it is.
 
-        A writer that puts it meanwhile either finds its file gone, and writes it anew, or has
+        A writer that puts it meanwhile either finds its file gone, and writes it again, or has
         touched it, and it is moved back.
         """
         self._must_write()

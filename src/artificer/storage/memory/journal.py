@@ -1,4 +1,4 @@
-"""The journal in memory: the twin of the SQLite one for tests and for runs nobody keeps."""
+"""The journal in memory: the counterpart of the SQLite one, for tests and temporary runs."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class MemoryJournal:
         return self._tip.position
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
-        """Remove what a run's first records and its letters say. Raises Fenced."""
+        """Remove the contents of a run's first records and of its signals. Raises Fenced."""
         known = self._runs[run]
         if known.epoch != epoch:
             raise fenced(run, epoch, Head(), _run_head(known))

@@ -46,7 +46,7 @@ TABLES = {
     ),
     # Blobs committed with the record that cites them. They verify themselves, by their digest.
     "blobs": "CREATE TABLE blobs (digest TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT",
-    # What the world's chain says besides records. The tables below it are caches of the notes.
+    # Lines of the world's chain that are not records. The tables below are caches of the notes.
     "notes": (
         "CREATE TABLE notes (position INTEGER PRIMARY KEY, subject TEXT NOT NULL, "
         "hash TEXT NOT NULL, body BLOB NOT NULL, world TEXT NOT NULL) STRICT"

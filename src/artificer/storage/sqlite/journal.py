@@ -115,7 +115,7 @@ class SqliteJournal:
 
     @property
     def signals(self) -> SqliteSignals:
-        """Letters for whoever drives the runs of this journal."""
+        """The signals to the runs of this journal."""
         return SqliteSignals(self._opened(self._writer), self._opened(self._reader))
 
     @property
@@ -209,7 +209,7 @@ class SqliteJournal:
         return await self._opened(self._reader).ask(read_position)
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
-        """Remove what a run's first records and its letters say; their hashes stay in the chains.
+        """Remove the contents of a run's first records and signals; the chains keep the hashes.
 
         Raises:
             Fenced: somebody else acquired the run.

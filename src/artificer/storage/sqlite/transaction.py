@@ -63,7 +63,7 @@ class Transaction:
         return Lease(epoch=epoch, head=head)
 
     def release(self, run: str, epoch: int) -> None:
-        """Let nobody own a run, if its epoch is still this one."""
+        """Release a run if its epoch is still this one."""
         row = self._db.execute("SELECT epoch, seq FROM runs WHERE run = ?", (run,)).fetchone()
         if row is not None and row[0] == epoch:
             self._own(run, epoch, released(self._owners(run, epoch) or "", row[1]))
@@ -124,7 +124,7 @@ class Transaction:
         return last_note(self._db, subject)
 
     def post(self, run: str, body: bytes, at: int) -> int:
-        """Put a signal into a run's mailbox and return its number in it."""
+        """Add a signal to a run's queue and return its number."""
         before = self.last(signals_of(run))
         n = 1 + (before.n if isinstance(before, SignalPosted | RunImported) else 0)
         if n > MAX_SIGNALS:
@@ -143,7 +143,7 @@ class Transaction:
         return True
 
     def erase(self, run: str, epoch: int, upto: int) -> None:
-        """Empty the bodies of a run's first records, and its letters; their hashes stay."""
+        """Empty the bodies of a run's first records and signals; their hashes stay."""
         (found,) = self._db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()
         if found != epoch:
             raise self._fenced(run, epoch, Head())

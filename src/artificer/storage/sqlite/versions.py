@@ -137,7 +137,7 @@ def _proven(row: Any, note: object, name: str) -> tuple[int, str] | None:
 
 def _tampered(name: str) -> TamperedError:
     return TamperedError(
-        f"The versions of {name!r} differ from the journal.",
+        f"The versions of {name!r} are not those that the journal tells of.",
         hint="Run `artificer verify` to see what differs; `artificer fsck --repair` restores "
         "the table from the journal.",
     )

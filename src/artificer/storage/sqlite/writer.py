@@ -102,7 +102,7 @@ class Writer:
             self._loop.call_soon(self._flush, self._loop.time() + self._busy_seconds, FIRST_PAUSE)
         for job, outcome in zip(jobs, outcomes, strict=True):
             if job.future.done():
-                continue  # whoever waited was cancelled
+                continue  # the waiting task was cancelled
             if isinstance(outcome, ArtificerError):
                 job.future.set_exception(outcome)
             else:

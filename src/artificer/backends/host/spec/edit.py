@@ -1,7 +1,7 @@
 """Replacing exactly one passage of a text, and saying why it cannot be done.
 
-Nothing is guessed: a passage that is not there, letter by letter, is not replaced. What is nearest
-to it is told, so that the next try can be right.
+Nothing is guessed: only an exact match is replaced. Otherwise the most similar passage is
+reported, so that the next attempt can be right.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _by_whitespace(lines: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 
 def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
-    """Return the hint for a passage that is not there: a similar one, if any."""
+    """Return the hint for a missing passage: a similar one, if any."""
     first = next((n for n, line in enumerate(wanted) if line.strip()), 0)
     anchor = wanted[first].strip()[:200]
     seen = {line.strip()[:200]: n for n, line in reversed(list(enumerate(lines[:MAX_COMPARED])))}

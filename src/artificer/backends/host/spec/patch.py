@@ -45,7 +45,7 @@ class FilePatch:
 
 
 class PatchError(ValueError):
-    """A text is no unified diff; says the line and why."""
+    """A text is not a unified diff; the message names the line and the reason."""
 
 
 def parse(text: str) -> list[FilePatch]:
@@ -147,7 +147,7 @@ def _cut_newline(hunk: Hunk, mark: str) -> None:
 class Patched:
     """A file's text after its patch (None: it is removed), or what keeps it from being applied.
 
-    ``moved`` tells hunks that were put at another line than they say.
+    ``moved`` lists hunks that were applied at another line than the one in their header.
     """
 
     text: str | None

@@ -27,7 +27,7 @@ _ONE_WORD = (
     *("integer", "number", "port", "boolean", "enum"),
     *("ip_address", "cidr", "scope_target", "duration"),
 )
-"""Types whose values cannot change what the rest of a line means."""
+"""Types whose values cannot change the meaning of the rest of a line."""
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from artificer.values.text import clip, head_and_tail
 SessionOutcome = Literal["success", "error", "timeout"]
 
 MAX_BEFORE = 4_000
-"""Characters that are told of what came before a line was sent."""
+"""The limit on characters of the output before a line was sent."""
 
 MAX_EVENTS = 8_000
-"""Characters of the events that are told of, the newest."""
+"""The limit on characters of the reported events; the newest are kept."""
 
 MAX_PROMPT = 200
 """Characters of a prompt."""

@@ -22,7 +22,7 @@ _TROUBLE = re.compile(r"(?i)\b(error|fatal|fail(ed|ure)?|panic|traceback|excepti
 
 
 class SessionEvent(Value):
-    """One line that nobody had asked for. ``timestamp`` is when it was heard, RFC 3339 in UTC."""
+    """One line of unsolicited output. ``timestamp`` is the time it was read, RFC 3339 in UTC."""
 
     event_type: EventType
     timestamp: str
@@ -30,7 +30,7 @@ class SessionEvent(Value):
 
 
 class EventQueue:
-    """The events that nobody has been told of."""
+    """The events that have not been reported."""
 
     def __init__(self, keys: EventKeys, prompts: Iterable[str], opens: str | None) -> None:
         """``prompts`` are patterns of unfinished lines that are no events, ``opens`` that of a

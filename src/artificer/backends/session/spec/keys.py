@@ -51,8 +51,8 @@ class SessionCommandKeys(KeyTable):
 class ChildKeys(KeyTable):
     """``[session.child_detection]``: a program within the program, such as a debugger's console.
 
-    It is open from when the output matches ``pattern``. ``manifest`` is the file, beside this one,
-    whose ``[session]`` says what it may be told; ``type`` is what it is called.
+    It is open once the output matches ``pattern``. ``manifest`` is the file, in the same folder,
+    whose ``[session]`` defines the lines it accepts; ``type`` is its name in results.
     """
 
     pattern: Annotated[str, Field(min_length=1)]
