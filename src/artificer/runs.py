@@ -179,7 +179,7 @@ class Run(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """A run with all its records, for whoever wants to see how it went."""
+    """A run with all its records."""
 
     run: Run
     lines: tuple[EventLine | IntentLine, ...]

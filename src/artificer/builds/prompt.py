@@ -50,7 +50,7 @@ MIN_REPORT = 400
 
 
 class Instructions(Struct, frozen=True):
-    """The instructions of a run. ``owed`` is the artifact that it has to deliver."""
+    """The instructions of a run. ``owed`` is the artifact that it must deliver."""
 
     system: str
     prompt: str

@@ -73,7 +73,7 @@ _UNFIT = "The last reply is still not the JSON that was asked for, after all rep
 
 
 class Judges(NamedTuple):
-    """The judges of facts besides our own rules.
+    """The judges of facts in addition to our own rules.
 
     ``consult`` asks the run's Cedar policies, ``check`` the type that its replies must fit.
     """

@@ -19,7 +19,7 @@ class Amount(Struct, frozen=True):
 
 
 class SpendingLimit(Struct, frozen=True):
-    """The most that may be spent from an account; None is no limit."""
+    """The limit on spending from an account; None means no limit."""
 
     tokens: int | None = None
     micros: int | None = None

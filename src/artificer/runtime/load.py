@@ -21,7 +21,7 @@ UNREDUCED = (ArtificerError, ValueError, TypeError, LookupError, AttributeError,
 
 
 class Loaded(Struct, frozen=True):
-    """A run as its journal tells it. ``open`` are the intents without a receipt, by number.
+    """A run, loaded from its journal. ``open`` are the intents without a receipt, by number.
 
     ``lines`` are all its records; those after a snapshot where it was restored from one, of which
     ``kept`` messages are in store.

@@ -10,7 +10,7 @@ from artificer.runtime.budgets import NO_CHARGES, Charges
 
 
 class Outcome(Struct, frozen=True):
-    """The event to record, and what its commit holds besides: blobs, and what a request has cost.
+    """The event to record, and the other parts of its commit: blobs, and the cost of a request.
 
     Without an event there is nothing to record now. ``charges`` are released once the rest is
     recorded.
