@@ -98,7 +98,7 @@ _PLAIN: tuple[tuple[str, Callable[[Rule, PolicyQuery], bool]], ...] = (
     ("kind", lambda rule, call: not rule.kind or call.occasion.kind in rule.kind),
     ("origin", lambda rule, call: _fits(call.tool.origin or call.tool.backend, rule.origin)),
 )
-"""What a rule demands of a call's tool and run: it is so or not, without doubt."""
+"""A rule's conditions on a call's tool and run, which are certain."""
 
 
 class PolicyText(CheckedValue):

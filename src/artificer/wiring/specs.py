@@ -79,7 +79,7 @@ def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:
 
 
 def agent_facts(agent: AgentDefinition) -> dict[str, Any]:
-    """Return what a spec records of an agent besides its model and its tools.
+    """Return the parts of an agent that a spec records, except its model and its tools.
 
     Raises:
         AuthorError: its output cannot be used.
