@@ -117,7 +117,7 @@ async def test_a_late_reader_starts_at_any_record(world: World, after: int) -> N
 
 @pytest.mark.req("stream-late")
 async def test_a_reader_of_no_run_is_told(world: World) -> None:
-    with pytest.raises(NotFoundError, match="There is no run"):
+    with pytest.raises(NotFoundError, match="does not exist"):
         _ = [event async for event in world.events("nothing")]
 
 

@@ -85,7 +85,7 @@ async def test_the_configuration_says_how_folders_are_read(tmp_path: Path) -> No
             [folder], kind="chat", world=WorldResources(lenient, storage)
         ).toolset.tools
         signed = config.replace(tools_keys=(tmp_path / "no-key.pem",))
-        with pytest.raises(ConfigError, match="no public key"):
+        with pytest.raises(ConfigError, match="not a public key"):
             build_tools([folder], kind="chat", world=WorldResources(signed, storage))
     finally:
         await storage.aclose()

@@ -110,7 +110,7 @@ class AgentDefinition:
             object.__setattr__(self, "only", tuple(self.only))
         if self.kind is not None and self.kind not in get_args(AgentKind):
             raise AuthorError(
-                f"There is no kind of run {self.kind!r}.",
+                f"Unknown kind of run: {self.kind!r}.",
                 hint=f"Kinds: {', '.join(get_args(AgentKind))}.",
             )
         if self.output is not None and self.run_kind != "chat":
