@@ -29,16 +29,9 @@ from typing import Any
 from artificer.core.spec import Limits
 from artificer.ownership.process import owner_of
 from artificer.ports import (
-    NO_SPENDING,
-    UNCLAIMED,
     Call,
-    Claim,
-    Head,
     Journal,
-    Lease,
     Record,
-    RunHead,
-    Spending,
 )
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.blobs.disk import DiskStore
@@ -47,6 +40,7 @@ from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.model import ModelReply
+from wrapped_journal import WrappedJournal
 
 NARRATIVE = "The books are in order, as this list shows: {{artifact:list:books}}"
 TURNS = (
@@ -80,39 +74,19 @@ class Point:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class KillingJournal:
+class KillingJournal(WrappedJournal):
     """A journal whose process dies at an append."""
 
     def __init__(self, inner: Journal, point: Point) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.point = point
 
-    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
-        return await self.inner.acquire(run, claim)
-
-    async def release(self, run: str, epoch: int) -> None:
-        await self.inner.release(run, epoch)
-
-    async def append(
-        self,
-        run: str,
-        epoch: int,
-        head: Head,
-        records: Sequence[Record],
-        blobs: Sequence[bytes] = (),
-        spending: Spending = NO_SPENDING,
-    ) -> Head:
+    async def before(self) -> None:
         self.point.enter("append")
         self.point.reached("append", "before")
-        new = await self.inner.append(run, epoch, head, records, blobs, spending)
+
+    async def after(self, run: str, records: Sequence[Record]) -> None:
         self.point.reached("append", "after")
-        return new
-
-    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
-        return await self.inner.read(run, after, limit)
-
-    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
-        return await self.inner.runs(before, limit)
 
 
 def note(folder: Path, file: str, text: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -44,7 +45,11 @@ class Crasher:
     def __init__(self) -> None:
         command = [sys.executable, str(HERE / "crasher.py")]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(HERE.parent)},
         )
 
     def drive(self, folder: Path, kill: list[Any] | None = None) -> str:

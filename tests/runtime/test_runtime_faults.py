@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from artificer.core.record import EventLine, decode, encode
 from artificer.core.state import RunPhase
 from artificer.errors import Fenced, NotFoundError, OperatorError, OwnedError, TamperedError
 from artificer.ports import (
-    NO_SPENDING,
     UNCLAIMED,
     BlobStore,
     Call,
@@ -25,8 +24,6 @@ from artificer.ports import (
     Journal,
     Lease,
     Record,
-    RunHead,
-    Spending,
 )
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -42,42 +39,20 @@ from artificer.testing.rig import Rig, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
+from wrapped_journal import WrappedJournal
 
 UNKNOWN = "sha256:" + "0" * 64
 
 
-class Wrapped:
+class Disturbed(WrappedJournal):
     """A journal before whose appends something else happens."""
 
-    def __init__(self, inner: Journal, before: Callable[[int], Awaitable[None]]) -> None:
-        self.inner = inner
-        self.before = before
-        self.appends = 0
+    def __init__(self, inner: Journal, happens: Callable[[int], Awaitable[None]]) -> None:
+        super().__init__(inner)
+        self.happens = happens
 
-    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
-        return await self.inner.acquire(run, claim)
-
-    async def release(self, run: str, epoch: int) -> None:
-        await self.inner.release(run, epoch)
-
-    async def append(
-        self,
-        run: str,
-        epoch: int,
-        head: Head,
-        records: Sequence[Record],
-        blobs: Sequence[bytes] = (),
-        spending: Spending = NO_SPENDING,
-    ) -> Head:
-        self.appends += 1
-        await self.before(self.appends)
-        return await self.inner.append(run, epoch, head, records, blobs, spending)
-
-    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
-        return await self.inner.read(run, after, limit)
-
-    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
-        return await self.inner.runs(before, limit)
+    async def before(self) -> None:
+        await self.happens(self.appends)
 
 
 class Work:
@@ -172,7 +147,7 @@ class TestFence:
         driving = asyncio.ensure_future(rig.run([reply(call("work")), say("Mine.")]))
         await work.begun.wait()
 
-        class Late(Wrapped):
+        class Late(Disturbed):
             async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
                 work.release.set()
                 await driving
@@ -236,7 +211,7 @@ class TestInterrupted:
                 reached.set()
                 await go_on.wait()
 
-        held = dataclasses.replace(rig, journal=Wrapped(rig.journal, hold))
+        held = dataclasses.replace(rig, journal=Disturbed(rig.journal, hold))
         driving = asyncio.ensure_future(held.run([reply(call("quick")), say("Done.")]))
         await reached.wait()
         driving.cancel()
@@ -337,7 +312,7 @@ class TestStorageFaults:
                 performed = len(rig.tools.calls)
                 raise OperatorError("The disk is full.")
 
-        broken = dataclasses.replace(rig, journal=Wrapped(rig.journal, fail))
+        broken = dataclasses.replace(rig, journal=Disturbed(rig.journal, fail))
         script = ScriptedProvider([reply(call("quick")), reply(call("quick")), say("Done.")])
         with pytest.raises(OperatorError, match="full"):
             await broken.run(script)

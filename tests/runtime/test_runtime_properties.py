@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -15,20 +14,13 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import (
-    NO_SPENDING,
-    UNCLAIMED,
     Answer,
     BlobStore,
     Call,
-    Claim,
-    Head,
     Journal,
-    Lease,
     Question,
     Receipt,
     Record,
-    RunHead,
-    Spending,
 )
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.verify import verify
@@ -38,6 +30,7 @@ from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply, Usage
+from wrapped_journal import WrappedJournal
 
 NAMES = ["echo", "once", "broken", "asked", "create_list", "nobody", "", "É 😀", "x" * 300]
 IDS = ["", "a", "a", "b", "call_1_0", "call_2_1", "toolu_01", "é", "x" * 70, "\ud800"]
@@ -86,42 +79,20 @@ class Crash(BaseException):
     """The process is gone."""
 
 
-@dataclass
-class CrashingJournal:
+class CrashingJournal(WrappedJournal):
     """A journal whose process dies before or after the appends with these numbers."""
 
-    inner: Journal
-    crashes: set[tuple[int, str]]
-    appends: int = 0
+    def __init__(self, inner: Journal, crashes: set[tuple[int, str]]) -> None:
+        super().__init__(inner)
+        self.crashes = crashes
 
-    async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
-        return await self.inner.acquire(run, claim)
-
-    async def release(self, run: str, epoch: int) -> None:
-        await self.inner.release(run, epoch)
-
-    async def append(
-        self,
-        run: str,
-        epoch: int,
-        head: Head,
-        records: Sequence[Record],
-        blobs: Sequence[bytes] = (),
-        spending: Spending = NO_SPENDING,
-    ) -> Head:
-        self.appends += 1
+    async def before(self) -> None:
         if (self.appends, "before") in self.crashes:
             raise Crash
-        new = await self.inner.append(run, epoch, head, records, blobs, spending)
+
+    async def after(self, run: str, records: Sequence[Record]) -> None:
         if (self.appends, "after") in self.crashes:
             raise Crash
-        return new
-
-    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
-        return await self.inner.read(run, after, limit)
-
-    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
-        return await self.inner.runs(before, limit)
 
 
 class Careless:

@@ -32,15 +32,11 @@ from artificer.agent import Agent
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config
 from artificer.ports import (
-    NO_SPENDING,
     UNCLAIMED,
     Claim,
-    Head,
     Journal,
     Lease,
     Record,
-    RunHead,
-    Spending,
     Storage,
 )
 from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
@@ -49,6 +45,7 @@ from artificer.values.canon import canonical, digest_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import open_storage
 from artificer.world import World
+from wrapped_journal import WrappedJournal
 
 FILES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
 """Audit events of changes to files, beside ``open``."""
@@ -92,38 +89,27 @@ def _does(event: str, path: str) -> bool:
     return os.path.lexists(path) != (event == "os.mkdir")
 
 
-class KillingJournal:
+class KillingJournal(WrappedJournal):
     """A journal whose process may die at an append."""
 
     def __init__(self, inner: Journal, points: Points, folder: Path) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.points = points
         self.asked = folder / "asked.txt"
 
     async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         self.points.reached("acquire")
-        return await self.inner.acquire(run, claim)
+        return await super().acquire(run, claim)
 
-    async def release(self, run: str, epoch: int) -> None:
-        await self.inner.release(run, epoch)
-
-    async def append(
-        self,
-        run: str,
-        epoch: int,
-        head: Head,
-        records: Sequence[Record],
-        blobs: Sequence[bytes] = (),
-        spending: Spending = NO_SPENDING,
-    ) -> Head:
+    async def before(self) -> None:
         self.points.reached("before append")
-        new = await self.inner.append(run, epoch, head, records, blobs, spending)
-        for record in records:
-            await self.heard(run, record)
-        self.points.reached("after append")
-        return new
 
-    async def heard(self, run: str, record: Record) -> None:
+    async def after(self, run: str, records: Sequence[Record]) -> None:
+        for record in records:
+            await self.recorded(run, record)
+        self.points.reached("after append")
+
+    async def recorded(self, run: str, record: Record) -> None:
         """Note which replies are recorded now."""
         event = json.loads(record.body).get("event", {})
         if event.get("type") != "ModelResponded":
@@ -131,12 +117,6 @@ class KillingJournal:
         for line in map(json.loads, (r.body for r in await self.inner.read(run))):
             if line.get("intent", {}).get("n") == event["intent"]:
                 note(self.asked, f"recorded {line['request']}")
-
-    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
-        return await self.inner.read(run, after, limit)
-
-    async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
-        return await self.inner.runs(before, limit)
 
 
 class KillingStorage:

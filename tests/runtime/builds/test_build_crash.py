@@ -71,6 +71,7 @@ def crasher() -> Iterator[Crasher]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
     ) as process:
         yield Crasher(process)
         assert process.stdin
