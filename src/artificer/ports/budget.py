@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 
-class Amount(Struct, frozen=True):
+class Amount(Struct, frozen=True, gc=False):
     """A cost: tokens, and micro-dollars where the price is known."""
 
     tokens: int = 0
@@ -18,7 +18,7 @@ class Amount(Struct, frozen=True):
         return Amount(self.tokens + other.tokens, self.micros + other.micros)
 
 
-class SpendingLimit(Struct, frozen=True):
+class SpendingLimit(Struct, frozen=True, gc=False):
     """The limit on spending from an account; None means no limit."""
 
     tokens: int | None = None
@@ -30,14 +30,14 @@ class SpendingLimit(Struct, frozen=True):
         return all(limit is None or needed <= limit for limit, needed in pairs)
 
 
-class Spent(Struct, frozen=True):
+class Spent(Struct, frozen=True, gc=False):
     """An account: what has been spent, and what requests under way may still cost."""
 
     settled: Amount
     reserved: Amount
 
 
-class Reservation(Struct, frozen=True):
+class Reservation(Struct, frozen=True, gc=False):
     """An amount to be reserved from an account, if ``limit`` then still holds all of it.
 
     ``number`` is chosen by the caller, and of no other reservation. What is not settled is free
@@ -52,7 +52,7 @@ class Reservation(Struct, frozen=True):
     until: int
 
 
-class Settlement(Struct, frozen=True):
+class Settlement(Struct, frozen=True, gc=False):
     """The real cost of a request. It takes the place of its reservation, expired or not.
 
     ``number`` is 0 for a request that reserved nothing from this account.
@@ -63,7 +63,7 @@ class Settlement(Struct, frozen=True):
     cost: Amount
 
 
-class Correction(Struct, frozen=True):
+class Correction(Struct, frozen=True, gc=False):
     """An account's total as a person states it. None leaves tokens, or micro-dollars, as they are.
 
     ``at`` is the time, in milliseconds since 1970-01-01 UTC.

@@ -62,7 +62,7 @@ class Record(Struct, frozen=True, gc=False):
     body: bytes
 
 
-class RunHead(Struct, frozen=True):
+class RunHead(Struct, frozen=True, gc=False):
     """A run that the journal knows."""
 
     run: str
@@ -70,7 +70,7 @@ class RunHead(Struct, frozen=True):
     head: Head
 
 
-class Spending(Struct, frozen=True):
+class Spending(Struct, frozen=True, gc=False):
     """Changes of budgets that are part of an append. Settlements come before reservations."""
 
     settlements: Sequence[Settlement] = ()

@@ -11,6 +11,8 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from artificer.core.budget import max_price
 from artificer.core.price import Price
 from artificer.core.spec import RunSpec
@@ -28,8 +30,7 @@ BEGUN: frozenset[FailureCode] = frozenset(
 """Failures of a request that had begun to be answered, or may have: nobody knows what it cost."""
 
 
-@dataclass(frozen=True)
-class RequestSize:
+class RequestSize(Struct, frozen=True, gc=False):
     """The tokens that a request sends, by our estimate, and those of its longest reply."""
 
     tokens: int
@@ -108,8 +109,7 @@ class Account:
         return " ".join(reasons)
 
 
-@dataclass(frozen=True)
-class Charge:
+class Charge(Struct, frozen=True, gc=False):
     """The most that one request may cost an account. ``number`` is 0 where nothing is reserved.
 
     ``price`` is that of its model.
@@ -143,8 +143,7 @@ class Charge:
         return Settlement(self.name, self.number, cost)
 
 
-@dataclass(frozen=True)
-class Charges:
+class Charges(Struct, frozen=True, gc=False):
     """The most that one request may cost: one charge for each account.
 
     What was reserved ends by `release`.

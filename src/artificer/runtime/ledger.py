@@ -299,10 +299,11 @@ class Ledger:
 
     def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """The blobs that share the records' commit, and those that do not."""
-        joins = self._joined.joins if self._joined else None
-        if joins is None:
+        if self._joined is None:
             return [], blobs
-        return [b for b in blobs if joins(b)], [b for b in blobs if not joins(b)]
+        joins = self._joined.joins
+        apart = [blob for blob in blobs if not joins(blob)]
+        return ([blob for blob in blobs if joins(blob)] if apart else blobs), apart
 
     def _store(self, blobs: list[bytes]) -> None:
         for blob in blobs:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from artificer.core import events as ev
 from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
@@ -32,8 +34,7 @@ def size_of(state: RunState, intent: Generate | Compact, payload: Payload) -> Re
     return RequestSize(tokens_of(canonical(payload.body)), intent.max_tokens)
 
 
-@dataclass(frozen=True)
-class RequestResult:
+class RequestResult(Struct, frozen=True, gc=False):
     """The result of a request. ``raw`` is the provider's own response, as it came.
 
     The reply's usage is what counts; ``reported`` is the provider's report, where that is another.

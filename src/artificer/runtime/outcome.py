@@ -9,7 +9,7 @@ from artificer.ports import Settlement
 from artificer.runtime.budgets import NO_CHARGES, Charges
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, gc=False):
     """The event to record, and the other parts of its commit: blobs, and the cost of a request.
 
     Without an event there is nothing to record now. ``charges`` are released once the rest is

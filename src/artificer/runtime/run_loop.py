@@ -73,9 +73,9 @@ class RunLoop:
                     await self._clean_up_build()
                     return self._ledger.state
                 await self._woken.wait()
-                self._woken.clear()
                 intents = ()
                 if not self._signalled:  # a signal comes before what a receipt leads to
+                    self._woken.clear()
                     intents = await self._record([task for task in self._tasks if task.done()])
                     await self._end_answered()
                     intents = [*intents, *await self._resumable_jobs()]

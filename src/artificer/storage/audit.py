@@ -54,7 +54,7 @@ class StoredNote(Struct, frozen=True):
     world: str
 
 
-class Tip(Struct, frozen=True):
+class Tip(Struct, frozen=True, gc=False):
     """Where the world chain ends. Before the first record it is at position 0."""
 
     position: int

@@ -20,7 +20,7 @@ import threading
 from pathlib import Path
 
 import orjson
-from msgspec import Struct, structs
+from msgspec import Struct, json
 
 from artificer.errors import OperatorError, TamperedError
 from artificer.files import private_file, sync_folder
@@ -29,7 +29,7 @@ SLOTS, SLOT_BYTES = 64, 512
 _SIZE = SLOTS * SLOT_BYTES
 
 
-class Mark(Struct, frozen=True):
+class Mark(Struct, frozen=True, gc=False):
     """A record that was committed: its position in the world, the world's hash there, its name."""
 
     position: int
@@ -137,9 +137,9 @@ def _allocate(handle: int) -> bool:
 
 
 def _encode(mark: Mark) -> bytes:
-    body = orjson.dumps(structs.asdict(mark))
+    body = json.encode(mark)
     if len(body) > SLOT_BYTES - 18:  # a long name of a run; the position is what counts
-        body = orjson.dumps(structs.asdict(Mark(mark.position, mark.world)))
+        body = json.encode(Mark(mark.position, mark.world))
     return b"%s %s" % (_checksum(body), body.ljust(SLOT_BYTES - 18)) + b"\n"
 
 

@@ -223,8 +223,8 @@ def commit(
             return [designed(error, path)]
         # One that cannot be written costs the others their shared commit, not their work.
         return [outcome for work in works for outcome in commit(db, path, [work], anchor)]
-    if anchor is not None and transaction.mark is not None:
-        anchor.note(transaction.mark)
+    if anchor is not None and (mark := transaction.mark) is not None:
+        anchor.note(mark)
     return outcomes
 
 

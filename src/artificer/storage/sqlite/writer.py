@@ -31,7 +31,7 @@ BATCH = 32
 runs, so that these end before the younger ones, and the others to what has waited longest."""
 
 
-class _Job(Struct, frozen=True):
+class _Job(Struct, frozen=True, gc=False):
     work: Callable[[Transaction], Any]
     future: asyncio.Future[Any]
     age: int
