@@ -213,6 +213,23 @@ class TestGroupCommit:
             assert heads == {run: 0 if run == "run-7" else 2 for run in leases}
             assert await journal.audit() == []
 
+    @pytest.mark.req("journal-commit-at-once")
+    async def test_one_that_nothing_can_join_waits_for_nothing(self, path: Path) -> None:
+        """With a second run, the first one's appends wait for a round of the event loop."""
+        async with SqliteJournal(path, "process") as journal:
+            lease = await journal.acquire("a")
+            first = asyncio.ensure_future(
+                journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 1))
+            )
+            assert first.done(), "nobody else could have joined"
+            await journal.acquire("b")
+            records = records_after(first.result(), "a", 2)
+            second = asyncio.ensure_future(
+                journal.append("a", lease.epoch, first.result(), records)
+            )
+            assert not second.done()
+            assert (await second).seq == 2
+
     async def test_older_runs_go_first_where_many_wait(self, path: Path) -> None:
         """So early runs end early, and nobody starves: some places go to what waits longest."""
         done: list[int] = []
