@@ -192,8 +192,8 @@ class SqliteJournal:
             budget.write(transaction, changes)
             return new_head
 
-        alone = len(self._ages) == 1
-        return self._opened(self._writer).perform(work, self._ages.get(run, 0), at_once=alone)
+        at_once = len(self._ages) == 1  # no other run is driven here
+        return self._opened(self._writer).perform(work, self._ages.get(run, 0), at_once=at_once)
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the first ``limit`` records with ``seq > after``; empty for an unknown run.
