@@ -31,7 +31,7 @@ async def opened(config: Config, *, read_only: bool) -> Storage:
     kind = KINDS.get(scheme)
     if kind is None:
         raise ConfigError(
-            f"There is no storage {scheme!r}; there are {', '.join(KINDS.names)}.",
+            f"Unknown storage: {scheme!r}. Known: {', '.join(KINDS.names)}.",
             hint="Correct the setting storage, or install the package that adds it.",
         )
     place = StoragePlace(config.project_folder, config.storage, config.durability, read_only)
