@@ -14,7 +14,7 @@ from artificer.agent import Agent
 from artificer.backends.function.executor import tool
 from artificer.config import Config
 from artificer.core import events as ev
-from artificer.core.heard import follows
+from artificer.core.signal_events import follows
 from artificer.core.signals import Cancel, Pause, Signal, Steer
 from artificer.errors import TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 from artificer.core.events import RunForked
-from artificer.core.heard import follows
 from artificer.core.intents import AskApproval
 from artificer.core.record import EventLine, Line
+from artificer.core.signal_events import follows
 from artificer.core.signals import read_signal
 from artificer.ports import Head, Journal, Signals
 

@@ -1,4 +1,4 @@
-"""Whether an event says what the signal said that it names."""
+"""Whether an event records exactly what its signal requested."""
 
 from __future__ import annotations
 
