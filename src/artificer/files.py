@@ -5,10 +5,19 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from types import ModuleType
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 _making = threading.Lock()
+
+
+def packaged(package: ModuleType, *names: str) -> str:
+    """Return a text that is installed with a package, by its path within it.
+
+    ``importlib.resources`` also reads packages in archives, and loads what opens these.
+    """
+    return Path(package.__path__[0]).joinpath(*names).read_text(encoding="utf-8")
 
 
 def private_folder(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -82,6 +81,8 @@ def _pointer_faults(
     if any(_may_have(tool.input_schema, tool.input_schema, steps, 0) for tool in covered):
         return
     known = sorted({name for tool in covered for name in _members(tool.input_schema)})
+    import difflib  # only to explain a fault
+
     near = next(iter(difflib.get_close_matches(steps[0], known, n=1)), None)
     meant = f"; did you mean '/{near}'?" if near and near != steps[0] else ""
     of = covered[0].name if len(covered) == 1 else f"the {len(covered)} tools that it covers"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
+
+from msgspec import Struct
+
+from artificer import providers
+from artificer.files import packaged
 
 UNKNOWN = 4_096
 """Tokens that every model can write."""
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(Struct, frozen=True):
     providers: Mapping[str, int]
     models: Mapping[str, int]
 
@@ -36,6 +38,5 @@ def _begins(name: str, prefix: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _table() -> _Table:
-    text = resources.files("artificer.providers").joinpath("longest_reply.toml").read_text("utf-8")
-    data = tomllib.loads(text)
+    data = tomllib.loads(packaged(providers, "longest_reply.toml"))
     return _Table(data["providers"], data["models"])

@@ -10,8 +10,9 @@ import base64
 import hashlib
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
 
+from artificer import render
+from artificer.files import packaged
 from artificer.render.figures import artifact_html
 from artificer.render.message import message_html
 from artificer.render.narrative import Citation, Key
@@ -138,4 +139,4 @@ def _policy(style: str) -> str:
 
 @cache
 def _style() -> str:
-    return resources.files("artificer.render").joinpath("report.css").read_text("utf-8")
+    return packaged(render, "report.css")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
+from artificer import core
 from artificer.agent_definition import AgentDefinition
 from artificer.config import Config
 from artificer.contracts.response_format import (
@@ -21,6 +21,7 @@ from artificer.core.price import Price
 from artificer.core.rules import RULES
 from artificer.core.spec import Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError, InvalidValueError
+from artificer.files import packaged
 from artificer.ports import Provider
 from artificer.wiring.providers import wire_of
 from artificer.wiring.replies import continuations_of, longest_reply_of, max_tokens_of
@@ -159,5 +160,4 @@ def compaction_prompt() -> str:
 
 @lru_cache
 def _prompt(name: str) -> str:
-    prompts = resources.files("artificer.core") / "prompts"
-    return (prompts / name).read_text(encoding="utf-8").strip()
+    return packaged(core, "prompts", name).strip()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 
+from artificer import builds
 from artificer.builds.prompt import FILES
 from artificer.errors import ConfigError
+from artificer.files import packaged
 
 MAX_BYTES = 64 * 1024
 """Largest file of instructions that is read."""
@@ -36,7 +37,7 @@ def load_prompts(folders: Sequence[Path] = ()) -> dict[str, str]:
 
 
 def _package(name: str) -> str:
-    return (resources.files("artificer.builds") / "prompts" / name).read_text(encoding="utf-8")
+    return packaged(builds, "prompts", name)
 
 
 def _read(file: Path) -> str:
