@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -13,6 +14,17 @@ from pathlib import Path
 import pytest
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "plugin"
+
+
+HELLO = """
+[tool]
+name = "hello"
+version = "1"
+binary = "echo"
+description = "Greet."
+[command]
+exec = ["echo", "hello"]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +96,28 @@ def test_its_calls_pass_the_same_gate(project: Project) -> None:
     policy = '[policy]\nrules = [{ origin = "sqlite:*", decision = "deny" }]\n'
     (project.folder / "artificer.toml").write_text(policy)
     assert "The policy does not allow this call" in project.run('{"born_before": 1}').stdout
+
+
+@pytest.mark.req("plugin-backend")
+def test_its_tools_show_what_a_call_would_do(project: Project) -> None:
+    own = ("tools", "run", "tools", "people", "--args", '{"born_before": 1900}', "--dry-run")
+    shown = json.loads(project.artificer(*own).stdout)
+    assert shown["status"] == "dry_run"
+    assert shown["query"].startswith("SELECT") and shown["values"] == {"born_before": 1900}
+
+
+@pytest.mark.req("plugin-backend")
+def test_a_policy_may_name_its_tools_in_a_run_without_them(project: Project) -> None:
+    policy = '[policy]\nrules = [{{ origin = "{}:*", decision = "deny" }}]\n'
+    run = ("run", "{}", "--kind", "chat", "--model", "relay/any", "--tools", "others")
+    (project.folder / "others").mkdir()
+    (project.folder / "others" / "hello.clad.toml").write_text(HELLO)
+    (project.folder / "artificer.toml").write_text(policy.format("sqlite"))
+    assert project.artificer(*run).returncode == 0
+    (project.folder / "artificer.toml").write_text(policy.format("sqlit"))
+    refused = project.artificer(*run)
+    assert refused.returncode == 3
+    assert "tools come from" in refused.stderr and "sqlite" in refused.stderr
 
 
 @pytest.mark.req("plugin-backend")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -28,22 +28,27 @@ class RuleFault(NamedTuple):
     fatal: bool
 
 
-def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[RuleFault]:
+def rule_faults(
+    policy: Policy, toolset: Toolset, installed: Collection[str] = ()
+) -> Iterator[RuleFault]:
     """Everything for which a rule can never match a call of these tools.
+
+    ``installed`` are the names of backends that other packages add.
 
     What another run's tools could mend is not fatal: a policy may be shared by runs that offer
     different tools.
     """
+    others = {*installed, *(tool.backend for tool in toolset.tools)} - {*BACKENDS}
+    known = (*BACKENDS, *sorted(others))
     for number, rule in enumerate(policy.rules, 1):
-        for message, fatal in _faults(rule, toolset):
+        for message, fatal in _faults(rule, toolset, known):
             yield RuleFault(number, message, fatal)
 
 
-def _faults(rule: Rule, toolset: Toolset) -> Iterator[tuple[str, bool]]:
+def _faults(rule: Rule, toolset: Toolset, known: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
     for condition in rule.arguments:
         yield from ((message, True) for message in _language_faults(condition))
     backend = rule.origin.partition(":")[0]
-    known = (*BACKENDS, *sorted({tool.backend for tool in toolset.tools} - {*BACKENDS}))
     if not _WILD.search(backend) and backend not in known:
         yield f"origin {rule.origin!r}: tools come from {', '.join(known)}", True
         return

@@ -17,7 +17,17 @@ from artificer.ports.budget import (
 )
 from artificer.ports.builder import Builder
 from artificer.ports.clock import Clock
-from artificer.ports.executor import Call, CallLocks, Executor, Lasting, Probed, Probing, Receipt
+from artificer.ports.executor import (
+    Call,
+    CallLocks,
+    Executor,
+    Lasting,
+    Preview,
+    Previewing,
+    Probed,
+    Probing,
+    Receipt,
+)
 from artificer.ports.journal import (
     NO_SPENDING,
     UNCLAIMED,
@@ -51,6 +61,8 @@ __all__ = [
     "Executor",
     "Probed",
     "Probing",
+    "Preview",
+    "Previewing",
     "Lasting",
     "Locks",
     "Builder",

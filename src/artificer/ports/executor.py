@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.contracts.definition import ToolDefinition
-from artificer.values.base import JsonObject, Text, Value
+from artificer.values.base import JsonObject, Problem, Text, Value
 from artificer.values.blocks import CallStatus
 
 
@@ -89,6 +89,24 @@ class Probing(Protocol):
 
     async def probe(self, call: Call) -> Probed:
         """Find out, without changing anything, within ``call.definition.timeout_ms``."""
+
+
+class Preview(NamedTuple):
+    """The effect that a call would have, or the problems for which it would have none.
+
+    ``effect`` has a member for each part of it. That of a command is ``command``, its arguments.
+    """
+
+    effect: JsonObject
+    problems: tuple[Problem, ...] = ()
+
+
+@runtime_checkable
+class Previewing(Protocol):
+    """An executor that can show the effect of a call without performing it."""
+
+    def preview(self, call: Call) -> Preview:
+        """Return the effect of a call. Secrets are shown by their names."""
 
 
 @runtime_checkable

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from artificer.artifacts import catalog
 from artificer.backends.host.spec.tools import definitions
 from artificer.contracts.capabilities import Host
-from artificer.contracts.definition import Toolset, toolset
+from artificer.contracts.definition import BACKENDS, Toolset, toolset
 from artificer.core.lint import RuleFault, rule_faults
 from artificer.core.policy import Policy
 from artificer.errors import ConfigError
+from artificer.plugins import load
 
 
 def policy_faults(policy: Policy, toolset: Toolset) -> Iterator[str]:
     """Everything in a policy that can never match a call of these tools, a line each."""
-    for fault in rule_faults(policy, toolset):
+    for fault in rule_faults(policy, toolset, _installed(policy)):
         yield _message(policy, fault)
     if policy.cedar:
         from artificer.policies.cedar_lint import entity_faults  # only where there are any
@@ -28,7 +29,8 @@ def must_fit(policy: Policy, toolset: Toolset) -> None:
 
     A rule for tools that this run does not offer is not a fault: a policy may be shared.
     """
-    found = [_message(policy, fault) for fault in rule_faults(policy, toolset) if fault.fatal]
+    faults = rule_faults(policy, toolset, _installed(policy))
+    found = [_message(policy, fault) for fault in faults if fault.fatal]
     if found:
         raise ConfigError(
             "The policy has rules that can never match: " + "; ".join(found) + ".",
@@ -39,6 +41,15 @@ def must_fit(policy: Policy, toolset: Toolset) -> None:
 def tools_of_builds() -> Toolset:
     """The tools of a build's runs, but for the commands that its project declares."""
     return toolset((*definitions(Host(folder="/", write=True)), *catalog.tools()))
+
+
+def _installed(policy: Policy) -> tuple[str, ...]:
+    """The backends of installed packages, if a rule names one that is not built in."""
+    named = {rule.origin.partition(":")[0] for rule in policy.rules}
+    if named <= {*BACKENDS, "*"}:
+        return ()
+    names: tuple[str, ...] = load("artificer.manifests.registry:BACKENDS").names
+    return names
 
 
 def _message(policy: Policy, fault: RuleFault) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from artificer.backends.context import ExecutorContext
 from artificer.contracts.definition import ToolDefinition
 from artificer.manifests.model import Manifest, ManifestFile
-from artificer.ports import Call, Executor, Receipt
+from artificer.ports import Call, Executor, Preview, Receipt
 from artificer.values.base import JsonObject
 from artificer_plugin.spec import SqliteKeys
 
@@ -32,6 +32,12 @@ class SqliteExecutor:
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The tools of the manifests."""
         return tuple(manifest.definition for manifest in self._manifests.values())
+
+    def preview(self, call: Call) -> Preview:
+        """Return the query that a call would run (ports.Previewing)."""
+        manifest = self._manifests[call.definition.name]
+        bound = manifest.bind(call.arguments)
+        return Preview({"query": manifest.part.query, "values": {**bound.values}}, bound.problems)
 
     async def execute(self, call: Call) -> Receipt:
         """Run the query in a thread, which ends with the call's time."""

@@ -42,7 +42,7 @@ from artificer.contracts.evidence import Parsed
 from artificer.errors import BugError
 from artificer.manifests.keys import KEY_PLACE, PLACES
 from artificer.manifests.model import Manifest, ManifestFile
-from artificer.ports import BlobStore, Call, CallLocks, Executor, Probed, Receipt
+from artificer.ports import BlobStore, Call, CallLocks, Executor, Preview, Probed, Receipt
 from artificer.values.base import Problem
 from artificer.values.blocks import CallStatus
 
@@ -118,6 +118,11 @@ class CommandExecutor:
     def plan(self, call: Call) -> CommandPlan:
         """Return what a call would run. Makes the call's folder, if its program receives one."""
         return self._plan(self._tool(call), call)
+
+    def preview(self, call: Call) -> Preview:
+        """Return the command that a call would run (ports.Previewing)."""
+        plan = self.plan(call)
+        return Preview({"command": [*plan.argv], "notes": [*plan.notes]}, plan.problems)
 
     def _plan(self, tool: CommandFile, call: Call) -> CommandPlan:
         manifest = tool.manifest

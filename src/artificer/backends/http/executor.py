@@ -25,7 +25,7 @@ from artificer.backends.http.spec.envelope import (
     bare_http_content,
     http_content,
 )
-from artificer.backends.http.spec.request import BuiltRequest, HttpRequest, build_request
+from artificer.backends.http.spec.request import BuiltRequest, HttpRequest, build_request, described
 from artificer.backends.http.spec.template import HttpTemplate
 from artificer.backends.probing import as_tool, call_of, probed_of
 from artificer.backends.receipts import Began, status_of
@@ -38,7 +38,8 @@ from artificer.errors import BugError, MissingExtraError
 from artificer.manifests.keys import KEY_PLACE
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.manifests.output import parse_output
-from artificer.ports import BlobStore, Call, Executor, Probed, Receipt
+from artificer.ports import BlobStore, Call, Executor, Preview, Probed, Receipt
+from artificer.values.base import JsonObject
 from artificer.values.text import clip
 
 
@@ -75,6 +76,18 @@ class HttpExecutor:
     def plan(self, call: Call) -> BuiltRequest:
         """The request that a call would send, its secrets still names, or why it would not."""
         return self._plan(self._tool(call), call)
+
+    def preview(self, call: Call) -> Preview:
+        """Return the request that a call would send (ports.Previewing)."""
+        built = self.plan(call)
+        request = built.request
+        if request is None:
+            return Preview({}, built.problems)
+        shown: JsonObject = {"request": request.line}
+        shown["headers"] = {name: described(value) for name, value in request.headers}
+        if request.body is not None:
+            shown["body"] = described(request.body)
+        return Preview(shown)
 
     def _tool(self, call: Call) -> Manifest[HttpTemplate]:
         tool = self._tools.get(call.definition.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from artificer.backends.command.executor import CommandExecutor
 from artificer.cli.commands.tools import TestToolsOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interruptible
@@ -13,6 +12,7 @@ from artificer.cli.tools.call import by_hand, judge_by_hand, perform
 from artificer.cli.tools.folder import load
 from artificer.config import Config
 from artificer.manifests.keys import ExampleKeys
+from artificer.ports import Preview, Previewing
 from artificer.values.canon import canonical
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import memory_storage
@@ -47,11 +47,18 @@ async def _fault(box: ToolBox, config: Config, name: str, example: ExampleKeys) 
         return None if example.status == "invalid" else f"the gate says {verdict.verdict}"
     call = by_hand(box, name, verdict.arguments)
     executor = box.executors[name]
-    if example.argv is not None and isinstance(executor, CommandExecutor):
-        plan = executor.plan(call)
-        built = " ".join(plan.argv) or "; ".join(p.message for p in plan.problems)
-        return None if plan.argv == example.argv else f"the command is {built}"
+    if example.argv is not None and isinstance(executor, Previewing):
+        return _command_fault(executor.preview(call), example.argv)
     receipt = await perform(executor, call)
     if receipt.status != _STATUS.get(example.status, example.status):
         return f"is {receipt.status}, not {example.status}"
     return None if example.contains in receipt.content else f"does not contain {example.contains!r}"
+
+
+def _command_fault(preview: Preview, argv: tuple[str, ...]) -> str | None:
+    """Return why a call would not run this command, or None."""
+    built = preview.effect.get("command")
+    if not preview.problems and built == [*argv]:
+        return None
+    shown = " ".join(map(str, built)) if isinstance(built, list) else "missing"
+    return f"the command is {'; '.join(p.message for p in preview.problems) or shown}"

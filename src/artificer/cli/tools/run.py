@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from artificer.backends.command.executor import CommandExecutor
-from artificer.backends.http.executor import HttpExecutor
-from artificer.backends.http.spec.request import BuiltRequest, described
 from artificer.backends.refusal import refuse
 from artificer.cli.commands.shared import ExecutionOptions
 from artificer.cli.commands.tools import RunToolOptions
@@ -17,7 +14,8 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.tools.call import by_hand, judge_by_hand, perform
-from artificer.ports import Call, Receipt
+from artificer.ports import Call, Previewing, Receipt
+from artificer.values.base import JsonValue
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
@@ -41,40 +39,34 @@ async def run(settings: Settings, options: RunToolOptions) -> Exit:
         return Exit.WRONG
     call = by_hand(box, options.tool, verdict.arguments)
     if options.dry_run:
-        return _show_plan(box, call, clean)
+        return _show_effect(box, call, clean)
     receipt = await perform(box.executors[options.tool], call)
     _print(receipt, clean, content=options.content)
     return Exit.OK if receipt.status == "ok" else Exit.WRONG
 
 
-def _show_plan(box: ToolBox, call: Call, clean: Callable[[str], str]) -> Exit:
-    executor = box.executors[call.definition.name]
-    if isinstance(executor, HttpExecutor):
-        return _show_request(call, executor.plan(call), clean)
-    if not isinstance(executor, CommandExecutor):
-        note(f"{call.definition.name} starts no program, so it has no command to show.")
+def _show_effect(box: ToolBox, call: Call, clean: Callable[[str], str]) -> Exit:
+    """Print the effect that the call would have."""
+    name = call.definition.name
+    executor = box.executors[name]
+    if not isinstance(executor, Previewing):
+        note(f"{name} cannot show a call's effect without performing it.")
         return Exit.OPERATOR
-    plan = executor.plan(call)
-    if plan.problems:
-        out(clean(refuse(call.definition.name, plan.problems).content))
+    preview = executor.preview(call)
+    if preview.problems:
+        out(clean(refuse(name, preview.problems).content))
         return Exit.WRONG
-    argv = [clean(item) for item in plan.argv]
-    out_json({"status": "dry_run", "command": argv, "notes": list(map(clean, plan.notes))})
+    out_json({"status": "dry_run", **{k: _cleaned(v, clean) for k, v in preview.effect.items()}})
     return Exit.OK
 
 
-def _show_request(call: Call, built: BuiltRequest, clean: Callable[[str], str]) -> Exit:
-    """Print a request; its secrets are names, because nothing is sent."""
-    request = built.request
-    if request is None:
-        out(clean(refuse(call.definition.name, built.problems).content))
-        return Exit.WRONG
-    shown: dict[str, object] = {"status": "dry_run", "request": clean(request.line)}
-    shown["headers"] = {name: clean(described(value)) for name, value in request.headers}
-    if request.body is not None:
-        shown["body"] = clean(described(request.body))
-    out_json(shown)
-    return Exit.OK
+def _cleaned(value: JsonValue, clean: Callable[[str], str]) -> JsonValue:
+    """The value with all its texts cleaned."""
+    if isinstance(value, dict):
+        return {name: _cleaned(member, clean) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(item, clean) for item in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _print(receipt: Receipt, clean: Callable[[str], str], *, content: bool) -> None:
