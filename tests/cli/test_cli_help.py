@@ -11,6 +11,7 @@ import click
 import pytest
 from cli_kit import Shell
 
+from artificer import Agent, World, tool
 from artificer.builds.facts import AGREED
 from artificer.builds.table import BUILD_TOKENS, REVIEWS, RUN_TOKENS, STEP_RULES, Size
 from artificer.cli.commands import build as declared
@@ -20,7 +21,9 @@ from artificer.cli.declare import Command
 from artificer.cli.main import COMMANDS, cli
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import MEANINGS, Exit
+from artificer.config import Config
 from artificer.core.kinds import PROMPTED, RunKind
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
 
 LIGHT = ("artificer.cli.commands", "artificer.cli.terminal")
 LIGHT_MODULES = {
@@ -33,6 +36,12 @@ LIGHT_MODULES = {
     "artificer.values.release",
 }
 HEAVY = ("pydantic", "rich", "asyncio", "jsonschema_rs", "sqlite3", "anthropic", "openai")
+
+
+@tool(effect="pure")
+def double(number: int) -> int:
+    """Double a number."""
+    return 2 * number
 
 
 async def imported_by(shell: Shell, *words: str) -> set[str]:
@@ -62,6 +71,44 @@ async def test_parsing_a_command_line_imports_only_declarations(
     assert imported.isdisjoint(HEAVY)
     ours = {name for name in imported if name.startswith("artificer.")}
     assert {name for name in ours if not name.startswith(LIGHT)} <= LIGHT_MODULES
+
+
+ACTING = (
+    "anthropic",
+    "artificer.agent",
+    "artificer.backends.backend",
+    "artificer.maintenance",
+    "artificer.manifests",
+    "artificer.runtime.engine",
+    "artificer.runtime.ledger",
+    "artificer.storage.memory.journal",
+    "artificer.wiring.engines",
+    "artificer.wiring.resources",
+    "artificer.wiring.toolbox",
+    "importlib.metadata",
+    "jinja2",
+    "markdown_it",
+    "openai",
+    "pydantic",
+    "pydantic_core",
+    "rich",
+)
+"""Modules that make or render runs, explain faults, or look for plug-ins."""
+
+
+@pytest.mark.req("cli-reading-cheap")
+@pytest.mark.parametrize("words", [("runs",), ("show", "last"), ("replay", "last")])
+async def test_a_command_that_reads_imports_nothing_that_acts(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    (shell.cwd / "artificer.toml").write_text("[budget]\nper_day_tokens = 1000\n")
+    model = ScriptedProvider([reply(call("double", number=1)), say("Two.")])
+    config = Config(home=shell.home, project="test", durability="process")
+    async with World.open(config) as world:
+        await world.run("Double 1.", Agent(model=model, tools=[double], kind="chat"))
+    imported = await imported_by(shell, *words)
+    assert "artificer.storage.sqlite.journal" in imported
+    assert imported.isdisjoint(ACTING)
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[Command]:
