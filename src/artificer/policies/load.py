@@ -96,7 +96,7 @@ def _read(path: Path) -> str:
 
 def _check(path: Path, text: str) -> None:
     try:
-        from artificer.policies.cedar import faults
+        from artificer.policies.cedar import faults  # imports the extra
     except ImportError as error:
         raise MissingExtraError("cedar", needed_for="A Cedar policy") from error
     found = [f"{path}:{fault.line}: {fault.message}" for fault in faults(text)]

@@ -224,6 +224,7 @@ class McpLink:
             self._process = StdioServer(server.command, env, server.cwd, server.lock)
             yield clean_refusals(self._process, self._secrets)
             return
+        # Only for servers over HTTP: the client is slow to import.
         from mcp.client.streamable_http import streamable_http_client
 
         from artificer.backends.mcp.http import bounded_client
