@@ -21,7 +21,7 @@ def turn(turns: int) -> Spent:
             return ModelResponse(parts=[TextPart("Done.")])
         return ModelResponse(parts=[ToolCallPart("add", {"a": asked, "b": 1})])
 
-    agent = Agent(FunctionModel(model), kind="chat")
+    agent = Agent(FunctionModel(model))
 
     @agent.tool_plain
     async def add(a: int, b: int) -> int:

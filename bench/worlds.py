@@ -58,6 +58,7 @@ async def run(
             model=ScriptedProvider(script),
             tools=[add, look_up],
             limits=artificer.Limits(turns=len(script)),
+            kind="chat",
             **fields,
         ),
         observer=observer,

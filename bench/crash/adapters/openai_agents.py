@@ -62,7 +62,7 @@ async def drive(outside: Outside) -> None:
         """Charge for an order."""
         return await outside.charge(order)
 
-    agent = Agent(name="clerk", model=Scripted(outside), tools=[charge], kind="chat")
+    agent = Agent(name="clerk", model=Scripted(outside), tools=[charge])
     session = SQLiteSession("run", outside.state / "session.db")
     paused = outside.state / "paused.json"
     given: Any = "Go."

@@ -52,7 +52,6 @@ async def drive(outside: Outside) -> None:
         FunctionModel(model),
         output_type=[str, DeferredToolRequests],
         capabilities=[StepPersistence(store=store, agent_name="clerk")],
-        kind="chat",
     )
 
     @agent.tool_plain(requires_approval=outside.approval)
