@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
 from artificer.core.facts import Judges, establish
@@ -33,8 +32,7 @@ class Divergence(Struct, frozen=True):
     actual: str
 
 
-@dataclass
-class Replay:
+class Replay(Struct):
     """The result of a replay.
 
     The counts are of items that were identical; ``digest`` is that of the last such state.

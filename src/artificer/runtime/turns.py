@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate
@@ -12,8 +13,7 @@ from artificer.values.blocks import TextBlock, ToolUseBlock
 from artificer.values.model import Usage
 
 
-@dataclass
-class CallSummary:
+class CallSummary(Struct):
     """One call. ``arguments`` are canonical once they were read, before that as they were written.
 
     ``status`` is empty while there is no answer; ``seq`` is the record of the answer.
@@ -31,8 +31,7 @@ class CallSummary:
     seq: int = 0
 
 
-@dataclass
-class TurnSummary:
+class TurnSummary(Struct):
     """One turn. ``seq`` is the record of its request, ``reply_seq`` that of its reply."""
 
     number: int

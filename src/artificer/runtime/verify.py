@@ -7,8 +7,9 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct, field, structs
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine, Line
@@ -51,8 +52,7 @@ class Position(Protocol):
         """The hash over all of them."""
 
 
-@dataclass
-class Verification:
+class Verification(Struct):
     """The result of a verification: what was checked, and what is wrong.
 
     ``heads`` and ``world`` can be kept elsewhere; ``against`` is what became of those that were.
@@ -74,7 +74,7 @@ class Verification:
     def facts(self) -> dict[str, Any]:
         """All of it as JSON values."""
         return {
-            **vars(self),
+            **structs.asdict(self),
             "heads": {run: head.to_json() for run, head in self.heads.items()},
             "world": self.world and self.world.to_json(),
             "against": {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from artificer.storage.notes import (
     BudgetCorrected,
@@ -31,8 +30,7 @@ class Caches(Struct, frozen=True):
     versions: Iterable[tuple[str, str, int, str]] = ()
 
 
-@dataclass
-class Recomputed:
+class Recomputed(Struct):
     """The contents of the tables after the notes that were taken."""
 
     signals: list[SignalPosted] = field(default_factory=list)
