@@ -132,3 +132,23 @@ async def test_ctrl_c_at_a_question_leaves_it_open(shell: Shell, terminal: Termi
         assert server.refused == []
     assert done.code == 0
     assert "not approved" in done.err
+
+
+@pytest.mark.req("cli-progress-upkeep")
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        (["verify"], "verifying blobs"),
+        (["fsck"], "(verifying|searching) "),
+        (["gc", "--dry-run"], "searching runs"),
+    ],
+)
+async def test_long_work_over_a_world_shows_how_far_it_is(
+    shell: Shell, terminal: Terminal, words: list[str], step: str
+) -> None:
+    async with StrictServer(MAKES_CHART, CITES_CHART) as server:
+        shell.configure(server.url)
+        assert (await shell.run("run", "Compare")).code == 0
+    result = await at_terminal(shell, terminal, *words)
+    assert result.code == 0
+    await terminal.until(f"{step}.*  [0-9,]+")

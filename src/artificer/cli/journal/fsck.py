@@ -10,6 +10,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
+from artificer.cli.terminal.working import working
 from artificer.maintenance import Maintenance
 from artificer.runtime.keeping import StorageCheck
 
@@ -19,10 +20,12 @@ async def fsck(settings: Settings, options: FsckOptions) -> Exit:
     """Print problems and unreferenced files; return 1 if there are problems."""
     if options.repair:
         async with opened_world(settings) as world:
-            check = await world.maintenance.fsck(repair=True)
+            with working(settings) as report:
+                check = await world.maintenance.fsck(repair=True, progress=report)
     else:
         async with Maintenance.open_to_read(configuration(settings)) as maintenance:
-            check = await maintenance.fsck()
+            with working(settings) as report:
+                check = await maintenance.fsck(progress=report)
     if options.as_json:
         verification = check.verification.facts()
         out_json({"sound": check.sound, **vars(check), "verification": verification})

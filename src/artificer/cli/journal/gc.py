@@ -12,6 +12,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
+from artificer.cli.terminal.working import working
 from artificer.maintenance import Maintenance
 
 
@@ -21,10 +22,12 @@ async def gc(settings: Settings, options: GcOptions) -> Exit:
     seconds = 60 * options.older_than
     if options.dry_run:
         async with Maintenance.open_to_read(configuration(settings)) as maintenance:
-            sweep = await maintenance.gc(older_than_s=seconds, dry_run=True)
+            with working(settings) as report:
+                sweep = await maintenance.gc(older_than_s=seconds, dry_run=True, progress=report)
     else:
         async with opened_world(settings) as world:
-            sweep = await world.maintenance.gc(older_than_s=seconds)
+            with working(settings) as report:
+                sweep = await world.maintenance.gc(older_than_s=seconds, progress=report)
     if options.as_json:
         out_json({"dry_run": options.dry_run, **asdict(sweep)})
         return Exit.OK

@@ -11,6 +11,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
+from artificer.cli.terminal.working import working
 from artificer.errors import OperatorError
 from artificer.runtime.kept import WORLD, KeptHeads, read_kept
 from artificer.runtime.verify import Verification
@@ -21,7 +22,8 @@ async def verify(settings: Settings, options: VerifyOptions) -> Exit:
     """Print problems and heads; return 1 if there are problems."""
     kept = None if options.against is None else _read(options.against)
     async with opened_archive(settings) as archive:
-        result = await archive.verify(kept)
+        with working(settings) as report:
+            result = await archive.verify(kept, report)
     if options.as_json:
         out_json({"sound": result.sound, **result.facts()})
         return Exit.OK if result.sound else Exit.WRONG
