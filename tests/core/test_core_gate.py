@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from artificer.artifacts import catalog
-from artificer.backends.artifact import ArtifactExecutor
+from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core import events as ev
 from artificer.core.gate import call_digest, judge

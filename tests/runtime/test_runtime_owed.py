@@ -8,7 +8,7 @@ import pytest
 
 from artificer.artifacts.build_catalog import RequiredArtifact, tool_for, tool_of
 from artificer.artifacts.ref import BuildArtifactKind
-from artificer.backends.artifact import ArtifactExecutor
+from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.contracts.definition import toolset
 from artificer.core.kinds import RunKind
 from artificer.core.spec import RunSpec

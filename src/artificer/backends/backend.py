@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from artificer.backends.context import ExecutorContext
 from artificer.errors import ConfigError
@@ -19,8 +19,6 @@ from artificer.ports import Executor
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-Granted = TypeVar("Granted")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +31,6 @@ class Backend(RegisteredBackend):
 
     executors: Callable[[Sequence[ManifestFile[Any]], ExecutorContext], Iterable[Executor]]
     settings: type[BaseModel] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Capability(Generic[Granted]):
-    """A backend that no manifest declares: its tools come with a capability of the run."""
-
-    executors: Callable[[Granted, ExecutorContext], Iterable[Executor]]
 
 
 def backend_of(name: str) -> Backend:

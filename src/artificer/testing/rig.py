@@ -14,7 +14,7 @@ from typing import Any
 
 from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
-from artificer.backends.artifact import ArtifactExecutor
+from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.events import Event
 from artificer.core.record import EventLine

@@ -9,9 +9,8 @@ from typing import Any
 
 from artificer.agent_definition import Tool
 from artificer.artifacts import catalog
-from artificer.backends.artifact import ArtifactExecutor
 from artificer.backends.context import ExecutorContext, ToolServers
-from artificer.backends.function.executor import FunctionExecutor, FunctionTool
+from artificer.backends.function.executor import FunctionTool
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.kinds import KINDS, RunKind
@@ -26,11 +25,10 @@ from artificer.wiring.sandbox import grants_of
 from artificer.wiring.servers import build_servers
 
 _CAPABILITIES = {
-    "host": "artificer.backends.host.backend:CAPABILITY",
-    "introspect": "artificer.backends.introspect.backend:CAPABILITY",
-    "workspaces": "artificer.backends.workspace.backend:CAPABILITY",
+    name: f"artificer.backends.{name}.backend:CAPABILITY"
+    for name in ("function", "host", "introspect", "workspace", "artifact")
 }
-"""The members of Capabilities that come with tools, each with what makes their executors."""
+"""The backends that no manifest declares, each with what makes its executors."""
 
 _manifests = on_call("artificer.wiring.folders:manifests")
 
@@ -111,13 +109,16 @@ def build_tools(
                 executors += made
         else:
             executors.append(item)
-    if functions:
-        executors.append(FunctionExecutor(functions))
-    for capability, registered in _CAPABILITIES.items():
-        if granted := getattr(capabilities, capability):
-            executors += load(registered).executors(granted, context)
-    if KINDS[kind].makes_artifacts:
-        executors.append(ArtifactExecutor(world.storage.blobs, catalog.report_tools()))
+    granted = {
+        "function": functions,
+        "host": capabilities.host,
+        "introspect": capabilities.introspect,
+        "workspace": capabilities.workspaces,
+        "artifact": catalog.report_tools() if KINDS[kind].makes_artifacts else (),
+    }
+    for name, registered in _CAPABILITIES.items():
+        if granted[name]:
+            executors += load(registered).executors(granted[name], context)
     found = [_from(tool, origins.get(id(e))) for e in executors for tool in e.tools]
     # In an order that no server and no folder changes: providers keep what requests begin with.
     definitions = toolset(tuple(sorted(found, key=lambda tool: tool.name)))

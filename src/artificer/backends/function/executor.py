@@ -15,10 +15,11 @@ import functools
 import inspect
 import logging
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
+from artificer.backends.context import ExecutorContext
 from artificer.backends.function.argument import InvalidArgumentsError, description_of, unusable
 from artificer.backends.function.forked import ForkReport, run_forked
 from artificer.backends.function.results import content_of, prepare
@@ -33,7 +34,7 @@ from artificer.contracts.definition import (
 )
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.errors import BugError, InvalidValueError, places
-from artificer.ports import Call, Probed, Receipt
+from artificer.ports import Call, Executor, Probed, Receipt
 from artificer.values.canon import canonical
 from artificer.values.text import clip
 
@@ -161,6 +162,13 @@ class FunctionExecutor:
         if report.content == "false":
             return Probed(found="absent")
         return Probed(found="happened", content="" if report.content == "true" else report.content)
+
+
+def executors(
+    tools: Sequence[FunctionTool[..., Any]], context: ExecutorContext
+) -> Iterable[Executor]:
+    """Return the executor of a run's functions."""
+    yield FunctionExecutor(tools)
 
 
 def _check(function: Callable[..., Any]) -> None:

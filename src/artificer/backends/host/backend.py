@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from artificer.backends.backend import Capability
+from artificer.backends.capability import Capability
 from artificer.plugins import on_call
 
 CAPABILITY: Capability[Any] = Capability(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.artifacts import catalog
-from artificer.backends.artifact import ArtifactExecutor
+from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.backends.loader import load_folder
 from artificer.backends.mcp.settings import McpConfig
 from artificer.cli.commands.mcp import McpOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from artificer.artifacts.build_catalog import tool_for
 from artificer.artifacts.command_line import split_command
-from artificer.backends.artifact import ArtifactExecutor
+from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.host.executor import HostExecutor
 from artificer.backends.sandbox.grants import Grants

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 from artificer.artifacts import build_catalog, catalog, withdraw
 from artificer.artifacts.ref import ArtifactRef
+from artificer.backends.context import ExecutorContext
 from artificer.contracts.definition import ToolDefinition
-from artificer.ports import BlobStore, Call, Receipt
+from artificer.ports import BlobStore, Call, Executor, Receipt
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical
 
@@ -52,3 +54,8 @@ def _made(tool: str, arguments: JsonObject) -> tuple[bytes, str]:
         artifact = build_catalog.store(tool, arguments)
         return artifact.canonical(), build_catalog.describe(tool, artifact)
     return canonical(arguments), catalog.describe(tool, catalog.load(tool, arguments))
+
+
+def executors(tools: tuple[ToolDefinition, ...], context: ExecutorContext) -> Iterable[Executor]:
+    """Return the executor of a run's artifact tools."""
+    yield ArtifactExecutor(context.blobs, tools)

@@ -1,0 +1,1 @@
+"""The tools that make and withdraw artifacts."""

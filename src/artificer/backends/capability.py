@@ -1,0 +1,19 @@
+"""A backend as it is registered that no manifest declares: its tools come with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from artificer.backends.context import ExecutorContext
+from artificer.ports import Executor
+
+Granted = TypeVar("Granted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capability(Generic[Granted]):
+    """Makes the executors of what a run is granted: functions, a folder, workspaces, artifacts."""
+
+    executors: Callable[[Granted, ExecutorContext], Iterable[Executor]]
