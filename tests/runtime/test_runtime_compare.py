@@ -133,7 +133,7 @@ class TestExplain:
         async with World.in_memory() as world:
             deny = Policy(rules=(Rule(decision="deny", tool="double", reason="No sums."),))
             script = (reply(call("double", n=2)), reply(call("double", n=3), call("no")), say("-"))
-            told = await world.archive.explain(await run(world, *script, policy=deny))
+            told = await world.archive.explain(await run(world, *script, policy=deny, kind="chat"))
             assert (told.stands, told.turn, told.pending) == ("completed", 3, ())
             assert told.answers == {"denied": 2, "unknown_tool": 1}
             first, second = told.refused
