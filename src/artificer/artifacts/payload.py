@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition
@@ -13,8 +14,7 @@ from artificer.values.base import JsonObject, Problem
 P = TypeVar("P")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PayloadKind(Generic[P]):
+class PayloadKind(Struct, Generic[P], frozen=True, kw_only=True):
     """A kind of artifact: the tools that make it, and how many of it a run may have.
 
     ``problems`` takes a tool's name, its payload and the artifacts that exist; ``load`` a tool's
