@@ -156,7 +156,7 @@ class TestFence:
         async def nothing(number: int) -> None: ...
 
         late = Rig(Late(rig.journal, nothing), rig.blobs, rig.tools, rig.clock)
-        with pytest.raises(Fenced, match="went on"):
+        with pytest.raises(Fenced, match="changed while it was being read"):
             await late.resume([say("Stolen.")])
         state = await rig.resume([])
         assert state.narrative == "Mine."
