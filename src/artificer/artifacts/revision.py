@@ -12,6 +12,7 @@ every other text: a request asks it to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from msgspec import Struct
@@ -107,7 +108,8 @@ def why_rejected(choice: Choice, *, may_withdraw: bool) -> str:
     return "\n".join(lines)
 
 
-class _Text(Struct, frozen=True):
+@dataclass(frozen=True)
+class _Text:
     """A text and its citations: subjects as spelled, by their lower-case form."""
 
     text: str
