@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from artificer.contracts.arguments.check import Fault
 from artificer.contracts.arguments.types import Argument, schema_of
 from artificer.contracts.definition import ToolDefinition, Trust
 from artificer.contracts.scope import Scope
+from artificer.errors import InvariantError
 from artificer.manifests.keys import ExampleKeys, ManifestKeys, OutputKeys, ProbeKeys, ToolKeys
 from artificer.manifests.toml_lines import Path
 from artificer.values.base import JsonObject, JsonValue
@@ -133,7 +135,7 @@ class ManifestFile(Generic[Part]):
         return self.manifest.definition
 
 
-class ManifestSection(Generic[Keys, Part]):
+class ManifestSection(ABC, Generic[Keys, Part]):
     """The pure half of a backend: the section of a manifest that declares one of its tools.
 
     A subclass gives the section's name and keys, and reads them. It does no I/O: a manifest is
@@ -152,21 +154,21 @@ class ManifestSection(Generic[Keys, Part]):
     restricting: ClassVar[tuple[Path, ...]] = ()
     probes: ClassVar[tuple[str, ...]] = ()
 
+    @abstractmethod
     def read(
         self, manifest: ManifestKeys, keys: Keys, faults: list[Fault], *, compat: bool
     ) -> Part | None:
         """Return the section's part of a manifest, or None; add all its faults to ``faults``."""
-        raise NotImplementedError
 
     def read_probe(
         self, manifest: ManifestKeys, keys: Keys, probe: ProbeKeys, faults: list[Fault]
     ) -> Any:
         """Return the form of a probe by one of ``probes``; add all its faults to ``faults``."""
-        raise NotImplementedError
+        raise InvariantError(f"The section {self.name!r} names no keys of a probe.")
 
     def declared(self) -> Part:
         """Return the part of a tool whose calls another program performs (``callback``)."""
-        raise NotImplementedError
+        raise InvariantError(f"The section {self.name!r} has no tools of other programs.")
 
     def definitions(self, manifest: Manifest[Part]) -> tuple[ToolDefinition, ...]:
         """Return the tools that a manifest offers."""
