@@ -125,7 +125,7 @@ async def test_a_resumed_run_has_its_folder_back(
 @pytest.mark.req("facilities-configured")
 async def test_a_folder_that_is_gone_is_the_operator_s_turn(tmp_path: Path) -> None:
     async with World.in_memory() as world:
-        with pytest.raises(ConfigError, match="no folder"):
+        with pytest.raises(ConfigError, match="does not exist"):
             await world.run(
                 "Go.",
                 Agent(

@@ -219,7 +219,7 @@ class TestConfined:
         assert names == ["host.read", "host.list", "host.stat", "host.glob", "host.grep"]
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="no folder"):
+        with pytest.raises(ConfigError, match="does not exist"):
             HostExecutor(Host(folder=str(tmp_path / "x")), blobs=MemoryStore())
 
 

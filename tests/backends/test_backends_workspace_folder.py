@@ -249,7 +249,7 @@ class TestHostileFolders:
         commit_folder(workspaces, "w", fill(tmp_path / "one"))
         with pytest.raises(OperatorError, match="not empty"):
             check_out(workspaces, "w", tmp_path)
-        with pytest.raises(NotFoundError, match="no workspace"):
+        with pytest.raises(NotFoundError, match="does not exist"):
             check_out(workspaces, "v", tmp_path / "v")
 
     def test_a_tree_whose_names_would_lead_out_stays_inside(

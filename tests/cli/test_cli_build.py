@@ -229,7 +229,7 @@ async def test_what_was_built_elsewhere_is_not_said_to_be_promoted(
     shell.home = tmp_path / "another home"
     assert (await shell.run("import", str(export))).code == 0
     absent = await shell.run("build", "promote", run)
-    assert absent.code == 3 and "not here" in absent.err
+    assert absent.code == 3 and "are missing" in absent.err
     assert "build/" not in git(home, "branch", "--list")
 
 

@@ -505,7 +505,7 @@ class TestTampering:
         assert found.divergence is not None
         records = await journal.read("run")
         assert b'"$blob"' in records[found.divergence.seq - 1].body
-        assert "blob" in found.divergence.actual
+        assert "Blob sha256:" in found.divergence.actual
 
     async def test_bytes_changed_in_the_database_file(self, tmp_path: Path) -> None:
         path = tmp_path / "journal.db"
@@ -523,6 +523,6 @@ class TestTampering:
     async def test_what_is_not_there(self) -> None:
         rig = Rig()
         for attempt in (rig.resume([]), rig.replay(), rig.events()):
-            with pytest.raises(NotFoundError, match="no run"):
+            with pytest.raises(NotFoundError, match="does not exist"):
                 await attempt
         assert await rig.journal.runs() == [], "asking does not make one"

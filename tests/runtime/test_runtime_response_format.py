@@ -177,7 +177,7 @@ class TestPrograms:
     async def test_without_one_there_is_none(self, tmp_path: Path) -> None:
         async with World.open(Config(home=tmp_path)) as world:
             plain = await world.run("Who?", Agent(model=ScriptedProvider([say(ADA)]), kind="chat"))
-            with pytest.raises(OperatorError, match="not asked"):
+            with pytest.raises(OperatorError, match="no response format"):
                 _ = plain.output
             failed = await world.run(
                 "Where?",

@@ -346,7 +346,7 @@ from artificer.world import World
 
 async def main():
     async with World.in_memory(load_config()) as world:
-        run = await world.run("x", Agent(model=ScriptedProvider([say("hello you")])))
+        run = await world.run("x", Agent(model=ScriptedProvider([say("hello you")]), kind="chat"))
         assert run.status == "completed"
 
 asyncio.run(main())

@@ -50,7 +50,7 @@ async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alo
         assert (await place.world.archive.history("b")).lines == lines
         promotion = await place.world.builds.promote("f", into="main")
         assert promotion.status == "promoted"
-        with pytest.raises(OperatorError, match="asks no model"):
+        with pytest.raises(OperatorError, match="has no conversation"):
             await place.world.fork(
                 "b", Agent(model=place.model, kind="chat"), ForkChanges(steer="Be quick.")
             )
@@ -74,7 +74,7 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
         worktree = place.world.config.project_folder / "builds/f-code/work/fork"
         assert "shout" in (worktree / "greet.py").read_text()
         code = next(run for run in await place.children() if ".code-" in run)
-        with pytest.raises(OperatorError, match="from its beginning"):
+        with pytest.raises(OperatorError, match="from its start"):
             await place.world.fork(code, Agent(model=place.model, kind="chat"), ForkChanges(at=9))
         finished = await place.world.resume(code, Agent(model=place.model, kind="chat"))
         assert finished.status == "completed", "a finished run is handed over again"

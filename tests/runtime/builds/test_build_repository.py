@@ -105,7 +105,7 @@ async def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: st
 @pytest.mark.req("build-worktrees")
 async def test_what_is_no_repository_is_said_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    with pytest.raises(NotFoundError, match="in no git repository") as none:
+    with pytest.raises(NotFoundError, match="not in a git repository") as none:
         await BuildRepository.open(tmp_path / "b1", tmp_path / "plain")
     assert "git init" in str(none.value.hint)
     git(tmp_path / "plain", "init", "-q")
