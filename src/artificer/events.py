@@ -18,7 +18,14 @@ from artificer.core.verdict import VerdictWord
 from artificer.ports import Question
 from artificer.values.base import Digest, Problem, Text, Value, ValueReader
 from artificer.values.blocks import CallStatus
-from artificer.values.model import ArgumentsDelta, Delta, FailureCode, TextDelta, Usage
+from artificer.values.model import (
+    ArgumentsDelta,
+    Delta,
+    FailureCode,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
 
 
 class _RunEvent(Value, tag_field="type"):
@@ -240,6 +247,8 @@ class Translator:
         match delta:
             case TextDelta(text=text):
                 return TextStreamed(run=self.run, seq=self.seq, text=text)
+            case ReasoningDelta(text=text):
+                return ReasoningStreamed(run=self.run, seq=self.seq, text=text)
             case ArgumentsDelta(index=index, name=name, text=text):
                 return ArgumentsStreamed(
                     run=self.run, seq=self.seq, index=index, tool=name, text=text

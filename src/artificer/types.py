@@ -211,6 +211,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.values.model import FailureCode as FailureCode
     from artificer.values.model import ModelFailure as ModelFailure
     from artificer.values.model import ModelReply as ModelReply
+    from artificer.values.model import ReasoningDelta as ReasoningDelta
     from artificer.values.model import StopReason as StopReason
     from artificer.values.model import TextDelta as TextDelta
     from artificer.wiring.builds import Builds as Builds
@@ -262,6 +263,7 @@ _NAMES = {
         "ModelFailure",
         "ModelReply",
         "StopReason",
+        "ReasoningDelta",
         "TextDelta",
     ),
     "ports.provider": ("Memo", "Payload"),

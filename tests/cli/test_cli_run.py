@@ -157,14 +157,14 @@ async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shel
         assert (await shell.run("replay", "last")).code == 0
 
 
-@pytest.mark.req("cli-stalled")
-async def test_a_missing_key_is_named(shell: Shell) -> None:
+@pytest.mark.req("provider-missing-key")
+async def test_a_missing_key_is_named_before_a_run_is_created(shell: Shell) -> None:
     shell.configure("http://127.0.0.1:9/v1")
-    wrong = await shell.run("run", "Compare", "--model", "openai/gpt-x")
-    assert wrong.code == 6
-    assert wrong.out == ""
-    assert "the API key is missing, or the provider refused it" in wrong.err
-    assert "OPENAI_API_KEY" in wrong.err
+    for model, variable in ("openai/gpt-x", "OPENAI_API_KEY"), ("groq/a/b", "GROQ_API_KEY"):
+        wrong = await shell.run("run", "Compare", "--model", model)
+        assert (wrong.code, wrong.out) == (3, "")
+        assert f"Set the environment variable {variable}." in wrong.err
+    assert (await shell.run("runs", "--json")).json() == []
 
 
 @pytest.mark.req("cli-stalled")

@@ -56,7 +56,7 @@ async def begin(model):
             print(error.code, len(await world.archive.runs()))
 
 sys.modules["anthropic"] = sys.modules["openai"] = None
-for model in ("anthropic/m", "openai/m", "openai-chat/m", "local/m"):
+for model in ("anthropic/m", "openai/m", "openai-chat/m", "local/nowhere"):
     asyncio.run(begin(model))
 """
 

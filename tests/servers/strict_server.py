@@ -73,6 +73,7 @@ class Seen:
 
 _PATHS: dict[str, Protocol] = {
     "/chat/completions": "chat",
+    "/v1/chat/completions": "chat",
     "/v1/messages": "messages",
     "/responses": "responses",
 }

@@ -30,6 +30,7 @@ from artificer.values.model import (
     Delta,
     ModelFailure,
     ModelReply,
+    ReasoningDelta,
     StopReason,
     TextDelta,
     Usage,
@@ -122,6 +123,8 @@ class ChatStream(ReplyStream):
         for name in _REASONING_FIELDS:
             if thought := self._counted(text_of(message.get(name))):
                 self._reasoning.setdefault(name, []).append(thought)
+                if name == next(iter(self._reasoning)):  # some servers send it under both names
+                    deltas.append(ReasoningDelta(text=thought))
         details = message.get("reasoning_details")
         if isinstance(details, list):
             self._counted(json.dumps(details))

@@ -42,7 +42,7 @@ def to_payload(
         if message is system:
             return [{"role": "system", "content": system.text}]
         if message.role == "user":
-            return results_first(message, _result, _text_item)
+            return results_first(message, lambda it: _result(it, dialect), _text_item)
         return [_assistant_item(message, tools, dialect)]
 
     everything = [system, *messages] if system.text else messages
@@ -75,7 +75,8 @@ def _body(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> Json
         }
     if dialect.caches and request.cache_key:
         body["prompt_cache_key"] = request.cache_key
-    return body | options(request, tools, _tool, _choice)
+    choose = _choice if dialect.names_tools else _mode
+    return body | options(request, tools, _tool, choose)
 
 
 def _tool(wire: WireTool) -> JsonObject:
@@ -92,13 +93,17 @@ def _tool(wire: WireTool) -> JsonObject:
 def _choice(mode: str, name: str | None) -> JsonValue:
     if name is not None:
         return {"type": "function", "function": {"name": name}}
+    return _mode(mode, None)
+
+
+def _mode(mode: str, name: str | None) -> JsonValue:
     return "required" if mode == "tool" else mode
 
 
-def _result(block: ToolResultBlock) -> JsonObject:
+def _result(block: ToolResultBlock, dialect: ChatDialect) -> JsonObject:
     return {
         "role": "tool",
-        "tool_call_id": wire_id(block.tool_use_id),
+        "tool_call_id": wire_id(block.tool_use_id, dialect.id_length),
         "content": result_text(block),
     }
 
@@ -115,7 +120,7 @@ def _assistant_item(message: Message, tools: WireTools, dialect: ChatDialect) ->
     }
     calls: list[JsonObject] = [
         {
-            "id": wire_id(call.id),
+            "id": wire_id(call.id, dialect.id_length),
             "type": "function",
             "function": {
                 "name": tools.names.to_wire(call.name),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from artificer.contracts.strict_dialect import StrictDialect
+from artificer.errors import ConfigError
 from artificer.values.base import JsonObject
 
 RETURNS_REASONING = "reasoning"
@@ -47,6 +49,10 @@ class ChatDialect(Dialect):
 
     ``returns_reasoning`` sends reasoning back to the server that wrote it, in the member in which
     it arrived. DeepSeek refuses the next request of a tool loop without it; OpenAI has none.
+    ``seed_key`` and ``effort_key`` are the members for these settings, empty where it has none.
+    ``names_tools`` is false for a server that can be required to call a tool, but not which one.
+    ``id_length`` is how many letters and digits every call's id has there, 0 where it is free.
+    ``quirks`` are the features that this dialect was made from (:func:`foreign_dialect`).
     """
 
     wire = "chat"
@@ -54,11 +60,50 @@ class ChatDialect(Dialect):
     max_tokens_key: str = "max_tokens"
     include_usage: bool = True
     returns_reasoning: bool = False
+    seed_key: str = "seed"
+    effort_key: str = "reasoning_effort"
+    names_tools: bool = True
+    id_length: int = 0
+    quirks: tuple[str, ...] = ()
 
     @property
     def features(self) -> tuple[str, ...]:
-        """``reasoning``, if it is sent back."""
-        return (RETURNS_REASONING,) if self.returns_reasoning else ()
+        """The quirks; ``reasoning``, if it is sent back."""
+        return ((RETURNS_REASONING,) if self.returns_reasoning else ()) + self.quirks
+
+
+def foreign_dialect(name: str, features: Iterable[str]) -> ChatDialect:
+    """Return the dialect of a server with these features, as profiles name and wires record them.
+
+    Raises:
+        ConfigError: a feature is unknown, as one that a newer release recorded.
+    """
+    members: dict[str, object] = {}
+    quirks = []
+    for feature in features:
+        if feature == RETURNS_REASONING:
+            members["returns_reasoning"] = True
+            continue
+        quirks.append(feature)
+        match feature.partition("="):
+            case "max_tokens", _, key:
+                members["max_tokens_key"] = key
+            case "usage", _, "unasked":
+                members["include_usage"] = False
+            case "seed", _, key:
+                members["seed_key"] = "" if key == "no" else key
+            case "effort", _, key:
+                members["effort_key"] = "" if key == "no" else key
+            case "choice", _, "mode":
+                members["names_tools"] = False
+            case "ids", _, length if length.isdecimal():
+                members["id_length"] = int(length)
+            case _:
+                raise ConfigError(
+                    f"The provider {name!r} has a feature that is unknown here: {feature!r}.",
+                    hint="Use the release of Artificer that started the run, or a newer one.",
+                )
+    return ChatDialect(name, quirks=tuple(quirks), **members)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

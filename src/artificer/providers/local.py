@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from artificer.contracts.definition import ModelRequest
+from artificer.errors import ConfigError
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import AttemptLimits, generate_with_attempts
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
@@ -26,6 +27,9 @@ from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
+
+EMBEDDED = "smollm2"
+"""The name of whichever model file is configured; runs may also name the file itself."""
 
 MAX_TOKENS = 512
 """Longest reply for any request: some 10 seconds, which bounds the cost of a runaway."""
@@ -62,6 +66,7 @@ class Local:
         limits: AttemptLimits = LIMITS,
         server: LocalServer | None = None,
     ) -> None:
+        self._model = model
         self._name = name
         self._max_tokens = max_tokens
         self._limits = limits
@@ -75,6 +80,15 @@ class Local:
     def require(self) -> None:
         """Check that the server can start. Raises MissingExtraError or NotFoundError."""
         self._server.require()
+
+    def check_model(self, name: str) -> None:
+        """Raise ConfigError unless it is the name of the model file, or the embedded model's."""
+        known = [EMBEDDED, self._model.stem]
+        if name.lower() not in map(str.lower, known):
+            raise ConfigError(
+                f"There is no model {name!r} here; the provider 'local' runs {self._model.name}.",
+                hint=f"Write {self._name}/{EMBEDDED}, or name a GGUF file with --local-model FILE.",
+            )
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""

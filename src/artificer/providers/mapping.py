@@ -29,14 +29,18 @@ def fresh_id() -> str:
     return f"call_{uuid.uuid4().hex[:24]}"
 
 
-def wire_id(call_id: str) -> str:
+def wire_id(call_id: str, length: int = 0) -> str:
     """Return the id in a form that every provider accepts, the same for the same id.
 
     Anthropic requires ``^[a-zA-Z0-9_-]+$``, OpenAI at most 40 characters (both by error messages).
+    Mistral requires exactly 9 letters and digits: with a ``length``, the id has it.
     """
-    if _WIRE_ID.match(call_id):
+    if length and call_id.isascii() and call_id.isalnum() and len(call_id) == length:
         return call_id
-    return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    if not length and _WIRE_ID.match(call_id):
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest[:length] if length else "call_" + digest[:32]
 
 
 def filled(text: str) -> str:

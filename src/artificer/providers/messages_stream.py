@@ -30,6 +30,7 @@ from artificer.values.model import (
     Delta,
     ModelFailure,
     ModelReply,
+    ReasoningDelta,
     StopReason,
     TextDelta,
     Usage,
@@ -144,6 +145,8 @@ class MessagesStream(ReplyStream):
         if member == "partial_json":
             earlier = [n for n, b in self._blocks.items() if b.type == "tool_use" and n < number]
             return [self._arguments_delta(len(earlier), text_of(block.start.get("name")), piece)]
+        if member == "thinking":
+            return [ReasoningDelta(text=piece)]
         return [TextDelta(text=piece)] if member == "text" else []
 
     def _end(self, event: JsonObject) -> None:

@@ -9,7 +9,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
 from artificer.ports import Memo, Payload
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
-from artificer.providers.dialects import RETURNS_REASONING
+from artificer.providers.dialects import foreign_dialect
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import OpenAISdkProvider
 from artificer.values.blocks import Message
@@ -48,15 +48,17 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
 
 
 def _make(place: ProviderPlace) -> OpenAIChat:
-    """A recorded wire says whether reasoning is handed back."""
-    returns = place.returns_reasoning
+    """A recorded wire says how the server differs."""
+    features = place.features
     if place.recorded is not None:
-        returns = RETURNS_REASONING in place.recorded.split("/")
-    dialect = None
-    if place.base_url is not None:
-        dialect = ChatDialect(place.name, returns_reasoning=returns)
+        features = tuple(place.recorded.split("/")[2:])
+    dialect = None if place.base_url is None else foreign_dialect(place.name, features)
     return OpenAIChat(
-        place.name, base_url=place.base_url, key_variable=place.key_variable, dialect=dialect
+        place.name,
+        base_url=place.base_url,
+        key_variable=place.key_variable,
+        key_optional=place.key_optional,
+        dialect=dialect,
     )
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from artificer.plugins import Registry
 from artificer.ports import Provider
+from artificer.providers.dialects import RETURNS_REASONING
 from artificer.values.base import JsonValue
 
 
@@ -21,10 +22,11 @@ class ProviderPlace(Struct, frozen=True, kw_only=True):
     """The settings that a provider is made with.
 
     ``name`` is the one that runs record. ``base_url`` is its server's (default: the vendor's), and
-    ``key_variable`` the variable of the environment that holds the key. ``recorded`` is the wire
-    of a run that is resumed: what can be chosen there stays as it was. ``local_model`` is a file
-    with a model, ``home`` the folder in which models are kept. ``options`` are those of
-    ``[providers.NAME.options]``, for kinds that have any.
+    ``key_variable`` the variable of the environment that holds the key, which is required unless
+    it is ``key_optional``. ``features`` are the server's differences from others of its protocol.
+    ``recorded`` is the wire of a run that is resumed: what can be chosen there stays as it was.
+    ``local_model`` is a file with a model, ``home`` the folder in which models are kept.
+    ``options`` are those of ``[providers.NAME.options]``, for kinds that have any.
     """
 
     name: str
@@ -32,7 +34,8 @@ class ProviderPlace(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     key_variable: str | None = None
     recorded: str | None = None
-    returns_reasoning: bool = True
+    key_optional: bool = False
+    features: tuple[str, ...] = (RETURNS_REASONING,)
     local_model: Path | None = None
     options: Mapping[str, JsonValue] = field(default_factory=dict)
 
@@ -54,6 +57,14 @@ class Wired(Protocol):
     @property
     def wire(self) -> str:
         """The mapping, as a run records it."""
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A provider that knows all of its models."""
+
+    def check_model(self, name: str) -> None:
+        """Raise ConfigError if there is no model of this name."""
 
 
 PROTOCOLS = {"messages": "anthropic", "responses": "openai", "chat": "openai-chat"}

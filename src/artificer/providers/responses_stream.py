@@ -29,11 +29,15 @@ from artificer.values.model import (
     Delta,
     ModelFailure,
     ModelReply,
+    ReasoningDelta,
     StopReason,
     TextDelta,
     Usage,
 )
 from artificer.values.strict_json import parse_object
+
+_REASONING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+"""Pieces of reasoning: a summary from OpenAI, the text itself from servers of open models."""
 
 
 class ResponsesStream(ReplyStream):
@@ -67,6 +71,8 @@ class ResponsesStream(ReplyStream):
         piece = text_of(event.get("delta"))
         if kind in ("response.output_text.delta", "response.refusal.delta"):
             return [TextDelta(text=piece)] if self._counted(piece) else []
+        if kind in _REASONING:
+            return [ReasoningDelta(text=piece)] if self._counted(piece) else []
         if kind == "response.function_call_arguments.delta":
             return self._arguments(event, piece) if self._counted(piece) else []
         if kind == "response.output_item.added" and isinstance(item, dict):

@@ -13,12 +13,13 @@ from artificer.errors import AuthorError
 from artificer.ports import Memo, Payload
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
-from artificer.values.blocks import Block, Message, TextBlock, ToolUseBlock
+from artificer.values.blocks import Block, Message, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.model import (
     ArgumentsDelta,
     Delta,
     ModelFailure,
     ModelReply,
+    ReasoningDelta,
     StopReason,
     TextDelta,
     Usage,
@@ -120,6 +121,8 @@ def _stream(answer: ModelReply, on_delta: Callable[[Delta], None]) -> None:
     for block in answer.blocks:
         if isinstance(block, TextBlock):
             on_delta(TextDelta(text=block.text))
+        elif isinstance(block, ReasoningBlock):
+            on_delta(ReasoningDelta(text=block.summary))
         elif isinstance(block, ToolUseBlock):
             on_delta(ArgumentsDelta(index=index, name=block.name, text=block.arguments))
             index += 1

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, TypeVar
 
 from artificer.contracts.definition import ModelRequest
-from artificer.errors import MissingExtraError
+from artificer.errors import ConfigError, MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.attempts import AttemptLimits, OpenStream, generate_with_attempts
@@ -31,9 +31,9 @@ class Endpoint:
     """The server of requests, and the key for it.
 
     ``vendor`` is the prefix of the provider's own environment variables. The key is ``api_key``, or
-    the value of ``key_variable`` at the time of a request. Without both, the vendor's key is used,
-    but only for the vendor itself or the base URL in the vendor's environment variable: it must not
-    leak to another server.
+    the value of ``key_variable`` at the time of a request, which must be set unless it is
+    ``key_optional``. Without both, the vendor's key is used, but only for the vendor itself or the
+    base URL in the vendor's environment variable: it must not leak to another server.
     """
 
     vendor: str
@@ -41,15 +41,29 @@ class Endpoint:
     api_key: str | None = field(default=None, repr=False)
     key_variable: str | None = None
 
+    key_optional: bool = False
+
+    @property
+    def missing(self) -> str | None:
+        """The variable to set, if a request would fail without it."""
+        variable = self._variable
+        required = self.base_url is None or (self.key_variable and not self.key_optional)
+        there = self.api_key or os.environ.get(variable)
+        return variable if required and not there else None
+
     def key(self) -> str | ModelFailure:
         """Return the key. A foreign server may not need one; the vendor always does."""
-        variable = self.key_variable
-        if variable is None and self.base_url in (None, os.environ.get(f"{self.vendor}_BASE_URL")):
-            variable = f"{self.vendor}_API_KEY"
-        key = self.api_key or os.environ.get(variable or "", "")
-        if key or self.base_url:
-            return key or "none"
-        return failure("auth", f"There is no API key: set the environment variable {variable}.")
+        if missing := self.missing:
+            return failure("auth", f"There is no API key: set the environment variable {missing}.")
+        return self.api_key or os.environ.get(self._variable) or "none"
+
+    @property
+    def _variable(self) -> str:
+        """The variable that holds the key, or an empty text."""
+        if self.key_variable is not None:
+            return self.key_variable
+        own = self.base_url in (None, os.environ.get(f"{self.vendor}_BASE_URL"))
+        return f"{self.vendor}_API_KEY" if own else ""
 
 
 class ClientOfLoop:
@@ -102,11 +116,12 @@ class SdkProvider(ABC, Generic[D]):
         base_url: str | None = None,
         api_key: str | None = None,
         key_variable: str | None = None,
+        key_optional: bool = False,
         dialect: D | None = None,
         limits: AttemptLimits | None = None,
     ) -> None:
         self._name = name or self.own_name
-        self._endpoint = Endpoint(self.vendor, base_url, api_key, key_variable)
+        self._endpoint = Endpoint(self.vendor, base_url, api_key, key_variable, key_optional)
         self._limits = limits or AttemptLimits()
         self._client = ClientOfLoop()
         self._dialect = dialect or self._usual_dialect(self._name, own=base_url is None)
@@ -127,7 +142,20 @@ class SdkProvider(ABC, Generic[D]):
         """Map a request. Pure."""
 
     def require(self) -> None:
-        """Check that the SDK is installed, without importing it. Raises MissingExtraError."""
+        """Check that there is a key, and the SDK, which is not imported.
+
+        Raises:
+            MissingExtraError: the SDK is not installed.
+            ConfigError: the key is not set.
+        """
+        self._require_sdk()
+        if missing := self._endpoint.missing:
+            raise ConfigError(
+                f"There is no API key for the provider {self._name!r}.",
+                hint=f"Set the environment variable {missing}.",
+            )
+
+    def _require_sdk(self) -> None:
         if find_spec(self.sdk) is None:
             raise MissingExtraError(self.sdk, needed_for=f"A model of the provider {self._name!r}")
 
@@ -135,7 +163,7 @@ class SdkProvider(ABC, Generic[D]):
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Return the model's reply. Raises MissingExtraError if the SDK is not installed."""
-        self.require()
+        self._require_sdk()
         key = self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
-from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply, TextDelta
+from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply
 
 Clean = Callable[[str], str]
 
@@ -84,7 +84,7 @@ class CleanDeltas:
 def _joins(one: Delta, other: Delta) -> bool:
     if isinstance(one, ArgumentsDelta) and isinstance(other, ArgumentsDelta):
         return one.index == other.index
-    return isinstance(one, TextDelta) and isinstance(other, TextDelta)
+    return type(one) is type(other)
 
 
 def _last_space(text: str) -> int:

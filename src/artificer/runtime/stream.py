@@ -21,7 +21,7 @@ from artificer.runtime.load import read_chain
 from artificer.runtime.observe import Observer
 from artificer.runtime.run_loop import IDLE
 from artificer.runtime.snapshot import restore
-from artificer.values.model import ArgumentsDelta, Delta, TextDelta
+from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta, TextDelta
 
 LIMIT = 1_000
 """Records and pieces that wait for one reader."""
@@ -90,6 +90,8 @@ def _joined(last: Line | Delta, delta: Delta) -> Delta | None:
     match last, delta:
         case TextDelta(text=a), TextDelta(text=b) if len(a) + len(b) <= PIECE:
             return TextDelta(text=a + b)
+        case ReasoningDelta(text=a), ReasoningDelta(text=b) if len(a) + len(b) <= PIECE:
+            return ReasoningDelta(text=a + b)
         case ArgumentsDelta(index=i, text=a), ArgumentsDelta(index=j, text=b) if i == j:
             return last.replace(text=a + b) if len(a) + len(b) <= PIECE else None
         case _:

@@ -111,4 +111,11 @@ class ArgumentsDelta(Value, tag_field="type"):
     text: Text
 
 
-Delta = TextDelta | ArgumentsDelta
+class ReasoningDelta(Value, tag_field="type"):
+    """A piece of the model's reasoning, as it forms, where the provider shows it."""
+
+    type: ClassVar[Literal["reasoning"]] = "reasoning"
+    text: Text
+
+
+Delta = TextDelta | ReasoningDelta | ArgumentsDelta

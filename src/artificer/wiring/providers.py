@@ -8,11 +8,20 @@ from weakref import WeakValueDictionary
 
 from msgspec import structs
 
-from artificer.config import Config
+from artificer.config import Config, ProviderConfig
 from artificer.core.spec import RunSpec
 from artificer.errors import ConfigError
 from artificer.ports import Provider
-from artificer.providers.registry import PROTOCOLS, PROVIDERS, ProviderPlace, Wired
+from artificer.providers.dialects import RETURNS_REASONING
+from artificer.providers.profiles import PROTOCOL, profiles, provider_of
+from artificer.providers.registry import (
+    PROTOCOLS,
+    PROVIDERS,
+    Limited,
+    ProviderKind,
+    ProviderPlace,
+    Wired,
+)
 
 _RECORDED_URL = "http://recorded.invalid"
 """The base URL of a provider that only maps the requests of a recorded run."""
@@ -32,7 +41,7 @@ class ProviderPool:
         A provider that the caller passes is closed with the world too.
 
         Raises:
-            ConfigError: no model is named, or its provider is unknown.
+            ConfigError: no model is named, its provider is unknown, or has no such model.
         """
         model = self._config.model if model is None else model
         if model is None:
@@ -43,7 +52,10 @@ class ProviderPool:
             )
         if isinstance(model, str):
             name, model_name = split_model(model)
-            return self.get(name), model_name
+            provider = self.get(name)
+            if isinstance(provider, Limited):
+                provider.check_model(model_name)
+            return provider, model_name
         return self.adopt(model), model.name
 
     def get(self, name: str, *, recorded: str | None = None) -> Provider:
@@ -77,9 +89,11 @@ def split_model(model: str) -> tuple[str, str]:
     """Split ``provider/model``; the model's own name may hold slashes. Raises ConfigError."""
     provider, slash, name = model.partition("/")
     if not slash or not name:
+        known = provider_of(model)
+        hint = "Write it as provider/model, for example local/smollm2."
         raise ConfigError(
             f"{model!r} does not name a provider and a model.",
-            hint="Write it as provider/model, for example local/smollm2.",
+            hint=f"Did you mean {known}/{model}?" if known else hint,
         )
     return provider, name
 
@@ -115,25 +129,50 @@ def mapper_of(spec: RunSpec | None, config: Config) -> Provider | None:
 
 
 def _make(name: str, config: Config, recorded: str | None) -> Provider:
-    own = config.providers.get(name)
-    kind = PROVIDERS.get(name if own is None else own.protocol)
-    if kind is None:
-        known = ", ".join([*PROVIDERS.names, *config.providers])
-        raise ConfigError(
-            f"Unknown provider: {name!r}.",
-            hint=f"Known: {known}. Configure others in [providers.{name}] of artificer.toml.",
-        )
     place = ProviderPlace(
         name=name, home=config.home, recorded=recorded, local_model=config.local_model
     )
-    if own is None:
-        return kind.make(structs.replace(place, base_url=os.environ.get(kind.url_variable)))
-    return kind.make(
-        structs.replace(
+    if own := config.providers.get(name):
+        return _kind(own.protocol, config).make(_own_place(place, own))
+    if profile := profiles().get(name):
+        place = structs.replace(
             place,
-            base_url=own.base_url,
-            key_variable=own.api_key_env,
-            returns_reasoning=own.returns_reasoning,
-            options=own.options,
+            base_url=profile.url(name, os.environ),
+            key_variable=profile.key,
+            key_optional=profile.key_optional,
+            features=profile.features,
         )
+        return _kind(PROTOCOL, config).make(place)
+    kind = _kind(name, config)
+    return kind.make(structs.replace(place, base_url=os.environ.get(kind.url_variable)))
+
+
+def _kind(name: str, config: Config) -> ProviderKind:
+    """The kind of that name. Raises ConfigError with what may have been meant."""
+    kind = PROVIDERS.get(name)
+    if kind is not None:
+        return kind
+    known = [*config.providers, *PROVIDERS.names, *profiles()]
+    import difflib  # only for a mistake
+
+    close = difflib.get_close_matches(name, known, n=1)
+    meant = f"Did you mean {close[0]!r}? " if close else f"Known: {', '.join(known)}. "
+    raise ConfigError(
+        f"Unknown provider: {name!r}.",
+        hint=f"{meant}Configure others in [providers.{name}] of artificer.toml.",
+    )
+
+
+def _own_place(place: ProviderPlace, own: ProviderConfig) -> ProviderPlace:
+    """The settings of ``[providers.NAME]``; where NAME is a profile, its features stay."""
+    profile = profiles().get(place.name)
+    features: tuple[str, ...] = profile.features if profile else (RETURNS_REASONING,)
+    if not own.returns_reasoning:
+        features = tuple(f for f in features if f != RETURNS_REASONING)
+    return structs.replace(
+        place,
+        base_url=own.base_url,
+        key_variable=own.api_key_env,
+        features=features,
+        options=own.options,
     )

@@ -8,14 +8,16 @@ from artificer.backends.secrets.forms import MIN_ENCODED
 from artificer.backends.secrets.names import well_known
 from artificer.backends.secrets.redaction import Redactor, all_secrets
 from artificer.config import Config
+from artificer.providers.profiles import profiles
 
-PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
-"""Where the SDKs look for their keys."""
+VENDOR_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+"""The variables in which the SDKs look for their vendors' keys."""
 
 
 def _secrets(config: Config) -> dict[str, str]:
     keys = [name for own in config.providers.values() if (name := own.api_key_env)]
-    return well_known(os.environ) | all_secrets(os.environ, [*PROVIDER_KEYS, *keys])
+    keys += [profile.key for profile in profiles().values()]
+    return well_known(os.environ) | all_secrets(os.environ, [*VENDOR_KEYS.values(), *keys])
 
 
 def redactor_of_everything(config: Config) -> Redactor:

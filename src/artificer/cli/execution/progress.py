@@ -11,7 +11,7 @@ from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 from artificer.runtime.observe import Observer
-from artificer.values.model import ArgumentsDelta, Delta
+from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta
 
 ARGUMENTS = 60
 """Characters of a call's arguments that are shown."""
@@ -87,8 +87,7 @@ class Progress(Observer):
         if self._builds.covers(run, None):
             self._builds.streamed(run, delta.text)
             return
-        activity = f"writes {delta.name}" if isinstance(delta, ArgumentsDelta) else "answers"
-        label = f"turn {self._turn}: the model {activity}"
+        label = f"turn {self._turn}: the model {_activity(delta)}"
         if label != self._label:
             self._show(label)
         self._forming = (self._forming + delta.text)[-FORMING:]
@@ -182,3 +181,9 @@ def _sent_back(event: ev.ReplyChecked) -> str:
     if event.findings:
         return f"sent back for repair: {count(len(event.findings), 'finding')}"
     return f"sent back: {event.rejected or 'it contained no answer'}"
+
+
+def _activity(delta: Delta) -> str:
+    if isinstance(delta, ArgumentsDelta):
+        return f"writes {delta.name}"
+    return "thinks" if isinstance(delta, ReasoningDelta) else "answers"

@@ -20,6 +20,7 @@ from artificer.config import FILE_NAME, Config
 from artificer.providers.local_fetch import model_path
 from artificer.values.release import RELEASE
 from artificer.wiring.sandbox import grants_of
+from artificer.wiring.secrets import VENDOR_KEYS
 
 EXTRAS = {
     "anthropic": ("anthropic", "anthropic"),
@@ -33,9 +34,6 @@ EXTRAS = {
     "otel": ("opentelemetry-api", "opentelemetry"),
 }
 """Each extra: its distribution and the module that is imported."""
-
-KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-"""The variables that hold the keys of the built-in providers."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def _sandboxes(config: Config) -> list[Diagnosis]:
 
 
 def _providers(config: Config) -> list[Diagnosis]:
-    found = [_built_in(name) for name in KEYS if name not in config.providers]
+    found = [_built_in(name) for name in VENDOR_KEYS if name not in config.providers]
     found.append(_embedded(config))
     for name, own in config.providers.items():
         key = own.api_key_env
@@ -128,7 +126,7 @@ def _providers(config: Config) -> list[Diagnosis]:
 
 
 def _built_in(name: str) -> Diagnosis:
-    variable = KEYS[name]
+    variable = VENDOR_KEYS[name]
     if not os.environ.get(variable):
         return Diagnosis(f"provider {name}", None, f"{variable} is not set")
     if not _installed(name):
