@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV   := .venv
 PEERS  := .venv-peers
 MUTATE := .venv-mutants
+SITE   := .venv-site
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check style types layers model docs bench bench-crash mutants system lock clean
+.PHONY: demo test test-all check style types layers model docs site bench bench-crash mutants system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -37,6 +38,10 @@ model: $(VENV)/.dev
 
 docs: $(VENV)/.dev  ## write the generated parts of docs/
 	@$(BIN)/python docs/generate.py
+
+site: $(SITE)/.site  ## build the documentation into site/; a broken link is an error
+	@$(SITE)/bin/zensical build --clean --strict
+	@echo "Open site/index.html"
 
 bench: $(PEERS)/.bench  ## measure against the peers, in one run
 	@$(PEERS)/bin/python bench/speed.py
@@ -87,6 +92,12 @@ $(MUTATE)/.mutants: requirements/mutants.lock pyproject.toml
 	@echo "Installing the mutation tool into $(MUTATE) …"
 	$(call apart,$(MUTATE))
 
+$(SITE)/.site: requirements/docs.lock
+	@echo "Installing the site generator into $(SITE) …"
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@touch $@
+
 EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-annotate --no-header pyproject.toml
@@ -95,8 +106,9 @@ lock: $(VENV)/.dev  ## resolve the locked versions again
 	@$(PIP) install uv
 	@$(LOCK) --upgrade --extra local --extra charts --output-file requirements/demo.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
+	@$(filter-out pyproject.toml,$(LOCK)) --upgrade --group docs --output-file requirements/docs.lock
 	@$(LOCK) --upgrade --group bench --output-file requirements/bench.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group mutants --constraints requirements/dev.lock --output-file requirements/mutants.lock
 
 clean:  ## remove what was installed and made
-	rm -rf $(VENV) $(PEERS) $(MUTATE) mutants .demo
+	rm -rf $(VENV) $(PEERS) $(MUTATE) $(SITE) mutants site .demo

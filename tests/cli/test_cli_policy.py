@@ -15,7 +15,7 @@ from artificer.cli.terminal.exits import Exit
 pytestmark = pytest.mark.req("policy-explain")
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "policy.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r'^```(\S+)(?: title="(\S+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
