@@ -1,4 +1,4 @@
-"""No secret stands in anything that is written or printed (DESIGN, invariant 9).
+"""No secret stands in anything that is written or printed (docs/concepts/invariants.md, 9).
 
 One story with everything that takes a secret or could repeat one, told by real processes, servers
 and files; then every byte below the home and the project is read.

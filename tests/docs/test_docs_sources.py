@@ -1,0 +1,51 @@
+"""Every document that a requirement cites is in the repository, and has what is cited."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+REQUIREMENTS = tomllib.loads((ROOT / "tests" / "requirements.toml").read_text(encoding="utf-8"))
+PAGE = re.compile(r"(?P<page>[\w./-]+\.md)(?:: (?P<names>[^;]+))?")
+PARTS = re.compile(r"^(?:\d+\.|-) \*\*(.+?)\.?\*\*|^## (.+)$|^(\d+)\. ", re.MULTILINE)
+ELSEWHERE = re.compile(r"\b(DESIGN|seed \d|research \w+ (§|threads?))")
+"""Documents that are not here."""
+
+
+def names_in(page: str) -> set[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    numbers = set(re.findall(r"^(\d+)\. \*\*", text, re.MULTILINE))
+    return numbers | {first or second for first, second, _ in PARTS.findall(text)}
+
+
+@pytest.mark.req("requirement-sources")
+def test_what_a_requirement_cites_is_here() -> None:
+    for requirement in REQUIREMENTS["requirement"]:
+        source = requirement["source"]
+        assert not ELSEWHERE.search(source), (requirement["id"], source)
+        for found in PAGE.finditer(source):
+            assert (ROOT / found["page"]).is_file(), (requirement["id"], source)
+
+
+@pytest.mark.req("requirement-sources")
+@pytest.mark.parametrize("page", ["docs/concepts/invariants.md", "docs/concepts/sources.md"])
+def test_the_parts_that_requirements_name_are_on_the_page(page: str) -> None:
+    cited = [
+        name.strip()
+        for requirement in REQUIREMENTS["requirement"]
+        for found in PAGE.finditer(requirement["source"])
+        if found["page"] == page and found["names"]
+        for name in found["names"].split(",")
+    ]
+    assert len(cited) > 50
+    assert sorted(set(cited) - names_in(page)) == []
+
+
+@pytest.mark.req("requirement-sources")
+def test_there_are_fourteen_invariants() -> None:
+    numbers = {name for name in names_in("docs/concepts/invariants.md") if name.isdecimal()}
+    assert numbers == {str(number) for number in range(1, 15)}
