@@ -38,7 +38,8 @@ LAZY = {
     "artificer.wiring.assemble": "most runs build nothing",
     "artificer.wiring.forks": "most forks are not of builds",
     "artificer.wiring.policies": "Cedar is an extra, and most policies do without",
-    "artificer.world": "most runs build nothing",
+    "artificer.wiring.storage": "most worlds are not in memory",
+    "artificer.world": "most runs read no others, fork nothing and build nothing",
 }
 """Modules whose functions may import our own modules, and why. A package means all of it."""
 

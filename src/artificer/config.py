@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -181,10 +180,16 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}.") from error
+    import tomllib  # many projects have no such file
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
 
 

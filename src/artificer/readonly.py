@@ -17,16 +17,17 @@ fits is used:
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from artificer.errors import OperatorError
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ class ReadOnlyDatabase:
         self._stamp: _Stamp = ()
         self._cannot_share = False
         self._always_copied = copied
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: TemporaryDirectory[str] | None = None
 
     def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """Return the query's result. It may be called again, on another connection.
@@ -142,6 +143,9 @@ class ReadOnlyDatabase:
         )
 
     def _copy(self) -> Path:
+        import shutil  # both: few worlds have to be copied
+        import tempfile
+
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="artificer-")
             copy = Path(self._folder.name) / self._path.name

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from artificer.agent_definition import AgentDefinition
-from artificer.archive import Archive
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
@@ -23,24 +22,23 @@ from artificer.core.signals import LONGEST, Signal
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import AuthorError, NotFoundError
 from artificer.events import RunEvent
-from artificer.maintenance import Maintenance
 from artificer.ports import Approver
 from artificer.runs import Run
-from artificer.runtime.fork import ForkChanges
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import RunStream, watch
 from artificer.system import SystemClock
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.engines import Attendance, idle_engine
-from artificer.wiring.forks import new_fork
-from artificer.wiring.recordings import import_recording
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
 from artificer.wiring.storage import memory_storage, open_storage
 
 if TYPE_CHECKING:
+    from artificer.archive import Archive
+    from artificer.maintenance import Maintenance
     from artificer.runtime.builds.builder import Decider
+    from artificer.runtime.fork import ForkChanges
     from artificer.wiring.builds import Builds
 
 
@@ -89,6 +87,8 @@ class World:
     @property
     def maintenance(self) -> Maintenance:
         """The upkeep of the world."""
+        from artificer.maintenance import Maintenance
+
         return Maintenance(self._resources)
 
     @property
@@ -206,7 +206,7 @@ class World:
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
         signals = await storage.signals.read(run_id, before.state.letters)
         if before.state.phase is RunPhase.FINISHED and not signals:
-            await self._tidy(run_id, before.state)
+            await _tidy(self._resources, run_id, before.state)
             return self._run(run_id, before.state)
         spec = before.state.run_spec
         provider = recorded_provider(self._resources, agent, spec)
@@ -237,8 +237,10 @@ class World:
                 another one.
             OperatorError: a record cannot be edited, or the facts do not fit the changes.
         """
+        from artificer.wiring.forks import new_fork
+
         agent, new_id = agent or AgentDefinition(), new_id or SystemClock().new_run_id()
-        fork = await new_fork(self._resources, agent, run_id, new_id, changes or ForkChanges())
+        fork = await new_fork(self._resources, agent, run_id, new_id, changes)
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, fork.recorded, attendance) as engine:
             return self._run(new_id, await engine.fork(new_id, fork.facts, fork.forked))
@@ -249,7 +251,7 @@ class World:
         A process that still executes the run is fenced and stops. Raises NotFoundError.
         """
         state = await idle_engine(self._resources).cancel(run_id, reason)
-        await self._tidy(run_id, state)
+        await _tidy(self._resources, run_id, state)
         return self._run(run_id, state)
 
     async def send(self, run_id: str, signal: Signal) -> int:
@@ -279,19 +281,22 @@ class World:
             TamperedError: the file is damaged, too long, or does not reproduce itself.
             OperatorError: there is another run of that id.
         """
+        from artificer.wiring.recordings import import_recording
+
         return await import_recording(self._resources, data)
 
     async def get(self, run_id: str) -> Run:
         """Return a run. Raises NotFoundError, TamperedError."""
         return await self.archive.get(run_id)
 
-    async def _tidy(self, run_id: str, state: RunState) -> None:
-        """End what is left of a build that is over: its process may have died before that."""
-        if state.build is None:
-            return
-        from artificer.wiring.builds import tidied
-
-        await tidied(idle_engine(self._resources), run_id, state, self.config)
-
     def _run(self, run_id: str, state: RunState) -> Run:
         return Run(run_id, state, self._resources.storage.blobs)
+
+
+async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:
+    """End what is left of a build that is over: its process may have died before that."""
+    if state.build is None:
+        return
+    from artificer.wiring.builds import tidied
+
+    await tidied(idle_engine(resources), run_id, state, resources.config)

@@ -29,7 +29,7 @@ class Fork:
 
 
 async def new_fork(
-    world: WorldResources, agent: AgentDefinition, run: str, new: str, changes: ForkChanges
+    world: WorldResources, agent: AgentDefinition, run: str, new: str, changes: ForkChanges | None
 ) -> Fork:
     """Plan a fork, and copy the folder that a build works in.
 
@@ -38,7 +38,7 @@ async def new_fork(
         ConfigError: the agent's model is unknown, or its policy is not that of the run.
         OperatorError: a record cannot be edited.
     """
-    storage = world.storage
+    storage, changes = world.storage, changes or ForkChanges()
     origin = await load(storage.journal, storage.blobs, run)
     before = origin.state.run_spec
     _require_same(agent, before)

@@ -20,7 +20,6 @@ from artificer.ports import (
     Versions,
 )
 from artificer.runtime.notifier import SignalNotifier
-from artificer.storage.memory.storage import MemoryStorage
 from artificer.wiring.storage_kinds import opened
 
 
@@ -106,4 +105,6 @@ async def open_to_read(config: Config) -> OpenStorage:
 
 def memory_storage() -> OpenStorage:
     """Return the storage of a world that lives as long as the process."""
+    from artificer.storage.memory.storage import MemoryStorage
+
     return OpenStorage(MemoryStorage())

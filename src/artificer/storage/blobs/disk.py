@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,8 +24,8 @@ from artificer.values.canon import digest_of
 STALE_SECONDS = 3600
 """Age at which a temporary file belongs to no living writer."""
 
-_TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}")
-"""The names that ``tempfile`` gives. A file of another name is not one of ours."""
+_TEMPORARY = re.compile(r"tmp[a-z0-9_]{8,16}")
+"""The names of temporary files. A file of another name is not one of ours."""
 
 MAX_KNOWN = 65536
 """The limit on remembered synced blobs, after which the store forgets them all."""
@@ -201,16 +200,17 @@ class DiskStore:
     def _write(self, path: Path, data: bytes) -> None:
         """Write a temporary file and rename it: the blob is there whole, or not at all."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self._tmp)
+        name = self._tmp / f"tmp{os.urandom(8).hex()}"
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 if self._sync:
                     file.flush()
                     os.fsync(file.fileno())
-            Path(name).rename(path)
+            name.rename(path)
         finally:
-            Path(name).unlink(missing_ok=True)  # it is there only when it was not renamed
+            name.unlink(missing_ok=True)  # it is there only when it was not renamed
 
     def _sweep(self) -> None:
         for file in self._temporary():
