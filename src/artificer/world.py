@@ -82,6 +82,8 @@ class World:
     @property
     def archive(self) -> Archive:
         """Everything that the world keeps, to be read."""
+        from artificer.archive import Archive
+
         return Archive(self.config, self._resources.storage.storage)
 
     @property
