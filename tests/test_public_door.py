@@ -68,6 +68,7 @@ PUBLIC = {
     "ToolDefinition",
     "Usage",
     "World",
+    "lifespan",
     "load_config",
     "resume",
     "run",

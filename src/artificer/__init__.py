@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from artificer.runtime.stream import RunStream
     from artificer.shortest import resume, run
     from artificer.values.model import ToolChoice, Usage
+    from artificer.web import lifespan
     from artificer.world import World
 
 __version__ = RELEASE
@@ -128,6 +129,7 @@ _HOMES = {
     "ToolDefinition": "contracts.definition",
     "Usage": "values.model",
     "World": "world",
+    "lifespan": "web",
     "load_config": "config",
     "resume": "shortest",
     "run": "shortest",
@@ -143,6 +145,7 @@ __all__ = [
     "World",
     "Run",
     "RunStream",
+    "lifespan",
     # the parts of an agent
     "ModelSettings",
     "Policy",

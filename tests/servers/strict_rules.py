@@ -42,7 +42,8 @@ def check_request(protocol: Protocol, body: Any) -> None:
     unknown = body.keys() - _MEMBERS[protocol] - CACHE_MEMBERS[protocol] - FORMAT_MEMBERS[protocol]
     _need(not unknown, f"Unknown parameter: {sorted(unknown)}")
     _need(isinstance(body.get("model"), str) and body["model"], "model: field required")
-    _need(body.get("stream") is True, "this double answers streams only")
+    streams = body.get("stream", False) is True
+    _need(streams or protocol == "chat", "this double streams the answers of this protocol")
     try:
         _need(not cache_fault(body), cache_fault(body) or "")
         format_optional(protocol, body)

@@ -1,7 +1,8 @@
 """A strict double of the three model APIs: a real HTTP server that refuses what they refuse.
 
-It plays a script, one entry per accepted request, as streams in each protocol's own events. Like
-llama.cpp it promises to keep connections alive and closes them after each stream.
+It plays a script, one entry per accepted request, as streams in each protocol's own events; a
+request of Chat Completions may have its answer whole. Like llama.cpp it promises to keep
+connections alive and closes them after each stream.
 
     async with StrictServer(Calls(("add", '{"a": 1, "b": 2}')), Says("3")) as server:
         provider = Anthropic(base_url=server.url, api_key="test")
@@ -57,7 +58,14 @@ class Hangs:
     text: str = "..."
 
 
-Turn = Says | Calls | Refuses | Hangs
+@dataclass(frozen=True)
+class Fails:
+    """The server has no answer: an HTTP status such as 503."""
+
+    status: int = 503
+
+
+Turn = Says | Calls | Refuses | Hangs | Fails
 Answers = Callable[[dict[str, Any]], Turn]
 
 
@@ -143,7 +151,12 @@ class StrictServer:
             await _send_json(writer, 400, _error("invalid_request_error", str(refusal)))
             return
         self.seen.append(Seen(protocol, body, headers))
-        await self._stream(protocol, turn, self._cache.keep(body), reader, writer)
+        if isinstance(turn, Fails):
+            await _send_json(writer, turn.status, _error("server_error", "overloaded"))
+        elif body.get("stream"):
+            await self._stream(protocol, turn, self._cache.keep(body), reader, writer)
+        else:
+            await _send_json(writer, 200, _whole_chat(turn, self._count, body["model"]))
 
     def _next_turn(self, body: dict[str, Any]) -> Turn:
         if self._answers is not None:
@@ -197,11 +210,34 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[start : start + 7]
 
 
-def _parts(turn: Turn) -> tuple[str, tuple[tuple[str, str], ...], bool]:
+def _parts(turn: Says | Calls | Refuses | Hangs) -> tuple[str, tuple[tuple[str, str], ...], bool]:
     """Return a turn's text, calls, and whether it is cut."""
     if isinstance(turn, Calls):
         return turn.text, turn.calls, turn.cut
     return turn.text, (), isinstance(turn, Says) and turn.cut
+
+
+def _whole_chat(turn: Says | Calls | Refuses | Hangs, number: int, model: str) -> dict[str, Any]:
+    text, calls, cut = _parts(turn)
+    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{number}_{index}",
+                "type": "function",
+                "function": {"name": name, "arguments": arguments},
+            }
+            for index, (name, arguments) in enumerate(calls)
+        ]
+    finish = "length" if cut else "tool_calls" if calls else "stop"
+    return {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+    }
 
 
 # --- the streams ------------------------------------------------------------------------------

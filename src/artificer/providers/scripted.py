@@ -5,8 +5,9 @@ It implements the same port as every real provider, and its requests have digest
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.errors import AuthorError
@@ -25,8 +26,14 @@ from artificer.values.model import (
     Usage,
 )
 
-ScriptedAnswer = ModelReply | ModelFailure
-Script = Iterable[ScriptedAnswer] | Callable[[JsonObject], ScriptedAnswer]
+ScriptedAnswer = ModelReply | ModelFailure | str
+"""A reply or a failure; a text is a reply that is only text."""
+
+Script = (
+    Iterable[ScriptedAnswer]
+    | Callable[[JsonObject], ScriptedAnswer]
+    | Callable[[JsonObject], Awaitable[ScriptedAnswer]]
+)
 
 
 def say(text: str, *, stop: StopReason = "end_turn") -> ModelReply:
@@ -49,6 +56,10 @@ _USAGE = Usage(input_tokens=10, output_tokens=5)
 
 class ScriptedProvider:
     """Returns replies from a list, in order, or from a function of the request's body.
+
+    A reply is a text, or is made by `artificer.testing.reply`. The function may be ``async``.
+
+    >>> agent = Agent(ScriptedProvider(["Hello."]))
 
     Raises:
         AuthorError: the run needs more replies than the script has.
@@ -76,11 +87,14 @@ class ScriptedProvider:
             memo.fields(request, _body), "messages", memo.items(None, messages, _to_wire)
         )
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ScriptedAnswer:
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
         """Return the next reply and stream its pieces."""
         self.requests.append(payload.body)
         if self._function is not None:
-            answer = self._function(payload.body)
+            found = self._function(payload.body)
+            answer = await found if inspect.isawaitable(found) else found
         elif self._answers:
             answer = self._answers.pop(0)
         else:
@@ -88,6 +102,8 @@ class ScriptedProvider:
                 f"The script has no answer to request {len(self.requests)}.",
                 hint="Add a reply, or find out why the run sent one request more.",
             )
+        if isinstance(answer, str):
+            answer = say(answer)
         if isinstance(answer, ModelReply):
             _stream(answer, on_delta)
         return answer

@@ -1,0 +1,22 @@
+"""A world that is open as long as a web application runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from artificer.world import World
+
+
+@asynccontextmanager
+async def lifespan(app: object) -> AsyncIterator[dict[str, World]]:
+    """Open the world of this project as long as an ASGI application runs.
+
+    >>> app = FastAPI(lifespan=lifespan)
+
+    Its handlers find the world as ``request.state.world``, in every framework that has the
+    lifespan state of ASGI. For another world, ``async with World.open(config)`` in a lifespan of
+    your own. Raises what `World.open` raises.
+    """
+    async with World.open() as world:
+        yield {"world": world}
