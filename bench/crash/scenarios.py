@@ -38,7 +38,7 @@ def _points(changes: int, most: int) -> list[int]:
     """At most so many of the changes, evenly spread."""
     if changes <= most:
         return list(range(1, changes + 1))
-    return sorted({1 + round(n * (changes - 1) / (most - 1)) for n in range(most)})
+    return sorted({1 + round(n * (changes - 1) / max(1, most - 1)) for n in range(most)})
 
 
 def _at_writes(mode: str) -> Callable[[Stage, int], Counts]:
