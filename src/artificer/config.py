@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -71,7 +72,7 @@ class _Policies(CheckedValue):
     policy: PolicyKeys = PolicyKeys()
 
 
-ProjectName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}\Z")]
+_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Config(CheckedValue):
@@ -83,7 +84,7 @@ class Config(CheckedValue):
     """
 
     home: Path = Path("~/.artificer")
-    project: ProjectName | None = None
+    project: str | None = None
     model: str | None = None
     tools: tuple[Path, ...] = ()
     tools_compat: bool = False
@@ -112,6 +113,8 @@ class Config(CheckedValue):
         if self.project in (".", ".."):
             reason = "must be the name of a folder in the home, not a way out of it"
             raise self.invalid("/project", reason)
+        if self.project is not None and not _PROJECT.fullmatch(self.project):
+            raise self.invalid("/project", "must be 1 to 64 letters, digits, '.', '_' or '-'")
 
     @property
     def capabilities(self) -> Capabilities:
@@ -157,13 +160,11 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     settings = _read(path)
     if _holds_nul(settings):
         raise ConfigError(f"{path} holds a NUL character, which no setting can.")
-    environment = {
-        "home": os.environ.get("ARTIFICER_HOME") or None,
-        "model": os.environ.get("ARTIFICER_MODEL") or None,
-        "project": os.environ.get("ARTIFICER_PROJECT") or None,
-    }
-    for layer in (environment, flags):
-        settings.update({name: value for name, value in layer.items() if value is not None})
+    for name in ("home", "model", "project"):
+        variable = f"ARTIFICER_{name.upper()}"
+        _override(settings, name, os.environ.get(variable) or None, f"${variable}")
+    for name, value in flags.items():
+        _override(settings, name, value, "The options")
     rules = checked(_Policies, {"policy": settings.pop("policy", {})}, str(path))
     config = checked(Config, settings, str(path))
     if settings.get("home") == "":
@@ -176,6 +177,13 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     except RuntimeError as error:  # ~somebody, whom this machine does not know
         raise ConfigError(f"The home {config.home} cannot be found: {error}.") from error
     return config.replace(home=home, policy=to_policy(rules.policy, path))
+
+
+def _override(settings: dict[str, object], name: str, value: object, source: str) -> None:
+    """Replace a setting. Raises ConfigError, which names the source and not the file."""
+    if value is not None:
+        checked(Config, {name: value}, source)
+        settings[name] = value
 
 
 def _read(path: Path) -> dict[str, object]:

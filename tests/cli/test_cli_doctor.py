@@ -82,7 +82,7 @@ async def test_a_provider_without_its_key_is_wrong(shell: Shell) -> None:
     result = await shell.run("doctor")
     assert result.code == 1
     assert "no  provider acme" in result.out
-    assert "(set ACME_KEY)" in result.out
+    assert "(export ACME_KEY=…)" in result.out
     assert (await shell.run("doctor", env={"ACME_KEY": SECRET})).code == 0
 
 

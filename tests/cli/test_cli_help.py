@@ -18,7 +18,7 @@ from artificer.cli.commands import build as declared
 from artificer.cli.commands import policy
 from artificer.cli.commands.run import run
 from artificer.cli.declare import Command
-from artificer.cli.main import COMMANDS, cli
+from artificer.cli.main import COMMANDS, SECTIONS, cli
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import MEANINGS, Exit
 from artificer.config import Config
@@ -186,7 +186,7 @@ async def test_help_lists_every_command_and_every_exit_code(shell: Shell) -> Non
     ("words", "error", "hint"),
     [
         (["rum"], "No such command 'rum'", "`artificer --help`"),
-        (["run"], "Missing argument 'PROMPT'", "`artificer run --help`"),
+        (["run"], "The prompt is empty", "`artificer run --help`"),
         (["run", "hello", "--modle", "x/y"], "No such option", "`artificer run --help`"),
         (["run", "  "], "The prompt is empty", "`artificer run --help`"),
         (["show", "last", "--json", "--raw"], "exclude each other", "`artificer show --help`"),
@@ -205,8 +205,18 @@ async def test_a_wrong_command_line_is_explained(
     assert hint in second
 
 
+@pytest.mark.req("cli-help-by-task")
+async def test_the_commands_are_grouped_by_task(shell: Shell) -> None:
+    shown = (await shell.run("--help")).out
+    places = [shown.index(f"\n{section}:\n") for section in SECTIONS]
+    assert places == sorted(places)
+    for section, commands in SECTIONS.items():
+        block = shown.split(f"\n{section}:\n", 1)[1].split("\n\n", 1)[0]
+        assert [line.split()[0] for line in block.splitlines()] == [*commands]
+
+
 @pytest.mark.req("cli-usage")
 async def test_without_words_it_helps(shell: Shell) -> None:
     result = await shell.run()
     assert result.code == Exit.USAGE
-    assert "Commands:" in result.err
+    assert "Continue:" in result.err

@@ -252,9 +252,11 @@ async def test_a_schema_that_cannot_be_used_is_refused_before_the_run(shell: She
     (shell.cwd / "odd.json").write_text('{"type": "thing"}', encoding="utf-8")
     bad = await shell.run("run", "--schema", "bad.json", "Count.")
     odd = await shell.run("run", "--schema", "odd.json", "Count.")
-    report = await shell.run("run", "--kind", "deliver", "--schema", "odd.json", "Count.")
     assert bad.code == 2 and "not valid JSON" in bad.err
-    assert odd.code == 4 and "not a usable JSON Schema" in odd.err
+    assert odd.code == 2 and "odd.json: This is not a usable JSON Schema" in odd.err
+    assert len(odd.err.splitlines()) == 2
+    (shell.cwd / "odd.json").write_text("{}", encoding="utf-8")
+    report = await shell.run("run", "--kind", "deliver", "--schema", "odd.json", "Count.")
     assert report.code == 4 and "kind='chat'" in report.err
     assert (await shell.run("runs")).out.strip() in ("", "[]")
 

@@ -19,7 +19,7 @@ from artificer.errors import OperatorError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def interruptible(command: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
@@ -35,7 +35,7 @@ def interruptible(command: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T
 def run_async(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on an event loop of its own and return its result.
 
-    The first SIGINT or SIGTERM cancels it; the second one exits at once.
+    The first SIGINT, SIGTERM or SIGHUP cancels it; the second one exits at once.
 
     Raises:
         Interrupted: a signal cancelled it.

@@ -20,40 +20,63 @@ from artificer.cli.terminal.exits import Exit, Interrupted, ReaderGone, epilog, 
 from artificer.errors import ArtificerError
 from artificer.values.release import RELEASE
 
-COMMANDS = {
-    "run": ("run.run", "Run a prompt until it is finished."),
-    "build": ("build.build", "Build software: plan, specs, phases, code."),
-    "resume": ("run.resume", "Continue an interrupted, stalled, paused or waiting run."),
-    "follow-up": ("run.follow_up", "Send another prompt to the conversation of a run."),
-    "approve": ("signals.approve", "Approve or deny a tool call that a run waits for."),
-    "resolve": ("signals.resolve", "Record whether an uncertain call was executed."),
-    "steer": ("signals.steer", "Send a message to the model of a run in progress."),
-    "pause": ("signals.pause", "Pause a run; resume continues it."),
-    "interrupt": ("signals.interrupt", "End a run gracefully."),
-    "fork": ("run.fork", "Start a run from a copy of another run's records."),
-    "cancel": ("signals.cancel", "End a run at once."),
-    "runs": ("inspect.runs", "List the runs of this project."),
-    "show": ("inspect.show", "Show a run record by record."),
-    "explain": ("inspect.explain", "Explain a run's status and the next steps."),
-    "diff": ("inspect.diff", "Compare two runs turn by turn."),
-    "open": ("inspect.open_", "Open a run's report."),
-    "export": ("recordings.export", "Write a run into one file."),
-    "import": ("recordings.import_", "Add a run from a file."),
-    "test": ("recordings.test", "Run exported runs as tests."),
-    "replay": ("journal.replay", "Prove that a run's journal reproduces itself."),
-    "verify": ("journal.verify", "Check every record and blob of this project."),
-    "fsck": ("journal.fsck", "Verify, and find unreferenced and unfinished files."),
-    "budget": ("journal.budget", "Show what is spent today, and what is left."),
-    "gc": ("journal.gc", "Remove unreferenced blobs."),
-    "prune": ("journal.prune", "Delete the contents of finished runs."),
-    "tools": ("tools.tools", "Check, show, try and write tool manifests."),
-    "policy": ("policy.policy", "Check the rules for calls, and explain a decision."),
-    "workspace": ("workspace.workspace", "Show and change versioned trees of files."),
-    "doctor": ("setup.doctor", "Check what is installed and which models answer."),
-    "mcp": ("mcp.mcp", "Serve tools to any MCP client."),
-    "local": ("setup.local", "Download the embedded model."),
+SECTIONS = {
+    "Start": {
+        "run": ("run.run", "Run a prompt until it is finished."),
+        "chat": ("run.chat", "Talk to a model in the terminal."),
+        "build": ("build.build", "Build software: plan, specs, phases, code."),
+    },
+    "Continue": {
+        "resume": ("run.resume", "Continue an interrupted, stalled, paused or waiting run."),
+        "follow-up": ("run.follow_up", "Send another prompt to the conversation of a run."),
+        "fork": ("run.fork", "Start a run from a copy of another run's records."),
+    },
+    "Decide and steer": {
+        "approve": ("signals.approve", "Approve or deny a tool call that a run waits for."),
+        "resolve": ("signals.resolve", "Record whether an uncertain call was executed."),
+        "steer": ("signals.steer", "Send a message to the model of a run in progress."),
+        "pause": ("signals.pause", "Pause a run; resume continues it."),
+        "interrupt": ("signals.interrupt", "End a run gracefully."),
+        "cancel": ("signals.cancel", "End a run at once."),
+    },
+    "Inspect": {
+        "runs": ("inspect.runs", "List the runs of this project."),
+        "show": ("inspect.show", "Show a run record by record."),
+        "explain": ("inspect.explain", "Explain a run's status and the next steps."),
+        "diff": ("inspect.diff", "Compare two runs turn by turn."),
+        "open": ("inspect.open_", "Open a run's report."),
+        "budget": ("journal.budget", "Show what is spent today, and what is left."),
+    },
+    "Tools and rules": {
+        "tools": ("tools.tools", "Check, show, try and write tool manifests."),
+        "policy": ("policy.policy", "Check the rules for calls, and explain a decision."),
+        "workspace": ("workspace.workspace", "Show and change versioned trees of files."),
+        "mcp": ("mcp.mcp", "Serve tools to any MCP client."),
+    },
+    "Share and test runs": {
+        "export": ("recordings.export", "Write a run into one file."),
+        "import": ("recordings.import_", "Add a run from a file."),
+        "test": ("recordings.test", "Run exported runs as tests."),
+    },
+    "Check and clean up": {
+        "replay": ("journal.replay", "Prove that a run's journal reproduces itself."),
+        "verify": ("journal.verify", "Check every record and blob of this project."),
+        "fsck": ("journal.fsck", "Verify, and find unreferenced and unfinished files."),
+        "gc": ("journal.gc", "Remove unreferenced blobs."),
+        "prune": ("journal.prune", "Delete the contents of finished runs."),
+    },
+    "Set up": {
+        "init": ("setup.init", "Write a commented artificer.toml."),
+        "models": ("setup.models", "List providers, their keys and their models."),
+        "local": ("setup.local", "Download the embedded model."),
+        "doctor": ("setup.doctor", "Check what is installed and which models answer."),
+        "completion": ("setup.completion", "Print the completion script of a shell."),
+    },
 }
-"""Each command: its declaration below ``artificer.cli.commands``, and its help in one line."""
+"""The commands by task; each has its declaration below ``cli.commands``, and its help in a line."""
+
+COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
+"""All commands, by name."""
 
 
 class LazyGroup(click.Group):
@@ -81,9 +104,12 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table into the help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        """Write the commands into the help, by task."""
+        width = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name.ljust(width), text) for name, (_, text) in commands.items()]
+                formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the epilog without wrapping it."""

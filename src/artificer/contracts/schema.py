@@ -57,7 +57,8 @@ class Schema:
                 validate_formats=formats,
             )
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            raise ToolDefinitionError(f"This is not a usable JSON Schema: {error}.") from error
+            why = str(error).partition("\n")[0].removesuffix(".")
+            raise ToolDefinitionError(f"This is not a usable JSON Schema: {why}.") from error
 
     def accepts(self, value: JsonValue) -> bool:
         """Whether a value is valid, without a word about why not."""

@@ -88,7 +88,10 @@ async def read_recording(data: bytes) -> Recording:
         bodies = [line["record"].encode() for line in lines if "record" in line]
         contents = [blob_of(line) for line in lines if "record" not in line]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise TamperedError(f"This file is not a recording: {type(error).__name__}.") from error
+        why = f": {error}" if type(error) is ValueError else ""
+        raise TamperedError(
+            f"This file is not a recording{why}.", hint="`artificer export` writes recordings."
+        ) from error
     recording = Recording(header.run, header.state, MemoryJournal(), MemoryStore())
     for content in contents:
         recording.blobs.put(content)

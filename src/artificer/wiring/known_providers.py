@@ -49,6 +49,12 @@ def known_providers(config: Config) -> tuple[KnownProvider, ...]:
     return (*own, *(entry for entry in [*vendors, *others, local] if entry.name not in named))
 
 
+def key_variable(config: Config, name: str) -> str:
+    """Return the variable of the environment that holds a provider's key; empty if it has none."""
+    known = (known for known in known_providers(config) if known.name == name)
+    return next((found.key_variable for found in known), "")
+
+
 def _known(
     name: str,
     protocol: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.cli.commands.candidates import run_argument
 from artificer.cli.commands.shared import POSITIVE, RunAsJson, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
@@ -37,7 +38,7 @@ class ShowOptions:
       artificer show last --tree
     """
 
-    run: str = argument()
+    run: str = run_argument()
     as_json: bool = json_flag("Print a JSON object with all records.")
     raw: bool = option(is_flag=True, help="Print the complete records as JSON lines.")
     as_tree: bool = option("--tree", is_flag=True, help="Show a build with all its runs.")
@@ -66,7 +67,7 @@ class DiffOptions:
       artificer diff 01m80a7sd6 last
     """
 
-    run: str = argument()
+    run: str = run_argument()
     other: str = argument()
     as_json: bool = json_flag("Print a JSON object; nothing is cut.")
 
@@ -82,7 +83,7 @@ class OpenOptions:
       artificer open last
     """
 
-    run: str = argument()
+    run: str = run_argument()
     only_print: bool = option("--print", is_flag=True, help="Only print the path.")
 
 

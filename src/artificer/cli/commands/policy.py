@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.commands.shared import EXISTING_FOLDER, MODEL, json_flag
-from artificer.cli.declare import Command, argument, option, options
+from artificer.cli.commands.candidates import model_option, tool_argument, tool_option
+from artificer.cli.commands.shared import EXISTING_FOLDER, json_flag
+from artificer.cli.declare import Command, option, options
 
 KINDS = ("chat", "deliver", "plan", "spec", "phase", "code", "judge", "build")
 
@@ -50,13 +51,11 @@ class ExplainPolicyOptions(PolicyOptions):
       artificer policy explain mail.send --after web.fetch --json
     """
 
-    tool: str = argument()
+    tool: str = tool_argument()
     arguments: str = option("--args", metavar="JSON", default="{}", help="The arguments.")
     kind: str = option(type=click.Choice(KINDS), default="deliver", show_default=True)
-    model: str | None = option(metavar=MODEL, help="The model, for Cedar policies.")
-    after: str | None = option(
-        metavar="TOOL", help="Assume that this untrusted tool has returned before."
-    )
+    model: str | None = model_option(help="The model, for Cedar policies.")
+    after: str | None = tool_option(help="Assume that this untrusted tool has returned before.")
 
 
 policy = click.Group(

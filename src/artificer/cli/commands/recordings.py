@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from artificer.cli.commands.candidates import run_argument
 from artificer.cli.commands.shared import EXISTING_FILE, FILE, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
@@ -23,7 +24,7 @@ class ExportOptions:
       artificer import bug.run.gz
     """
 
-    run: str = argument()
+    run: str = run_argument()
     output: str | None = option(
         "-o", "--output", metavar="FILE", help="The file; `-` is stdout. Default: RUN.run.gz"
     )

@@ -7,13 +7,14 @@ from typing import Literal
 
 import click
 
+from artificer.cli.commands.candidates import model_option, run_argument, run_option, tool_option
 from artificer.cli.commands.shared import (
     DOLLARS,
     EXISTING_FILE,
     EXISTING_FOLDER,
     FOLDER,
-    MODEL,
     POSITIVE,
+    AgentOption,
     ExecutionOptions,
     OutcomeOptions,
     ReplyLimit,
@@ -25,8 +26,10 @@ from artificer.cli.declare import Command, argument, option, options
 
 
 @options
-class RunOptions(ReplyLimit, OutcomeOptions, ExecutionOptions, UnattendedOption):
-    """Run PROMPT until it is finished; `-` reads the prompt from stdin.
+class RunOptions(ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption):
+    """Run PROMPT until it is finished. Without PROMPT, or with `-`, it is read from stdin.
+
+    What is piped to a command that has a PROMPT is added to it, after an empty line.
 
     For a report, the paths of report.html and report.md are printed; for a chat, its text; with
     --schema only the JSON, or nothing if there is none. Progress goes to stderr. Ctrl-C leaves a
@@ -35,14 +38,15 @@ class RunOptions(ReplyLimit, OutcomeOptions, ExecutionOptions, UnattendedOption)
 
     \b
     Examples:
-      artificer run "Compare three kinds of tea" --model anthropic/claude-sonnet-4-5
+      artificer run "Compare three kinds of tea" --model anthropic/claude-sonnet-5-5
       artificer run --kind chat --model local/smollm2 "Say hello"
       artificer run --schema person.json "Ada Lovelace, born 1815" | jq .name
-      git log -20 | artificer run - --tools ./tools --out ./report
+      git log -20 | artificer run "What changed?" --tools ./tools --out ./report
+      artificer run --agent triage:agent < issue.txt
     """
 
-    prompt: str = argument()
-    model: str | None = option(metavar=MODEL, help="For example local/smollm2.")
+    prompt: str | None = argument(required=False)
+    model: str | None = model_option(help="For example local/smollm2.")
     kind: Literal["chat", "deliver"] | None = option(
         type=click.Choice(("deliver", "chat")),
         help="deliver writes a report (default); chat only answers.",
@@ -50,8 +54,8 @@ class RunOptions(ReplyLimit, OutcomeOptions, ExecutionOptions, UnattendedOption)
     tools: tuple[Path, ...] = option(
         type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests."
     )
-    offer: tuple[str, ...] = option(
-        metavar="TOOL", multiple=True, help="Offer the model only this tool; repeatable."
+    offer: tuple[str, ...] = tool_option(
+        multiple=True, help="Offer the model only this tool; repeatable."
     )
     allow: tuple[str, ...] = option(
         metavar="GLOB", multiple=True, help="Deny calls of all other tools; repeatable."
@@ -89,7 +93,34 @@ class RunOptions(ReplyLimit, OutcomeOptions, ExecutionOptions, UnattendedOption)
 
 
 @options
-class ResumeOptions(ToolFolders, OutcomeOptions, ExecutionOptions, UnattendedOption):
+class ChatOptions(AgentOption, ExecutionOptions):
+    """Talk to a model, reply by reply, with PROMPT as the first message if there is one.
+
+    Text appears as it forms. When the policy says `ask`, you are asked. Ctrl-C interrupts a reply
+    and keeps the conversation; Ctrl-D ends it. Lines that begin with a slash are commands: /help
+    lists them.
+
+    \b
+    Examples:
+      artificer chat --model anthropic/claude-sonnet-5-5
+      artificer chat "What is in this folder?" --folder .
+      artificer chat --resume last
+    """
+
+    prompt: str | None = argument(required=False)
+    model: str | None = model_option(help="For example local/smollm2.")
+    resume: str | None = run_option(metavar="RUN", help="Continue this conversation.")
+    tools: tuple[Path, ...] = option(
+        type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests."
+    )
+    folder: Path | None = option(
+        type=EXISTING_FOLDER, help="Give the model access to the files in this folder."
+    )
+    system: str | None = option(metavar="TEXT", help="System prompt.")
+
+
+@options
+class ResumeOptions(ToolFolders, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption):
     """Continue RUN after Ctrl-C, a crash, or a model that could not be reached.
 
     Nothing recorded is done twice: no model reply is paid for again, and a call that may have been
@@ -101,7 +132,7 @@ class ResumeOptions(ToolFolders, OutcomeOptions, ExecutionOptions, UnattendedOpt
       artificer resume last
     """
 
-    run: str = argument()
+    run: str = run_argument()
     yes: bool = option(is_flag=True, help="Approve the plan of a build without showing it.")
     take_over: bool = option(
         is_flag=True,
@@ -116,8 +147,10 @@ class ResumeOptions(ToolFolders, OutcomeOptions, ExecutionOptions, UnattendedOpt
 
 
 @options
-class FollowUpOptions(ToolFolders, OutcomeOptions, ExecutionOptions, UnattendedOption):
+class FollowUpOptions(ToolFolders, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption):
     """Send PROMPT to the conversation of RUN, with the same model, tools and artifacts.
+
+    Without PROMPT, or with `-`, it is read from stdin; what is piped is added to a PROMPT.
 
     Limits on turns and repairs start again; limits on tokens and cost apply to the whole run. A run
     that is not finished is resumed first.
@@ -127,8 +160,8 @@ class FollowUpOptions(ToolFolders, OutcomeOptions, ExecutionOptions, UnattendedO
       artificer follow-up last "Now the same for green tea."
     """
 
-    run: str = argument()
-    prompt: str = argument()
+    run: str = run_argument()
+    prompt: str | None = argument(required=False)
 
 
 @options
@@ -149,7 +182,7 @@ class ForkOptions(ReplyLimit, ToolFolders, OutcomeOptions, ExecutionOptions, Run
     """
 
     at: int | None = option(type=POSITIVE, metavar="SEQ", help="The last record to copy.")
-    model: str | None = option(metavar=MODEL, help="Continue with another model.")
+    model: str | None = model_option(help="Continue with another model.")
     prompt: str | None = option(
         metavar="TEXT", help="Another prompt; without --at, nothing after the prompt is copied."
     )
@@ -171,6 +204,7 @@ class ForkOptions(ReplyLimit, ToolFolders, OutcomeOptions, ExecutionOptions, Run
     )
 
 
+chat = Command("chat", ChatOptions, "chat.chat:chat")
 run = Command("run", RunOptions, "run.run:run")
 resume = Command("resume", ResumeOptions, "run.resume:resume")
 follow_up = Command("follow-up", FollowUpOptions, "run.follow_up:follow_up")

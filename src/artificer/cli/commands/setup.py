@@ -6,8 +6,9 @@ from inspect import cleandoc
 
 import click
 
-from artificer.cli.commands.shared import MODEL, json_flag
-from artificer.cli.declare import Command, option, options
+from artificer.cli.commands.candidates import model_option
+from artificer.cli.commands.shared import json_flag
+from artificer.cli.declare import Command, argument, option, options
 
 
 @options
@@ -26,9 +27,7 @@ class DoctorOptions:
     ask: bool = option(
         is_flag=True, help="Ask models for one word; a paid one charges a few tokens."
     )
-    model: tuple[str, ...] = option(
-        metavar=MODEL, multiple=True, help="Ask this model; repeatable."
-    )
+    model: tuple[str, ...] = model_option(multiple=True, help="Ask this model; repeatable.")
     as_json: bool = json_flag("Print a JSON array.")
 
 
@@ -44,6 +43,56 @@ class FetchOptions:
     """
 
 
+SHELLS = ("bash", "zsh", "fish")
+
+
+@options
+class InitOptions:
+    """Write artificer.toml with every common setting as a comment. An existing file is kept.
+
+    Without --model, it names a model of the first provider that is ready.
+
+    \b
+    Example:
+      artificer init --model anthropic/claude-sonnet-5-5
+    """
+
+    model: str | None = model_option(help="The default model.")
+
+
+@options
+class ModelsOptions:
+    """List the providers: which are ready, which variable holds their key, and their models.
+
+    Any model of a provider can be used, also those that are not listed. Nothing is sent anywhere;
+    `artificer doctor --ask` asks the models.
+
+    \b
+    Example:
+      artificer models
+      artificer models --json | jq '.providers[] | select(.ok)'
+    """
+
+    as_json: bool = json_flag("Print a JSON object.")
+
+
+@options
+class CompletionOptions:
+    """Print the script that completes commands, options, ids of runs, models and tools.
+
+    \b
+    Examples:
+      echo 'eval "$(artificer completion bash)"' >> ~/.bashrc
+      echo 'eval "$(artificer completion zsh)"' >> ~/.zshrc
+      artificer completion fish > ~/.config/fish/completions/artificer.fish
+    """
+
+    shell: str = argument(type=click.Choice(SHELLS))
+
+
+init = Command("init", InitOptions, "setup.init:init")
+models = Command("models", ModelsOptions, "setup.models:models")
+completion = Command("completion", CompletionOptions, "setup.completion:completion")
 doctor = Command("doctor", DoctorOptions, "setup.doctor:doctor")
 local = click.Group(
     "local",

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from artificer.cli.declare import argument, option, options
+from artificer.cli.commands.candidates import run_argument
+from artificer.cli.declare import option, options
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -15,7 +16,6 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 POSITIVE = click.IntRange(1)
-MODEL = "PROVIDER/MODEL"
 
 
 def json_flag(help_text: str) -> Any:
@@ -27,7 +27,7 @@ def json_flag(help_text: str) -> Any:
 class RunOption:
     """The run that a command is about."""
 
-    run: str = argument()
+    run: str = run_argument()
 
 
 @options
@@ -56,6 +56,16 @@ class ExecutionOptions:
     )
     compat: bool = option(
         is_flag=True, help="Read manifests as leniently as the format's reference."
+    )
+
+
+@options
+class AgentOption:
+    """An agent that a Python program defines."""
+
+    agent: str | None = option(
+        metavar="MODULE:NAME",
+        help="An Agent of a Python module, here or installed; other options replace its fields.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.cli.commands.candidates import run_argument
 from artificer.cli.commands.shared import ReasonOption, RunOption, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
@@ -20,7 +21,7 @@ class ApproveOptions:
       artificer approve last --deny --reason "not on a Friday" && artificer resume last
     """
 
-    run: str = argument()
+    run: str = run_argument()
     call: str = argument(default="")
     deny: bool = option(is_flag=True, help="Deny the call.")
     reason: str = option(
@@ -42,7 +43,7 @@ class ResolveOptions:
       artificer resolve last --happened --reason "the invoice is in the outbox"
     """
 
-    run: str = argument()
+    run: str = run_argument()
     call: str = argument(default="")
     happened: bool | None = option(
         "--happened/--did-not-happen", default=None, help="Whether the call was executed."
@@ -63,7 +64,7 @@ class SteerOptions:
       artificer steer last "Leave out the prices."
     """
 
-    run: str = argument()
+    run: str = run_argument()
     text: str = argument()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from artificer.cli.commands.candidates import tool_argument
 from artificer.cli.commands.shared import EXISTING_FOLDER, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
@@ -57,7 +58,7 @@ class ShowToolOptions(FolderOption):
       artificer tools show examples/tools git_log
     """
 
-    tool: str = argument()
+    tool: str = tool_argument()
 
 
 @options
@@ -75,7 +76,7 @@ class SchemaOptions(FolderOption):
       artificer tools schema examples/tools --strict anthropic
     """
 
-    tool: str | None = argument(required=False)
+    tool: str | None = tool_argument(required=False)
     mcp: bool = option(is_flag=True, help="The form in which an MCP server offers it.")
     strict: str | None = option(
         type=click.Choice(PROVIDERS),
@@ -95,7 +96,7 @@ class RunToolOptions(FolderOption):
       artificer tools run examples/tools git_log --args '{"count": 3}' --dry-run
     """
 
-    tool: str = argument()
+    tool: str = tool_argument()
     arguments: str = option("--args", metavar="JSON", default="{}", help="The arguments.")
     dry_run: bool = option(is_flag=True, help="Print the exact command and run nothing.")
     yes: bool = option(is_flag=True, help="Approve the call if the policy requires approval.")

@@ -13,8 +13,10 @@ from artificer.cli.execution.views import views_folder
 from artificer.cli.terminal.console import complain, note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import FAILURES, cost, count, joined, tokens
+from artificer.config import Config
 from artificer.report import Views
 from artificer.runs import Run
+from artificer.wiring.known_providers import key_variable
 from artificer.world import World
 
 
@@ -32,7 +34,7 @@ async def deliver(world: World, run: Run, progress: Progress, options: OutcomeOp
         _print(run, views)
     if delivered is None:
         stopped = run.status in ("waiting", "paused")
-        return _waiting(run) if stopped else _stalled(run, progress.failure)
+        return _waiting(run) if stopped else _stalled(world.config, run, progress.failure)
     if delivered.message and not options.as_json:
         note(delivered.message)
     _summarise(run, delivered)
@@ -80,12 +82,14 @@ def _waiting(run: Run) -> Exit:
     return Exit.WAITING
 
 
-def _stalled(run: Run, failure: Failed | None) -> Exit:
+def _stalled(config: Config, run: Run, failure: Failed | None) -> Exit:
     code = run.state.failure
     why = FAILURES[code] if code else "the run has not ended"
     detail = f" ({failure.message.rstrip('.')})" if failure and failure.message else ""
     hint = f"artificer resume {run.id}"
     if code == "budget":
         hint += ", tomorrow (UTC) or when [budget] allows more (artificer budget)"
+    if code == "auth" and (variable := key_variable(config, run.state.run_spec.provider)):
+        hint = f"export {variable}=… and then: {hint}"
     complain(f"The run is {run.status}: {why}{detail}.", hint)
     return Exit.STALLED

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from artificer.cli.commands.recordings import ImportOptions
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
+from artificer.errors import TamperedError
 from artificer.recordings.file import read_file
+from artificer.world import World
 
 
 @interruptible
 async def import_run(settings: Settings, options: ImportOptions) -> Exit:
     """Add the run and print its id."""
     async with opened_world(settings) as world:
-        run = await world.import_run(read_file(options.file))
+        run = await _imported(world, options.file)
         status = (await world.get(run)).status
     out(run)
     if status in ("open", "stalled"):
@@ -24,3 +28,12 @@ async def import_run(settings: Settings, options: ImportOptions) -> Exit:
             "resume it only if you trust its author."
         )
     return Exit.OK
+
+
+async def _imported(world: World, file: Path) -> str:
+    """Add the run and return its id. Raises TamperedError, which names the file."""
+    try:
+        return await world.import_run(read_file(file))
+    except TamperedError as error:
+        error.message = f"{file}: {error.message}"
+        raise

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from artificer.agent import Agent
 from artificer.cli.commands.run import FollowUpOptions
+from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
+from artificer.cli.execution.prompt import read_prompt
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
@@ -17,13 +18,14 @@ from artificer.core.signals import FollowUp
 @interruptible
 async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
     """Send the prompt to a run, resume it and deliver its outcome."""
+    prompt = read_prompt(options.prompt)
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
             run_id = await world.archive.find(options.run)
-            await world.send(run_id, FollowUp(by=user_name(), text=options.prompt))
+            await world.send(run_id, FollowUp(by=user_name(), text=prompt))
             finished = await world.resume(
                 run_id,
-                Agent(tools=options.tools),
+                load_agent(options.agent, options.tools),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
             )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from artificer.agent import Agent
 from artificer.cli.commands.run import ResumeOptions
+from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
@@ -21,7 +21,7 @@ async def resume(settings: Settings, options: ResumeOptions) -> Exit:
         async with opened_world(settings, options) as world:
             finished = await world.resume(
                 await world.archive.find(options.run),
-                Agent(tools=options.tools),
+                load_agent(options.agent, options.tools),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
                 decider=decider_for(progress.screen, yes=options.yes),

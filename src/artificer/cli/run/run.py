@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from artificer.agent import Agent
-from artificer.agent_definition import ModelSettings
 from artificer.cli.commands.run import RunOptions
+from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
@@ -18,10 +20,13 @@ from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
+from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities, Grant, Host
-from artificer.contracts.response_format import MAX_SCHEMA
+from artificer.contracts.response_format import MAX_SCHEMA, format_of
 from artificer.contracts.workspace_names import name_fault
+from artificer.core.policy import Policy
 from artificer.core.spec import Limits
+from artificer.errors import AuthorError
 from artificer.values.base import JsonObject
 from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_value
@@ -32,30 +37,41 @@ async def run(settings: Settings, options: RunOptions) -> Exit:
     """Run a prompt and deliver its outcome."""
     prompt = read_prompt(options.prompt)
     schema = None if options.schema is None else _read_schema(options.schema)
-    limits = limits_in(options.max_turns, options.max_tokens, options.max_cost)
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
-            policy = world.config.policy
             finished = await world.run(
                 prompt,
-                Agent(
-                    model=options.model,
-                    kind=options.kind,
-                    tools=options.tools,
-                    only=options.offer or None,
-                    policy=policy.narrowed(options.allow) if options.allow else None,
-                    capabilities=_capabilities(world.config.capabilities, options),
-                    instructions=options.system,
-                    output=schema,
-                    limits=Limits(**limits) if limits else None,
-                    settings=ModelSettings(
-                        tool_choice=tuple(_tool_choice(word) for word in options.choices)
-                    ),
-                ),
+                _agent(world.config, options, schema),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
             )
             return await deliver(world, finished, progress, options)
+
+
+def _agent(config: Config, options: RunOptions, schema: JsonObject | None) -> Agent:
+    """The agent of --agent, or the default one, with what other options replace."""
+    agent = load_agent(options.agent, options.tools)
+    limits = limits_in(options.max_turns, options.max_tokens, options.max_cost)
+    replaced: dict[str, Any] = {
+        "model": options.model,
+        "kind": options.kind,
+        "only": options.offer or None,
+        "policy": _narrowed(agent.policy or config.policy, options.allow),
+        "capabilities": _capabilities(agent.capabilities or config.capabilities, options),
+        "instructions": options.system,
+        "output": schema,
+    }
+    if limits:
+        replaced["limits"] = agent.limits.replace(**limits) if agent.limits else Limits(**limits)
+    if options.choices:
+        replaced["settings"] = replace(
+            agent.settings, tool_choice=tuple(_tool_choice(word) for word in options.choices)
+        )
+    return replace(agent, **{name: value for name, value in replaced.items() if value is not None})
+
+
+def _narrowed(policy: Policy, allowed: tuple[str, ...]) -> Policy | None:
+    return policy.narrowed(allowed) if allowed else None
 
 
 def _capabilities(configured: Capabilities, options: RunOptions) -> Capabilities:
@@ -84,6 +100,10 @@ def _read_schema(path: Path) -> JsonObject:
         raise click.UsageError(f"{path} is not a JSON Schema: {schema[0].message}.")
     if not isinstance(schema, dict):
         raise click.UsageError(f"{path} is not a JSON Schema: it must be a JSON object.")
+    try:
+        format_of(schema)
+    except AuthorError as error:
+        raise click.UsageError(f"{path}: {error.message}") from error
     return schema
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import Any, TextIO
 
 from artificer.cli.terminal.exits import ReaderGone
@@ -64,17 +65,22 @@ def _write(text: str) -> None:
 
 def note(text: str, style: str | None = None) -> None:
     """Write a line to stderr."""
-    sys.stderr.write(styled(clean(text), style, sys.stderr) + "\n")
-    sys.stderr.flush()
+    _write_error(styled(clean(text), style, sys.stderr))
+
+
+def _write_error(text: str) -> None:
+    """Write to stderr. A terminal that was closed is no reason to stop."""
+    with suppress(OSError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def complain(message: str, hint: str | None = None) -> None:
     """Write an error, and a hint at the next step, to stderr."""
     label = styled("error:", "error", sys.stderr)
-    sys.stderr.write(f"{label} {clean(message)}\n")
+    _write_error(f"{label} {clean(message)}")
     if hint:
-        sys.stderr.write(f"{styled('hint:', 'hint', sys.stderr)} {clean(hint)}\n")
-    sys.stderr.flush()
+        _write_error(f"{styled('hint:', 'hint', sys.stderr)} {clean(hint)}")
 
 
 def styled(text: str, style: str | None, stream: TextIO) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from enum import IntEnum
 
 from artificer.errors import ArtificerError, TamperedError, Turn
@@ -20,6 +19,7 @@ class Exit(IntEnum):
     STALLED = 6
     WAITING = 7
     BUG = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
     PIPE = 141
     TERMINATED = 143
@@ -35,6 +35,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.STALLED: "the model could not be reached; the run can be resumed",
     Exit.WAITING: "the run is paused or waits for approval; it can be resumed",
     Exit.BUG: "internal error; please report it",
+    Exit.HUNG_UP: "the terminal was closed (SIGHUP); the run can be resumed",
     Exit.INTERRUPTED: "interrupted (Ctrl-C); the run can be resumed",
     Exit.PIPE: "the reader of stdout closed the pipe",
     Exit.TERMINATED: "terminated (SIGTERM); the run can be resumed",
@@ -64,7 +65,7 @@ class Interrupted(Exception):
 
     def __init__(self, number: int) -> None:
         super().__init__("interrupted")
-        self.exit = Exit.TERMINATED if number == signal.SIGTERM else Exit.INTERRUPTED
+        self.exit = Exit(128 + number)
 
 
 def epilog() -> str:

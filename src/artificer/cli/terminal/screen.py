@@ -41,7 +41,7 @@ class LiveScreen(Screen):
         from rich.console import Console
         from rich.live import Live
 
-        console = Console(stderr=True, no_color=not has_colour(sys.stderr), highlight=False)
+        console = Console(stderr=True, highlight=False)
         self._activity = _Activity()
         self._live: Live = Live(
             self._activity, console=console, transient=True, refresh_per_second=10
@@ -101,5 +101,5 @@ _RICH_STYLES = {"good": "green", "bad": "red", "dim": "dim", "strong": "bold", "
 
 
 def new_screen(*, verbose: bool) -> Screen:
-    """Return a live screen on a terminal, unless logs are written to it too."""
-    return LiveScreen() if sys.stderr.isatty() and not verbose else Screen()
+    """Return a live screen on a terminal with colours, unless logs are written to it too."""
+    return LiveScreen() if has_colour(sys.stderr) and not verbose else Screen()

@@ -1,0 +1,1 @@
+"""``artificer chat``: a conversation in the terminal."""

@@ -1,0 +1,141 @@
+"""``artificer chat``: read prompts and commands, line by line, until the user ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+from typing import Any
+
+from artificer.agent import Agent
+from artificer.cli.chat.commands import NAMES, ChatEnded, perform
+from artificer.cli.chat.conversation import TerminalChat
+from artificer.cli.commands.run import ChatOptions
+from artificer.cli.execution.agents import load_agent
+from artificer.cli.opened_world import opened_world
+from artificer.cli.settings import Settings
+from artificer.cli.terminal.console import complain, note, out
+from artificer.cli.terminal.exits import Exit
+from artificer.contracts.capabilities import Capabilities, Host
+from artificer.errors import ArtificerError
+from artificer.runs import Run
+
+PROMPT = "> "
+
+_UNFINISHED = ("open", "stalled", "paused")
+
+
+def chat(settings: Settings, options: ChatOptions) -> Exit:
+    """Hold a conversation, and print how to continue it later.
+
+    The event loop runs while there is something to do, and not while the user types: a line is read
+    by the main thread, which alone can edit lines and be interrupted.
+    """
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        try:
+            conversation = runner.run(_opened(stack, settings, options))
+            _talk(runner, conversation, options.prompt)
+            return _ended(conversation)
+        finally:
+            runner.run(stack.aclose())
+
+
+async def _opened(stack: AsyncExitStack, settings: Settings, options: ChatOptions) -> TerminalChat:
+    world = await stack.enter_async_context(opened_world(settings, options))
+    agent = _agent(options, world.config.capabilities)
+    run: Run | None = None
+    if options.resume is not None:
+        run = await world.get(await world.archive.find(options.resume))
+    conversation = TerminalChat(world, agent, run)
+    note(f"{conversation.model} · /help lists the commands, Ctrl-D ends", "dim")
+    if run is not None:
+        if options.model:
+            conversation.use(options.model)
+        if run.status in _UNFINISHED:
+            await conversation.resume(run.id)
+        elif run.text:
+            out(run.text)
+    return conversation
+
+
+def _agent(options: ChatOptions, configured: Capabilities) -> Agent:
+    """The agent of --agent, or the default one, with what other options replace."""
+    agent = load_agent(options.agent, options.tools)
+    if options.agent is None:
+        agent = replace(agent, kind="chat")
+    if options.folder is not None:
+        base = agent.capabilities or configured
+        host = (base.host or Host(folder=".")).replace(folder=str(options.folder))
+        agent = replace(agent, capabilities=base.replace(host=host))
+    replaced: dict[str, Any] = {"model": options.model, "instructions": options.system}
+    return replace(agent, **{n: value for n, value in replaced.items() if value is not None})
+
+
+def _talk(runner: asyncio.Runner, conversation: TerminalChat, first: str | None) -> None:
+    """Answer line after line until the user ends the chat."""
+    read = _line_reader()
+    line: str | None = first
+    with suppress(ChatEnded, EOFError):
+        while True:
+            if line is None or not line.strip():
+                line = _next(read)
+                continue
+            try:
+                if line.startswith("/"):
+                    runner.run(perform(conversation, line.strip()))
+                else:
+                    runner.run(_said(conversation, line))
+            except ArtificerError as error:
+                complain(error.message, error.hint)
+            line = None
+
+
+async def _said(conversation: TerminalChat, line: str) -> None:
+    await conversation.say(line)
+
+
+def _next(read: Callable[[], str]) -> str | None:
+    """Return the next line; None where Ctrl-C discards it. Raises EOFError."""
+    try:
+        return read()
+    except KeyboardInterrupt:
+        note("")
+        return None
+
+
+def _line_reader() -> Callable[[], str]:
+    """Return what reads a line: with editing and history at a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _plain_line
+    with suppress(ImportError):
+        import readline
+
+        readline.set_completer_delims(" ")
+        readline.set_completer(_completed)
+        readline.parse_and_bind("tab: complete")
+    return lambda: input(PROMPT)
+
+
+def _completed(text: str, state: int) -> str | None:
+    found = [name for name in NAMES if text.startswith("/") and name.startswith(text)]
+    return found[state] if state < len(found) else None
+
+
+def _plain_line() -> str:
+    if sys.stdin.isatty():
+        sys.stderr.write(PROMPT)
+        sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
+
+
+def _ended(conversation: TerminalChat) -> Exit:
+    run = conversation.run
+    if run is not None:
+        note(f"resume with: artificer chat --resume {run.id}")
+    return Exit.OK

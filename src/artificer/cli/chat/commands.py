@@ -1,0 +1,95 @@
+"""The commands of a chat: lines that begin with a slash."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from artificer.cli.chat.conversation import TerminalChat
+from artificer.cli.terminal.console import complain, note
+from artificer.cli.terminal.words import cost, joined, tokens
+from artificer.wiring.providers import split_model
+
+COMMANDS = {
+    "/help": "list these commands",
+    "/model [PROVIDER/MODEL]": "show the model, or let another one answer from now on",
+    "/retry": "continue a reply that failed or waits",
+    "/save FILE": "write the conversation to a Markdown file",
+    "/usage": "show the tokens and the cost so far",
+    "/quit": "end the chat; so does Ctrl-D",
+}
+"""Each command with its argument, and what it does."""
+
+NAMES = tuple(command.partition(" ")[0] for command in COMMANDS)
+
+
+class ChatEnded(Exception):
+    """The user ended the chat."""
+
+
+async def perform(conversation: TerminalChat, line: str) -> None:
+    """Perform a command. Raises ChatEnded for ``/quit``."""
+    name, _, argument = line.partition(" ")
+    argument = argument.strip()
+    match name:
+        case "/help":
+            width = max(map(len, COMMANDS))
+            for command, text in COMMANDS.items():
+                note(f"  {command:<{width}}  {text}")
+        case "/model":
+            _model(conversation, argument)
+        case "/retry":
+            await _retry(conversation)
+        case "/save":
+            _save(conversation, argument)
+        case "/usage":
+            _usage(conversation)
+        case "/quit" | "/exit":
+            raise ChatEnded
+        case _:
+            close = difflib.get_close_matches(name, NAMES, n=1)
+            meant = f"Did you mean {close[0]}? " if close else ""
+            complain(f"Unknown command: {name}.", f"{meant}/help lists the commands.")
+
+
+def _model(conversation: TerminalChat, model: str) -> None:
+    if model:
+        split_model(model)
+        conversation.use(model)
+    note(f"model: {conversation.model}")
+
+
+async def _retry(conversation: TerminalChat) -> None:
+    if conversation.run is None or conversation.run.state.status is not None:
+        complain("Nothing to retry: no reply failed or waits.")
+        return
+    await conversation.resume(conversation.run.id)
+
+
+def _save(conversation: TerminalChat, file: str) -> None:
+    if not file:
+        complain("The file is missing.", "/save FILE")
+        return
+    try:
+        Path(file).expanduser().write_text(transcript(conversation), encoding="utf-8")
+    except OSError as error:
+        complain(f"{file} cannot be written: {error.strerror}.")
+        return
+    note(f"saved: {file}")
+
+
+def transcript(conversation: TerminalChat) -> str:
+    """Return the conversation as Markdown: what was said, without the calls."""
+    if conversation.run is None:
+        return ""
+    names = {"user": "You", "assistant": conversation.model}
+    messages = [m for m in conversation.run.state.history if m.text.strip()]
+    return "\n\n".join(f"## {names[m.role]}\n\n{m.text.strip()}" for m in messages) + "\n"
+
+
+def _usage(conversation: TerminalChat) -> None:
+    if conversation.run is None:
+        note("nothing was sent yet")
+        return
+    state = conversation.run.state
+    note(joined(tokens(state.usage), cost(state.cost_micros)))

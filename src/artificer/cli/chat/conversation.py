@@ -1,0 +1,149 @@
+"""A conversation: the run that it is, and how each prompt continues it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from artificer.agent import Agent
+from artificer.cli.chat.printer import ReplyPrinter
+from artificer.cli.terminal.approver import approver_for, user_name
+from artificer.cli.terminal.console import complain, note
+from artificer.cli.terminal.screen import Screen
+from artificer.core.signals import Cancel, FollowUp
+from artificer.runs import Run
+from artificer.runtime.fork import ForkChanges
+from artificer.system import SystemClock
+from artificer.world import World
+
+
+class TerminalChat:
+    """One run after another: a prompt starts or continues it, another model forks it."""
+
+    def __init__(self, world: World, agent: Agent, run: Run | None = None) -> None:
+        self.world = world
+        self.run = run
+        self._agent = agent
+        self._switched = False
+        self._printer = ReplyPrinter()
+        self._approver = approver_for(Screen())
+
+    @property
+    def model(self) -> str:
+        """The model that answers next."""
+        if self.run is not None and not self._switched:
+            spec = self.run.state.run_spec
+            return f"{spec.provider}/{spec.model}"
+        model = self._agent.model or self.world.config.model
+        return model if isinstance(model, str) else getattr(model, "name", "no model")
+
+    def use(self, model: str) -> None:
+        """Let another model answer from now on."""
+        self._agent = replace(self._agent, model=model)
+        self._switched = self.run is not None
+
+    async def say(self, text: str) -> Run:
+        """Send a prompt, print the reply as it forms, and return the run."""
+        if self.run is None:
+            run_id = SystemClock().new_run_id()
+            return await self._reply(
+                run_id,
+                self.world.run(
+                    text,
+                    self._agent,
+                    approver=self._approver,
+                    observer=self._printer,
+                    run_id=run_id,
+                ),
+            )
+        if self._switched:
+            return await self._fork(self.run.id, text)
+        await self.world.send(self.run.id, FollowUp(by=user_name(), text=text).verified())
+        return await self.resume(self.run.id)
+
+    async def resume(self, run_id: str) -> Run:
+        """Continue a run, print the reply as it forms, and return the run."""
+        return await self._reply(
+            run_id,
+            self.world.resume(
+                run_id,
+                replace(self._agent, model=None),
+                approver=self._approver,
+                observer=self._printer,
+            ),
+        )
+
+    async def _fork(self, origin: str, text: str) -> Run:
+        new_id = SystemClock().new_run_id()
+        run = await self._reply(
+            new_id,
+            self.world.fork(
+                origin,
+                self._agent,
+                ForkChanges(steer=text),
+                approver=self._approver,
+                observer=self._printer,
+                new_id=new_id,
+            ),
+        )
+        self._switched = False
+        return run
+
+    async def _reply(self, run_id: str, work: Awaitable[Run]) -> Run:
+        """Let a run go on. Ctrl-C cancels the reply, and keeps the conversation."""
+        self._printer.begin(run_id)
+        with self._cancelled_by_ctrl_c(run_id):
+            try:
+                self.run = await work
+            finally:
+                self._printer.end_line()
+        self._report(self.run)
+        return self.run
+
+    @contextmanager
+    def _cancelled_by_ctrl_c(self, run_id: str) -> Iterator[None]:
+        """Cancel the reply at the first Ctrl-C; the second one leaves the chat."""
+        if threading.current_thread() is not threading.main_thread():  # it gets no signals
+            yield
+            return
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        sent: list[asyncio.Task[int]] = []
+
+        def interrupt() -> None:
+            if sent and task is not None:
+                task.cancel()
+                return
+            cancel = Cancel(by=user_name(), reason="Interrupted in the chat.")
+            sent.append(asyncio.create_task(self.world.send(run_id, cancel)))
+
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    def _report(self, run: Run) -> None:
+        """Report a reply that did not come to its end."""
+        match run.status:
+            case "completed":
+                pass
+            case "cancelled":
+                note("interrupted", "dim")
+            case "waiting":
+                for question in run.questions:
+                    note(f"waits for your answer: {question.tool} {question.arguments}")
+                note(f"answer with: artificer approve {run.id}, then type /retry")
+            case "stalled" | "open" | "paused":
+                self._report_failure(run)
+            case status:
+                delivered = run.deliverable
+                note(f"{status}: {delivered.note}" if delivered and delivered.note else status)
+
+    def _report_failure(self, run: Run) -> None:
+        failure = self._printer.failure
+        why = failure.message if failure else f"The run is {run.status}."
+        complain(why, "/retry asks again, /model asks another model.")

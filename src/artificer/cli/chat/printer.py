@@ -1,0 +1,88 @@
+"""Showing a reply as it forms: text on stdout, calls and failures on stderr."""
+
+from __future__ import annotations
+
+import sys
+
+from artificer import events as happened
+from artificer.cli.terminal.console import clean, note, one_line
+from artificer.cli.terminal.words import FAILURES, duration
+from artificer.core.record import EventLine, IntentLine
+from artificer.runtime.observe import Observer
+from artificer.values.model import Delta
+
+ARGUMENTS = 60
+"""Characters of a call's arguments that are shown."""
+
+
+class ReplyPrinter(Observer):
+    """Prints what one run does. ``run`` is its id, once it is in the journal."""
+
+    def __init__(self) -> None:
+        self.run: str | None = None
+        self.failure: happened.ModelRequestFailed | None = None
+        self._translator: happened.Translator | None = None
+        self._printed = ""
+        self._calls: dict[str, str] = {}
+
+    def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+        """Show the events of a record."""
+        for event in self._translator_of(run).record(line) if run in (self.run, None) else ():
+            self._show(event)
+
+    def streamed(self, run: str, delta: Delta) -> None:
+        """Show a piece that has formed."""
+        if run == self.run:
+            self._show(self._translator_of(run).delta(delta))
+
+    def adopted(self, run: str, line: EventLine | IntentLine) -> None:
+        """Show no record that is history."""
+
+    def begin(self, run: str) -> None:
+        """Show this run from now on."""
+        self.run, self.failure, self._translator = run, None, None
+
+    def _translator_of(self, run: str) -> happened.Translator:
+        if self._translator is None:
+            self._translator = happened.Translator(run)
+        return self._translator
+
+    def _show(self, event: happened.RunEvent) -> None:
+        match event:
+            case happened.TextStreamed(text=text):
+                self._write(text)
+            case happened.ModelReplied(text=text):
+                self._complete(text)
+            case happened.CallStarted(call_id=call, arguments=arguments):
+                self._calls[call] = arguments
+            case happened.CallFinished(call_id=call, tool=tool, status=status) as finished:
+                shown = one_line(self._calls.pop(call, ""), ARGUMENTS)
+                took = duration(finished.duration_ms)
+                note(f"  {tool} {shown}  {status}  {took}", "dim" if status == "ok" else "bad")
+            case happened.CallJudged(tool=tool, verdict=verdict) if verdict not in ("allow", "ask"):
+                word = verdict.replace("_", " ")
+                note(f"  {tool}  {word}  {one_line(event.reason, 200)}".rstrip(), "bad")
+            case happened.ModelRequestFailed(code=code):
+                self.end_line()
+                self.failure = event
+                note(f"  failed: {FAILURES[code]}", "bad")
+            case _:
+                pass
+
+    def _write(self, text: str) -> None:
+        self._printed += text
+        sys.stdout.write(clean(text))
+        sys.stdout.flush()
+
+    def _complete(self, text: str) -> None:
+        """Print what is missing of a reply: its last word, or all where nothing was streamed."""
+        if text.startswith(self._printed):
+            self._write(text[len(self._printed) :])
+        self.end_line()
+
+    def end_line(self) -> None:
+        """Begin a new line, if there is text on this one."""
+        if self._printed and not self._printed.endswith("\n"):
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        self._printed = ""

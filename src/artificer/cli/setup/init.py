@@ -1,0 +1,59 @@
+"""``artificer init``: write a commented ``artificer.toml``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from artificer import cli
+from artificer.cli.commands.setup import InitOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.settings import Settings
+from artificer.cli.setup.providers import SUGGESTED, provider_findings
+from artificer.cli.terminal.console import note, out
+from artificer.cli.terminal.exits import Exit
+from artificer.config import FILE_NAME
+from artificer.errors import ConfigError
+from artificer.files import packaged
+from artificer.wiring.providers import split_model
+
+TEMPLATE = "setup/artificer.toml"
+
+
+def init(settings: Settings, options: InitOptions) -> Exit:
+    """Write the file into the working directory and print its path.
+
+    Raises:
+        ConfigError: there is one, or the model has no provider.
+    """
+    model = options.model or _ready(settings)
+    if model is not None:
+        split_model(model)
+    path = Path(FILE_NAME).absolute()
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(commented(model))
+    except FileExistsError as error:
+        raise ConfigError(f"{path} exists.", hint="Edit it, or move it away first.") from error
+    out(str(path))
+    if model is None:
+        note("no provider is ready: see `artificer models`, then set model")
+    return Exit.OK
+
+
+def commented(model: str | None) -> str:
+    """Return the file: every setting as a comment, but for the model, if there is one."""
+    text = packaged(cli, TEMPLATE)
+    return text if model is None else text.replace(_MODEL, f"model = {json.dumps(model)}")
+
+
+_MODEL = '# model = "anthropic/claude-sonnet-5-5"'
+
+
+def _ready(settings: Settings) -> str | None:
+    """The configured model, or one of the first provider that is ready."""
+    config = configuration(settings)
+    if config.model:
+        return config.model
+    ready = {finding.name for finding in provider_findings(config) if finding.ok}
+    return next((model for model in SUGGESTED if split_model(model)[0] in ready), None)

@@ -1,0 +1,119 @@
+"""``chat``: a conversation in the terminal, against the strict double."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from cli_kit import Shell, Terminal, finish, text_of, until
+from strict_server import Calls, Hangs, Says, StrictServer
+from test_cli_terminal import start_at, terminal  # noqa: F401  # a fixture
+
+ASKS = '[policy]\n[[policy.rules]]\ndecision = "ask"\nreason = "charts are dear"\n'
+
+
+def resumed_by(err: str) -> str:
+    """The id of the run that the last line says how to resume."""
+    line = err.strip().splitlines()[-1]
+    assert line.startswith("resume with: artificer chat --resume "), err
+    return line.rpartition(" ")[2]
+
+
+@pytest.mark.req("cli-chat")
+async def test_each_line_is_a_prompt_of_one_conversation(shell: Shell) -> None:
+    async with StrictServer(Says("Good morning."), Says("Still here.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("chat", stdin=b"Hello\n\nAre you there?\n")
+        assert server.refused == []
+        said = [message["content"] for message in server.seen[1].body["messages"]]
+    assert (result.code, result.out) == (0, "Good morning.\nStill here.\n")
+    assert said[-3:] == ["Hello", "Good morning.", "Are you there?"]
+    run = resumed_by(result.err)
+    assert (await shell.run("replay", run)).code == 0
+
+
+@pytest.mark.req("cli-chat-resume")
+async def test_a_conversation_goes_on_in_another_process(shell: Shell) -> None:
+    async with StrictServer(Says("Good morning."), Says("You said hello.")) as server:
+        shell.configure(server.url)
+        first = await shell.run("chat", "Hello")
+        run = resumed_by(first.err)
+        again = await shell.run("chat", "--resume", run, stdin=b"What did I say?\n")
+        said = [message["content"] for message in server.seen[1].body["messages"]]
+    assert again.out == "Good morning.\nYou said hello.\n"
+    assert said[-3:] == ["Hello", "Good morning.", "What did I say?"]
+    assert resumed_by(again.err) == run
+
+
+@pytest.mark.req("cli-chat-commands")
+async def test_commands_save_and_switch_the_model(shell: Shell) -> None:
+    lines = "Hello\n/model other/n\nAnd you?\n/save talk.md\n/modle\n/usage\n/quit\nnever sent\n"
+    async with StrictServer(Says("I am m."), Says("I am n.")) as server:
+        shell.configure(server.url, f'[providers.other]\nbase_url = "{server.url}"\n')
+        result = await shell.run("chat", stdin=lines.encode())
+        assert server.refused == []
+        assert [seen.body["model"] for seen in server.seen] == ["m", "n"]
+        assert "And you?" in str(server.seen[1].body["messages"][-1]["content"])
+    assert result.code == 0, result.err
+    assert "model: other/n" in result.err
+    assert "Did you mean /model?" in result.err
+    saved = text_of(shell.cwd / "talk.md")
+    for part in ("## You\n\nHello", "I am m.", "I am n."):
+        assert part in saved
+
+
+@pytest.mark.req("cli-chat-failure")
+async def test_a_failed_reply_ends_no_conversation(shell: Shell) -> None:
+    shell.configure("http://127.0.0.1:9")
+    result = await shell.run("chat", stdin=b"Hello\n/model openai/gpt-5\nHello?\n/help\n")
+    assert (result.code, result.out) == (0, "")
+    assert "hint: /retry asks again, /model asks another model." in result.err
+    assert "OPENAI_API_KEY" in result.err
+    assert "/save FILE" in result.err
+
+
+@pytest.mark.req("cli-chat-interrupt")
+async def test_ctrl_c_interrupts_the_reply_and_keeps_the_conversation(
+    shell: Shell,
+    terminal: Terminal,  # noqa: F811
+) -> None:
+    async with StrictServer(Hangs("Well, I am"), Says("Shorter.")) as server:
+        shell.configure(server.url)
+        process = await start_at(shell, terminal, "chat", NO_COLOR="1")
+        await terminal.until("Ctrl-D ends")
+        terminal.type("Tell me all.\n")
+        await until(lambda: bool(server.seen))
+        process.send_signal(signal.SIGINT)
+        await terminal.until("interrupted")
+        terminal.type("In one word?\n")
+        await terminal.until(r"> [^>]*> ")
+        terminal.type("\x04")
+        result = await finish(process)
+        assert server.refused == []
+    assert result.code == 0
+    assert "Shorter.\n" in result.out
+    await terminal.until("resume with: artificer chat --resume ")
+
+
+@pytest.mark.req("cli-chat-approval")
+async def test_a_call_is_approved_in_the_conversation(
+    shell: Shell,
+    terminal: Terminal,  # noqa: F811
+) -> None:
+    (shell.cwd / "tools").mkdir()
+    (shell.cwd / "tools" / "hello.clad.toml").write_text(
+        '[tool]\nname = "hello"\nversion = "1"\ndescription = "Greet."\n'
+        '[args.who]\nrequired = true\n[command]\nexec = ["echo", "hello", "{who}"]\n',
+        encoding="utf-8",
+    )
+    async with StrictServer(Calls(("hello", '{"who":"Ada"}')), Says("Greeted.")) as server:
+        shell.configure(server.url, 'tools = ["tools"]\n' + ASKS)
+        process = await start_at(shell, terminal, "chat", "Greet Ada", NO_COLOR="1")
+        await terminal.until(r"\[y/N\]")
+        terminal.type("y\n")
+        await terminal.until("hello .*ok")
+        await terminal.until("\n> ")
+        terminal.type("\x04")
+        result = await finish(process)
+    assert result.code == 0
+    assert "Greeted." in result.out

@@ -1,0 +1,156 @@
+"""``init``, ``models`` and ``completion``: the first minutes with the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from cli_kit import Shell
+from strict_server import Says, StrictServer
+
+from artificer import cli
+from artificer.cli.setup.init import TEMPLATE
+from artificer.config import load_config
+from artificer.files import packaged
+
+KEY = {"ANTHROPIC_API_KEY": "sk-ant-not-a-key"}
+
+
+@pytest.mark.req("cli-init")
+async def test_init_writes_a_file_that_can_be_read(shell: Shell) -> None:
+    written = await shell.run("init", env=KEY)
+    again = await shell.run("init", "--model", "openai/gpt-5")
+    assert written.code == 0, written.err
+    assert written.out == f"{shell.cwd / 'artificer.toml'}\n"
+    assert load_config(shell.cwd).model == "anthropic/claude-sonnet-5-5"
+    assert again.code == 3
+    assert "exists" in again.err
+
+
+@pytest.mark.req("cli-init")
+def test_every_comment_of_the_file_is_a_setting_that_exists(tmp_path: Path) -> None:
+    lines = packaged(cli, TEMPLATE).splitlines()
+    settings = [line.removeprefix("# ") for line in lines if _is_setting(line)]
+    assert len(settings) > 25
+    (tmp_path / "artificer.toml").write_text("\n".join(settings), encoding="utf-8")
+    assert tomllib.loads("\n".join(settings))["host"] == {"folder": ".", "write": False}
+    assert load_config(tmp_path).providers["mine"].api_key_env == "MY_API_KEY"
+
+
+def _is_setting(line: str) -> bool:
+    word = line.removeprefix("# ").partition(" ")
+    return line.startswith("# [") or (line.startswith("# ") and word[2].startswith("= "))
+
+
+@pytest.mark.req("cli-models")
+async def test_models_shows_which_keys_are_missing(shell: Shell) -> None:
+    own = 'model = "own/m"\n[providers.own]\nbase_url = "http://127.0.0.1:9"\napi_key_env = "OWN"\n'
+    (shell.cwd / "artificer.toml").write_text(own, encoding="utf-8")
+    table = await shell.run("models", env={"OPENAI_API_KEY": "sk-secret-not-shown"})
+    rows = {line.split()[0]: line.split()[1] for line in table.out.splitlines()}
+    expected = {"anthropic": "-", "openai": "yes", "groq": "-", "local": "-", "own": "no"}
+    assert {name: rows[name] for name in expected} == expected
+    assert "export OWN=…" in table.out
+    assert "default: own/m" in table.err
+    assert "sk-secret" not in table.out
+    listed = (await shell.run("models", "--json")).json()
+    assert listed["default"] == "own/m"
+    by_name = {provider["name"]: provider for provider in listed["providers"]}
+    assert by_name["own"]["models"] == ["own/m"]
+    assert by_name["openai"]["key"] == "OPENAI_API_KEY"
+
+
+async def completed(shell: Shell, *words: str) -> list[str]:
+    """The words that bash offers for the last of these."""
+    result = await shell.run_process(
+        env={
+            "_ARTIFICER_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(("artificer", *words)),
+            "COMP_CWORD": str(len(words)),
+        }
+    )
+    assert result.code == 0, result.err
+    return [line.partition(",")[2] for line in result.out.split()]
+
+
+@pytest.mark.req("cli-completion")
+async def test_ids_models_and_tools_are_completed(shell: Shell) -> None:
+    async with StrictServer(Says("Good morning.")) as server:
+        shell.configure(server.url)
+        run = (await shell.run("run", "--kind", "chat", "--json", "Hi")).json()["run"]
+        shell.configure(server.url, 'tools = ["tools"]\n')
+    tools = shell.cwd / "tools"
+    tools.mkdir()
+    (tools / "a.clad.toml").write_text('[tool]\nname = "greet"\n', encoding="utf-8")
+    (tools / "broken.clad.toml").write_text("[", encoding="utf-8")
+    assert await completed(shell, "show", "") == ["last", run]
+    assert await completed(shell, "resume", run[:4]) == [run]
+    assert await completed(shell, "run", "--model", "double") == ["double/m", "double/"]
+    assert "anthropic/claude-opus-4-5" in await completed(shell, "run", "--model", "anthropic/")
+    assert await completed(shell, "policy", "explain", "") == ["greet"]
+    assert await completed(shell, "tools", "show", "tools", "g") == ["greet"]
+    assert await completed(shell, "comp") == ["completion"]
+
+
+@pytest.mark.req("cli-completion")
+async def test_an_error_completes_nothing(shell: Shell) -> None:
+    (shell.cwd / "artificer.toml").write_text("unknown = 1\n", encoding="utf-8")
+    assert await completed(shell, "show", "") == []
+
+
+@pytest.mark.req("cli-completion")
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+async def test_each_shell_has_its_script(shell: Shell, name: str) -> None:
+    result = await shell.run("completion", name)
+    assert result.code == 0
+    assert f"_ARTIFICER_COMPLETE={name}_complete" in result.out
+
+
+AGENT = """
+import artificer
+
+@artificer.tool(effect="pure")
+def shout(word: str) -> str:
+    "Shout a word."
+    return word.upper()
+
+agent = artificer.Agent("double/other", kind="chat", instructions="Shout.", tools=[shout])
+number = 7
+"""
+
+
+@pytest.mark.req("cli-agent")
+async def test_an_importable_agent_is_run_and_continued(shell: Shell) -> None:
+    (shell.cwd / "loud_agents.py").write_text(AGENT, encoding="utf-8")
+    async with StrictServer(Says("HI."), Says("BYE.")) as server:
+        shell.configure(server.url)
+        words = ("run", "--agent", "loud_agents:agent", "Say hi", "--json")
+        first = await shell.run_process(*words)
+        outcome = first.json()
+        again = await shell.run_process(
+            "follow-up", "--agent", "loud_agents:agent", outcome["run"], "And bye"
+        )
+        body = server.seen[0].body
+    assert (outcome["kind"], outcome["model"]) == ("chat", "double/other")
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["shout"]
+    assert body["messages"][0]["content"] == "Shout."
+    assert again.out == "BYE.\n"
+
+
+@pytest.mark.req("cli-agent")
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("loud_agents", "write it as module:name"),
+        ("nowhere_at_all:agent", "there is no module 'nowhere_at_all'"),
+        ("loud_agents:agnet", "Its agents: agent."),
+        ("loud_agents:number", "this is int, not Agent"),
+    ],
+)
+async def test_what_is_no_agent_is_refused(shell: Shell, place: str, why: str) -> None:
+    (shell.cwd / "loud_agents.py").write_text(AGENT, encoding="utf-8")
+    result = await shell.run_process("run", "--agent", place, "Hi")
+    assert result.code == 2
+    assert why in result.err
+    assert "Traceback" not in result.err
