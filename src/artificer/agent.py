@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.agent_definition import AgentDefinition
 from artificer.blocking import wait_for
+from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
 from artificer.errors import NotFoundError
 from artificer.world import World
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agent(AgentDefinition):
+class Agent(AgentDefinition[OutputT]):
     """A reusable agent. Tasks may share one: it is frozen, and keeps nothing between runs.
 
     Every method takes the ``world`` to run in; without one, the world of this project is opened
@@ -47,7 +48,7 @@ class Agent(AgentDefinition):
         approver: Approver | None = None,
         observer: Observer | None = None,
         run_id: str | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Run a prompt to its end, as `World.run` does, and raise what it raises."""
         async with _opened(world) as world:
             return await world.run(
@@ -62,7 +63,7 @@ class Agent(AgentDefinition):
         world: World | None = None,
         approver: Approver | None = None,
         run_id: str | None = None,
-    ) -> AsyncIterator[RunStream[Run]]:
+    ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield its events as they happen.
 
         >>> async with agent.stream("Why is the sky blue?") as stream:
@@ -84,7 +85,7 @@ class Agent(AgentDefinition):
         world: World | None = None,
         approver: Approver | None = None,
         observer: Observer | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Continue a finished run with another prompt.
 
         Raises what :meth:`resume` raises, and AuthorError for a prompt of over 16,000 characters.
@@ -101,7 +102,7 @@ class Agent(AgentDefinition):
         approver: Approver | None = None,
         observer: Observer | None = None,
         take_over: bool = False,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Continue a run where its journal ends, as `World.resume` does, and raise what it raises.
 
         The agent brings the functions and the output type; all else is recorded.
@@ -120,7 +121,7 @@ class Agent(AgentDefinition):
         by: str = "",
         world: World | None = None,
         approver: Approver | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Allow the call of this digest, or all that wait, and continue the run.
 
         Raises:
@@ -137,14 +138,16 @@ class Agent(AgentDefinition):
         by: str = "",
         world: World | None = None,
         approver: Approver | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Refuse the call of this digest, or all that wait, and continue the run.
 
         The model reads the ``reason``. Raises NotFoundError as :meth:`approve` does.
         """
         return await self._answer(run, call, False, reason, by, world, approver)
 
-    async def cancel(self, run: str | Run, reason: str = "", *, world: World | None = None) -> Run:
+    async def cancel(
+        self, run: str | Run, reason: str = "", *, world: World | None = None
+    ) -> Run[OutputT]:
         """End a run, whoever drives it; it delivers what exists so far. Raises NotFoundError."""
         async with _opened(world) as world:
             return await world.cancel(_id(run), reason)
@@ -158,7 +161,7 @@ class Agent(AgentDefinition):
         approver: Approver | None = None,
         observer: Observer | None = None,
         new_id: str | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Begin a run with the records of another one, as `World.fork` does.
 
         The agent's model, instructions and limits replace the recorded ones.
@@ -170,30 +173,30 @@ class Agent(AgentDefinition):
 
     # --- for scripts and notebooks ----------------------------------------------------------------
 
-    def run_sync(self, prompt: str, **options: Any) -> Run:
+    def run_sync(self, prompt: str, **options: Any) -> Run[OutputT]:
         """Run a prompt and wait for its end: :meth:`run` for a program without an event loop.
 
         Raises AuthorError where an event loop is running, except in a notebook.
         """
         return wait_for(lambda: self.run(prompt, **options), "await agent.run(…)")
 
-    def follow_up_sync(self, run: str | Run, prompt: str, **options: Any) -> Run:
+    def follow_up_sync(self, run: str | Run, prompt: str, **options: Any) -> Run[OutputT]:
         """Continue a run with another prompt and wait for its end, as :meth:`follow_up` does."""
         return wait_for(lambda: self.follow_up(run, prompt, **options), "await agent.follow_up(…)")
 
-    def resume_sync(self, run: str | Run, **options: Any) -> Run:
+    def resume_sync(self, run: str | Run, **options: Any) -> Run[OutputT]:
         """Continue a run and wait for its end, as :meth:`resume` does."""
         return wait_for(lambda: self.resume(run, **options), "await agent.resume(…)")
 
-    def approve_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run:
+    def approve_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run[OutputT]:
         """Allow a call, continue the run and wait for its end, as :meth:`approve` does."""
         return wait_for(lambda: self.approve(run, call, **options), "await agent.approve(…)")
 
-    def deny_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run:
+    def deny_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run[OutputT]:
         """Refuse a call, continue the run and wait for its end, as :meth:`deny` does."""
         return wait_for(lambda: self.deny(run, call, **options), "await agent.deny(…)")
 
-    def cancel_sync(self, run: str | Run, reason: str = "") -> Run:
+    def cancel_sync(self, run: str | Run, reason: str = "") -> Run[OutputT]:
         """End a run, as :meth:`cancel` does."""
         return wait_for(lambda: self.cancel(run, reason), "await agent.cancel(…)")
 
@@ -206,7 +209,7 @@ class Agent(AgentDefinition):
         by: str,
         world: World | None,
         approver: Approver | None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         async with _opened(world) as world:
             waiting = (await world.get(_id(run))).questions
             chosen = [q.digest for q in waiting if call in (None, q.digest)]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from types import UnionType
+from typing import Any, Generic, Literal, TypedDict, get_args
 
 from artificer.backends.function.executor import FunctionTool
 from artificer.contracts.capabilities import Capabilities
+from artificer.contracts.output import OutputT
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
@@ -23,8 +25,11 @@ AgentKind = Literal["chat", "deliver"]
 Tool = FunctionTool[..., Any] | Executor | str | Path
 """A decorated function, an executor, or a folder of manifests."""
 
-Output = ResponseFormat | Mapping[str, Any] | type[Any]
-"""A JSON Schema, or a type that has one."""
+Output = ResponseFormat | Mapping[str, Any] | type[Any] | UnionType | Callable[..., Any]
+"""A JSON Schema, a type or a union of types that have one, or a function."""
+
+OutputValidator = Callable[[Any], Any]
+"""A function that accepts a value, perhaps changed, or rejects it with ValueError."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +81,20 @@ class AgentFields(TypedDict, total=False):
     limits: Limits | None
     settings: ModelSettings
     output: Output | None
+    check: OutputValidator | None
     capabilities: Capabilities | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentDefinition:
+class AgentDefinition(Generic[OutputT]):
     """A model with its instructions, tools and rules. Runs, builds and forks share it.
 
     ``model`` is ``provider/model`` or a provider. ``only`` narrows the toolset to the tools that it
-    names. A run delivers a report (kind ``deliver``), unless it has an ``output`` or is a ``chat``
-    by choice. With an ``output``, it ends in JSON that fits it, or it has failed. ``capabilities``
-    are a folder, workspaces and introspection. A field that is None is as configured.
+    names. A run delivers a report (kind ``deliver``), unless it has an ``output`` or a ``check``,
+    or is a ``chat`` by choice. With an ``output``, it ends in JSON that fits it, or it has failed;
+    ``check`` accepts the output (or the text, without one), perhaps changed, or rejects it with
+    ValueError. ``capabilities`` are a folder, workspaces and introspection. A field that is None is
+    as configured.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
     else from the journal.
@@ -100,7 +108,16 @@ class AgentDefinition:
     policy: Policy | None = None
     limits: Limits | None = None
     settings: ModelSettings = ModelSettings()
-    output: Output | None = None
+    output: (
+        UnionType
+        | ResponseFormat
+        | Mapping[str, Any]
+        | type[OutputT]
+        | Callable[..., Awaitable[OutputT]]
+        | Callable[..., OutputT]
+        | None
+    ) = None
+    check: OutputValidator | None = None
     capabilities: Capabilities | None = None
 
     def __post_init__(self) -> None:
@@ -113,21 +130,28 @@ class AgentDefinition:
                 f"Unknown kind of run: {self.kind!r}.",
                 hint=f"Kinds: {', '.join(get_args(AgentKind))}.",
             )
-        if self.output is not None and self.run_kind != "chat":
+        if self.run_kind != "chat" and not (self.output is None and self.check is None):
             raise AuthorError(
-                f"A run of kind {self.kind!r} ends in a report, not in JSON.",
-                hint="Ask for JSON with kind='chat'.",
+                f"A run of kind {self.kind!r} ends in a report, not in JSON or a checked text.",
+                hint="Use output= and check= with kind='chat', which is the default with them.",
             )
+        if self.check is not None and not callable(self.check):
+            raise AuthorError(
+                f"The check of an agent is {self.check!r}.",
+                hint="Pass a function that returns the value or raises ValueError.",
+            )
+
+    @property
+    def has_output(self) -> bool:
+        """Whether its own code makes the output of its runs: a type, a function, a check."""
+        plain = self.output is None or isinstance(self.output, ResponseFormat | Mapping)
+        return not plain or self.check is not None
 
     @property
     def run_kind(self) -> AgentKind:
         """The kind of the agent's runs: a report, unless they end in JSON or it is chosen."""
-        return self.kind or ("deliver" if self.output is None else "chat")
-
-    @property
-    def output_type(self) -> type[Any] | None:
-        """The type, where the output is one and not a schema."""
-        return None if isinstance(self.output, ResponseFormat | Mapping) else self.output
+        plain = self.output is None and self.check is None
+        return self.kind or ("deliver" if plain else "chat")
 
 
 def _checked_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:

@@ -75,7 +75,8 @@ class Archive:
     async def history(self, run_id: str) -> History:
         """Read a run with its records. Raises NotFoundError, TamperedError."""
         loaded = await load(self._storage.journal, self._storage.blobs, run_id)
-        return History(Run(run_id, loaded.state, self._storage.blobs), loaded.lines)
+        run: Run = Run(run_id, loaded.state, self._storage.blobs, lambda: loaded.lines)
+        return History(run, loaded.lines)
 
     async def runs(self) -> list[str]:
         """The ids of all runs, oldest first."""

@@ -3,39 +3,64 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.builds.summary import summary_of
+from artificer.contracts.output import OutputT
 from artificer.core.intents import FinishReason
-from artificer.core.record import EventLine, IntentLine
+from artificer.core.record import EventLine, IntentLine, Line
 from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
 from artificer.errors import AuthorError, OperatorError
-from artificer.ports import BlobStore, Question
-from artificer.values.base import JsonValue
+from artificer.ports import BlobStore, Question, Storage
+from artificer.runtime.load import read_chain
+from artificer.values.blocks import Message
 from artificer.values.model import FailureCode, Usage
 
 if TYPE_CHECKING:
+    from artificer.core.facts import OutputCheck
+    from artificer.events import RunEvent
     from artificer.render.report import Report
     from artificer.report import Views
+    from artificer.run_artifact import RunArtifact
 
 T = TypeVar("T")
 
+_UNREAD: Any = object()
+"""There is no value of the run's output but the recorded JSON or text."""
 
-class Run(Struct, frozen=True):
-    """A run as it stands: finished, stalled, or still under way somewhere else."""
+
+class Run(Struct, Generic[OutputT], frozen=True):
+    """A run as it stands: finished, stalled, or still under way somewhere else.
+
+    ``state`` is everything that its records add up to.
+    """
 
     id: str
     state: RunState
     _blobs: BlobStore
+    _lines: Callable[[], Iterable[Line]]
+    _value: Any = _UNREAD
 
     def __repr__(self) -> str:
         """Id and status: the state holds the whole conversation."""
         return f"<Run {self.id} {self.status}>"
+
+    def _repr_html_(self) -> str:
+        """The run as a card for notebooks: how it stands, and its report in a sandbox."""
+        from artificer.render.card import run_card
+
+        cost = None if self.cost is None else f"${self.cost:.4f}"
+        page = None if self.deliverable is None else self.html
+        return run_card(self.id, self.status, cost, self.usage, page or self.text, page is not None)
 
     @property
     def status(self) -> str:
@@ -76,19 +101,12 @@ class Run(Struct, frozen=True):
     @property
     def deliverable(self) -> Deliverable | None:
         """The deliverable of the run, once it is finished."""
-        if self.state.deliverable is None:
-            return None
-        return Deliverable.read(self._blobs.get(self.state.deliverable))
+        return _deliverable(self.state, self._blobs)
 
     @property
     def text(self) -> str:
         """The narrative, or the model's last text so far; of a build, how it stands."""
-        if self.state.build is not None:
-            return summary_of(self.state.build)
-        delivered = self.deliverable if keeps_reports(self.state.run_spec) else None
-        if delivered is not None:
-            return delivered.narrative
-        return self.state.narrative or self.state.last_text
+        return text_of(self.state, self._blobs)
 
     @property
     def message(self) -> str:
@@ -100,48 +118,99 @@ class Run(Struct, frozen=True):
         return delivered.message if delivered else self.state.message
 
     @property
-    def output(self) -> JsonValue:
-        """The final reply of a run with a ``response_format``, as JSON that fits it.
+    def output(self) -> OutputT:
+        """The value of the final reply, as the agent's output type, function and check made it.
+
+        A run that was read without its agent has the recorded JSON, or text.
+
+        >>> agent.run_sync("Two teas, please.").output
+        Order(item='tea', count=2)
 
         Raises:
-            OperatorError: there is none: no format was asked for, or the run is not completed.
+            OperatorError: there is none, because the run is not completed.
         """
-        value: JsonValue = json.loads(self._json())
-        return value
+        if self._value is not _UNREAD:
+            value: OutputT = self._value
+            return value
+        text: Any = self._accepted()
+        return json.loads(text) if self.state.run_spec.response_format else text  # type: ignore[no-any-return]
 
     def output_as(self, kind: type[T]) -> T:
-        """The same as a value of a type: a pydantic model, a dataclass, a TypedDict.
+        """Return the recorded JSON as a value of a type: for a run read without its agent.
+
+        >>> (await world.get(run_id)).output_as(Order)
+        Order(item='tea', count=2)
 
         Raises:
-            OperatorError: there is none.
-            AuthorError: the type demands more than its JSON Schema says.
+            OperatorError: there is none, because the run is not completed or ended in a text.
+            AuthorError: the JSON is not valid for this type.
         """
         from pydantic import TypeAdapter, ValidationError
 
-        try:
-            return TypeAdapter(kind).validate_json(self._json())
-        except ValidationError as error:
-            raise AuthorError(
-                f"The run's output is not a valid {kind.__name__}: {error}."
-            ) from error
-
-    def _json(self) -> str:
         if self.state.run_spec.response_format is None:
             raise OperatorError(
-                f"Run {self.id} has no output: it has no response format.",
-                hint="Start the run with a response_format; this run's reply is `text`.",
+                f"Run {self.id} ended in a text, not in JSON.",
+                hint="Read `text`, or start the run with an output type: Agent(output=…).",
             )
+        try:
+            return TypeAdapter(kind).validate_json(self._accepted())
+        except ValidationError as error:
+            raise AuthorError(
+                f"The output of run {self.id} is not a valid {kind.__name__}: {error}.",
+                hint="Read it as the type with which the run was started.",
+            ) from error
+
+    def _accepted(self) -> str:
         narrative = self.state.narrative
         if self.status != "completed" or narrative is None:
             delivered = self.deliverable
             why = f": {delivered.note}" if delivered and delivered.note else "."
-            raise OperatorError(f"Run {self.id} is {self.status} and has no output{why}")
+            raise OperatorError(
+                f"Run {self.id} is {self.status} and has no output{why}",
+                hint=f"`artificer explain {self.id}` says what happened.",
+            )
         return narrative
 
     @property
     def usage(self) -> Usage:
         """Tokens of all turns."""
         return self.state.usage
+
+    @property
+    def cost(self) -> Decimal | None:
+        """The cost in dollars of all requests whose model has a known price; None without one."""
+        micros = self.state.cost_micros
+        return None if micros is None else Decimal(micros) / 1_000_000
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation: prompts, replies with their calls, and the results of these."""
+        return tuple(self.state.history)
+
+    @property
+    def artifacts(self) -> Mapping[str, RunArtifact]:
+        """The artifacts of the report, or those made so far, by id.
+
+        >>> run.artifacts["revenue"].rows
+        ({'Quarter': 'Q1', 'Revenue': 1200}, {'Quarter': 'Q2', 'Revenue': 1350})
+        """
+        from artificer.run_artifact import load_artifact
+
+        delivered = self.deliverable
+        refs = self.state.artifacts if delivered is None else delivered.artifacts
+        return {ref.id: load_artifact(ref, self._blobs) for ref in refs}
+
+    @property
+    def events(self) -> list[RunEvent]:
+        """The recorded events (`artificer.events`); pieces of text that formed are not recorded.
+
+        Raises:
+            TamperedError: a record is not what was written.
+        """
+        from artificer.events import Translator
+
+        translator = Translator(self.id)
+        return [event for line in self._lines() for event in translator.record(line)]
 
     @property
     def html(self) -> str:
@@ -178,8 +247,39 @@ class Run(Struct, frozen=True):
         return deliverable
 
 
+def text_of(state: RunState, blobs: BlobStore) -> str:
+    """Return the narrative of a run, or the model's last text so far; of a build, its summary."""
+    if state.build is not None:
+        return summary_of(state.build)
+    delivered = _deliverable(state, blobs) if keeps_reports(state.run_spec) else None
+    if delivered is not None:
+        return delivered.narrative
+    return state.narrative or state.last_text
+
+
+def _deliverable(state: RunState, blobs: BlobStore) -> Deliverable | None:
+    if state.deliverable is None:
+        return None
+    return Deliverable.read(blobs.get(state.deliverable))
+
+
+async def make_run(
+    storage: Storage, run_id: str, state: RunState, check: OutputCheck | None = None
+) -> Run[Any]:
+    """Return a run with its records, and with the value that ``check`` makes of its output.
+
+    Raises:
+        AuthorError: the agent rejects now what it accepted before.
+    """
+    lines = partial(read_chain, run_id, await storage.journal.read(run_id), storage.blobs)
+    run: Run[Any] = Run(run_id, state, storage.blobs, lines)
+    if check is None or state.status != "completed" or state.narrative is None:
+        return run
+    return replace(run, _value=await check.value(state.narrative))
+
+
 class History(Struct, frozen=True):
     """A run with all its records."""
 
-    run: Run
+    run: Run[Any]
     lines: tuple[EventLine | IntentLine, ...]

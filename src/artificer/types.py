@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.agent_definition import AgentFields as AgentFields
     from artificer.agent_definition import AgentKind as AgentKind
     from artificer.agent_definition import Output as Output
+    from artificer.agent_definition import OutputValidator as OutputValidator
     from artificer.agent_definition import Tool as Tool
     from artificer.archive import Archive as Archive
     from artificer.artifacts.completion import Completion as Completion
@@ -176,6 +177,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.ports.versions import Versions as Versions
     from artificer.providers.scripted import ScriptedAnswer as ScriptedAnswer
     from artificer.report import Views as Views
+    from artificer.run_artifact import RunArtifact as RunArtifact
     from artificer.runs import History as History
     from artificer.runtime.builds.promote import Promotion as Promotion
     from artificer.runtime.builds.tree import BuildNode as BuildNode
@@ -218,7 +220,14 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
 
 _NAMES = {
     # agents and tools
-    "agent_definition": ("AgentDefinition", "AgentFields", "AgentKind", "Output", "Tool"),
+    "agent_definition": (
+        "AgentDefinition",
+        "AgentFields",
+        "AgentKind",
+        "Output",
+        "OutputValidator",
+        "Tool",
+    ),
     "backends.function.executor": ("FunctionTool", "ToolOptions"),
     "contracts.capabilities": ("Operation",),
     "contracts.definition": (
@@ -379,6 +388,7 @@ _NAMES = {
     "archive": ("Archive",),
     "maintenance": ("Maintenance",),
     "report": ("Views",),
+    "run_artifact": ("RunArtifact",),
     "runs": ("History",),
     "runtime.compare": ("Comparison", "Difference", "First", "TurnDifference"),
     "runtime.explain": ("Explanation", "Refusal"),

@@ -18,19 +18,21 @@ from artificer.agent_definition import AgentDefinition
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
-from artificer.core.signals import LONGEST, Signal
+from artificer.contracts.output import OutputT
+from artificer.core.signals import Signal
 from artificer.core.state import RunPhase, RunState
-from artificer.errors import AuthorError, NotFoundError
 from artificer.events import RunEvent
 from artificer.ports import Approver
-from artificer.runs import Run
+from artificer.runs import Run, make_run, text_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import RunStream, watch
 from artificer.system import SystemClock
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.engines import Attendance, idle_engine
+from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import WorldResources
+from artificer.wiring.signals import post
 from artificer.wiring.specs import Recorded
 from artificer.wiring.storage import memory_storage, open_storage
 
@@ -103,12 +105,12 @@ class World:
     async def run(
         self,
         prompt: str,
-        agent: AgentDefinition | None = None,
+        agent: AgentDefinition[OutputT] | None = None,
         *,
         approver: Approver | None = None,
         observer: Observer | None = None,
         run_id: str | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Run a prompt to its end.
 
         If the model cannot be reached the run is ``stalled``, and :meth:`resume` continues it.
@@ -126,17 +128,18 @@ class World:
             self._resources, agent or AgentDefinition(), prompt, attendance
         ) as made:
             run_id = run_id or SystemClock().new_run_id()
-            return self._run(run_id, await made.engine.start(run_id, made.spec))
+            state = await made.engine.start(run_id, made.spec)
+            return await make_run(self._resources.storage, run_id, state, made.engine.judges.check)
 
     @asynccontextmanager
     async def stream(
         self,
         prompt: str,
-        agent: AgentDefinition | None = None,
+        agent: AgentDefinition[OutputT] | None = None,
         *,
         approver: Approver | None = None,
         run_id: str | None = None,
-    ) -> AsyncIterator[RunStream[Run]]:
+    ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield a stream of its events. Raises what :meth:`run` raises."""
         run_id = run_id or SystemClock().new_run_id()
         run = partial(self.run, prompt, agent, approver=approver, run_id=run_id)
@@ -148,8 +151,9 @@ class World:
 
         `RunEnded`, the last one, comes when the run is over or idle. Raises NotFoundError.
         """
-        reader, signals = self._resources.reader(run_id, after), self._resources.storage.signals
-        async for event in watch(reader, signals.is_watched, lambda s: self._run(run_id, s).text):
+        reader, storage = self._resources.reader(run_id, after), self._resources.storage
+        text = partial(text_of, blobs=storage.blobs)
+        async for event in watch(reader, storage.signals.is_watched, text):
             yield event
 
     async def build(
@@ -179,19 +183,20 @@ class World:
         made = await new_build(self._resources, agent, run_id, request, project, options)
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, made, attendance) as engine:
-            return self._run(run_id, await engine.start(run_id, made.spec))
+            state = await engine.start(run_id, made.spec)
+            return await make_run(self._resources.storage, run_id, state)
 
     async def resume(
         self,
         run_id: str,
-        agent: AgentDefinition | None = None,
+        agent: AgentDefinition[OutputT] | None = None,
         *,
         approver: Approver | None = None,
         decider: Decider | None = None,
         observer: Observer | None = None,
         take_over: bool = False,
         build_tokens: int | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Continue a run where its journal ends, and take the signals that were sent to it.
 
         The agent brings the functions, executors and the output type of the run; all else is
@@ -209,25 +214,27 @@ class World:
         signals = await storage.signals.read(run_id, before.state.letters)
         if before.state.phase is RunPhase.FINISHED and not signals:
             await _tidy(self._resources, run_id, before.state)
-            return self._run(run_id, before.state)
+            reader = output_reader(agent, before.state.run_spec) if agent.has_output else None
+            return await make_run(storage, run_id, before.state, reader)
         spec = before.state.run_spec
         provider = recorded_provider(self._resources, agent, spec)
         recorded = Recorded(run_id, spec, provider, build_tokens)
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, recorded, attendance) as engine:
-            return self._run(run_id, await engine.resume(run_id, take_over=take_over))
+            state = await engine.resume(run_id, take_over=take_over)
+            return await make_run(self._resources.storage, run_id, state, engine.judges.check)
 
     async def fork(
         self,
         run_id: str,
-        agent: AgentDefinition | None = None,
+        agent: AgentDefinition[OutputT] | None = None,
         changes: ForkChanges | None = None,
         *,
         approver: Approver | None = None,
         decider: Decider | None = None,
         observer: Observer | None = None,
         new_id: str | None = None,
-    ) -> Run:
+    ) -> Run[OutputT]:
         """Begin a run with the facts of another one, up to where every call is answered.
 
         The agent's model, instructions and limits replace those that are recorded. ``RunForked``
@@ -245,7 +252,8 @@ class World:
         fork = await new_fork(self._resources, agent, run_id, new_id, changes)
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, fork.recorded, attendance) as engine:
-            return self._run(new_id, await engine.fork(new_id, fork.facts, fork.forked))
+            state = await engine.fork(new_id, fork.facts, fork.forked)
+            return await make_run(self._resources.storage, new_id, state, engine.judges.check)
 
     async def cancel(self, run_id: str, reason: str = "") -> Run:
         """End a run that is interrupted or stalled; it delivers what exists so far.
@@ -254,7 +262,7 @@ class World:
         """
         state = await idle_engine(self._resources).cancel(run_id, reason)
         await _tidy(self._resources, run_id, state)
-        return self._run(run_id, state)
+        return await make_run(self._resources.storage, run_id, state)
 
     async def send(self, run_id: str, signal: Signal) -> int:
         """Send a signal to a run, and return its number.
@@ -266,15 +274,7 @@ class World:
             AuthorError: the signal is too long.
             OperatorError: too many signals wait for the run.
         """
-        storage = self._resources.storage
-        if not await storage.journal.read(run_id, limit=1):
-            raise NotFoundError(
-                f"Run {run_id!r} does not exist.", hint="`artificer runs` lists them."
-            )
-        body = signal.canonical()
-        if len(body) > LONGEST:
-            raise AuthorError(f"A signal has at most {LONGEST:,} bytes; this has {len(body):,}.")
-        return await storage.signals.post(run_id, body)
+        return await post(self._resources.storage, run_id, signal)
 
     async def import_run(self, data: bytes) -> str:
         """Add an exported run to this world, once it has replayed, and return its id.
@@ -290,9 +290,6 @@ class World:
     async def get(self, run_id: str) -> Run:
         """Return a run. Raises NotFoundError, TamperedError."""
         return await self.archive.get(run_id)
-
-    def _run(self, run_id: str, state: RunState) -> Run:
-        return Run(run_id, state, self._resources.storage.blobs)
 
 
 async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:

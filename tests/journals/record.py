@@ -17,6 +17,7 @@ from artificer.builds.jobs import AskDecision
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.response_format import format_of
 from artificer.core.events import BuildAdvanced, RunForked
+from artificer.core.facts import Judges
 from artificer.core.policy import Policy, Rule
 from artificer.core.signals import (
     AnswerCall,
@@ -49,11 +50,11 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.export import export
-from artificer.runtime.fork import Wish, origin_of, plan_fork
+from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig
-from artificer.values.base import JsonObject
+from artificer.values.base import JsonObject, Problem
 from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
 
@@ -232,12 +233,12 @@ async def forked(run: Rig) -> None:
         [reply(call("echo", x=1), call("broken")), say("Done.")], run="origin", system="Be brief."
     )
     origin = await load(run.journal, run.blobs, "origin")
-    wish = Wish(edits={8: "echo: 2"}, steer="And now?")
-    plan = plan_fork(origin.lines, wish, origin.state.run_spec)
+    changes = ForkChanges(edits={8: "echo: 2"}, steer="And now?")
+    plan = plan_fork(origin.lines, changes, origin.state.run_spec)
     came_from = await origin_of(
         run.journal, "origin", plan, origin.state.run_spec, origin.state.run_spec
     )
-    begun = RunForked(at=run.clock.now(), origin=came_from, steer=wish.steer)
+    begun = RunForked(at=run.clock.now(), origin=came_from, steer=changes.steer)
     answers = ScriptedProvider([reply(call("once")), say("This.")])
     await run.engine(answers).fork("run", plan.facts, begun)
 
@@ -362,6 +363,27 @@ async def response_format(run: Rig) -> None:
     )
 
 
+class Even:
+    """Accepts texts of an even length."""
+
+    async def problems(self, text: str) -> tuple[Problem, ...]:
+        """Return the violation, if there is one."""
+        odd = Problem(pointer="", message=f"{len(text)} characters, an odd number")
+        return (odd,) if len(text) % 2 else ()
+
+    async def value(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+
+async def output_check(run: Rig) -> None:
+    """A text that the agent's check rejects, and one that it accepts; then a follow-up."""
+    run.judges = Judges(check=Even())
+    await run.run([say("Odd"), say("Even")], output_check="record.even")
+    await run.signals.post("run", FollowUp(text="More.").canonical())
+    await run.resume([say("Odd é"), say("Even 😀")])
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -398,6 +420,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "build": build,
     "context": context,
     "response-format": response_format,
+    "output-check": output_check,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any
 
-from artificer.contracts.schema import MAX_PROBLEMS, compile_schema, pointer
+from artificer.contracts.output import output_type
+from artificer.contracts.schema import compile_schema
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.contracts.strict_schema import strict
 from artificer.errors import AuthorError
-from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta, Problem
+from artificer.values.base import CheckedValue, JsonObject, Meta, Problem
 from artificer.values.canon import canonical
 from artificer.values.strict_json import parse_value
-from artificer.values.text import clip
 
 MAX_SCHEMA = 100_000
 """Longest schema, in bytes of canonical JSON: it travels with every request."""
@@ -29,8 +29,8 @@ class ResponseFormat(CheckedValue):
     ``json_schema`` is the text of a JSON Schema, with its members in their author's order, which is
     that in which a model writes. Every reply is held against it here, whatever a provider promises.
     ``strict`` demands a schema that every strict mode can express, so that a provider that has one
-    cannot write anything else. ``type`` names the Python type that the schema was made of: its own
-    validators hold the reply as well, and who resumes the run gives the type again.
+    cannot write anything else. ``type`` names the Python type or function that the schema was made
+    of: it checks the reply too, so resuming the run takes an agent that has it.
     """
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")] = "reply"
@@ -63,76 +63,26 @@ class ResponseFormat(CheckedValue):
         return text.strip(), problems
 
 
-def format_of(
-    source: ResponseFormat | Mapping[str, JsonValue] | type[Any],
-) -> ResponseFormat:
-    """Make the format of a JSON Schema, or of a type: a pydantic model, a dataclass, a TypedDict.
+def format_of(source: Any) -> ResponseFormat:
+    """Make the format of a JSON Schema, of a type, of a union of types, or of a function.
 
     Raises:
         AuthorError: the value is not a schema, or not a usable one.
     """
     if isinstance(source, ResponseFormat):
         return _usable(source)
-    schema = dict(source) if isinstance(source, Mapping) else _schema_of(source)
+    if isinstance(source, Mapping):
+        return _format_of(dict(source))
+    kind = output_type(source)
+    return _format_of(kind.schema, kind.name)
+
+
+def _format_of(schema: JsonObject, made_of: str = "") -> ResponseFormat:
     canonical(schema)  # raises for what no JSON can say
     text = json.dumps(schema, ensure_ascii=False)
     title = schema.get("title")
     name = _NOT_IN_A_NAME.sub("-", title if isinstance(title, str) else "").strip("-")[:64]
-    made_of = "" if isinstance(source, Mapping) else type_name(source)
     return _usable(ResponseFormat(name=name or "reply", json_schema=text, type=made_of))
-
-
-OutputCheck = Callable[[str], tuple[Problem, ...]]
-"""A type's own validators, for a reply that is JSON and fits the type's schema."""
-
-
-def output_check(kind: type[Any]) -> OutputCheck:
-    """Return what holds a reply against a type: a pydantic model, a dataclass, a TypedDict.
-
-    Every violation comes with its pointer. Raises AuthorError when a validator breaks: a model does
-    not hear of a mistake of the type's author.
-    """
-    from pydantic import TypeAdapter, ValidationError
-
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
-
-    def check(text: str) -> tuple[Problem, ...]:
-        try:
-            adapter.validate_json(text)
-        except ValidationError as error:
-            found = error.errors(include_url=False, include_context=False, include_input=False)
-            return tuple(
-                Problem(pointer=pointer(list(one["loc"])), message=clip(one["msg"], 500))
-                for one in found[:MAX_PROBLEMS]
-            )
-        except Exception as error:
-            raise AuthorError(
-                f"A validator of {type_name(kind)}failed: {error!r}.",
-                hint="A validator rejects a value with ValueError or AssertionError. Fix it and "
-                "resume the run.",
-            ) from error
-        return ()
-
-    return check
-
-
-def type_name(kind: type[Any]) -> str:
-    """The name of a type, as it is recorded."""
-    return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kind, type) else repr(kind)
-
-
-def _schema_of(source: Any) -> JsonObject:
-    from pydantic import TypeAdapter
-    from pydantic.errors import PydanticUserError
-
-    try:
-        schema: JsonObject = TypeAdapter(source).json_schema()
-    except PydanticUserError as error:
-        raise AuthorError(
-            f"{source!r} has no JSON Schema: {error.message}.",
-            hint="Give a JSON Schema, or a pydantic model, a dataclass or a TypedDict.",
-        ) from error
-    return schema
 
 
 def _usable(wanted: ResponseFormat) -> ResponseFormat:

@@ -6,7 +6,7 @@ difference, but goes on from what was recorded (invariant 5).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from artificer.artifacts.build_catalog import tool_of
 from artificer.artifacts.deliverable import (
@@ -19,7 +19,6 @@ from artificer.artifacts.deliverable import (
 )
 from artificer.artifacts.ref import DeliverableStatus, Finding
 from artificer.builds.summary import summary_of
-from artificer.contracts.response_format import OutputCheck, ResponseFormat
 from artificer.core import events as ev
 from artificer.core.context import what_stays
 from artificer.core.gate import cut_off, judge
@@ -31,6 +30,7 @@ from artificer.core.reports import EMPTY, check_report, conclude_report
 from artificer.core.rules import keeps_reports, since
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
+from artificer.values.base import Problem
 from artificer.values.canon import digest_of
 from artificer.values.refusal import not_ok
 
@@ -70,16 +70,34 @@ WHOLE = "the reply"
 """The subject of a finding that has no pointer."""
 
 _UNFIT = "The last reply is still not the JSON that was asked for, after all repair rounds."
+_NOT_JSON = (
+    "Your reply is not the JSON that was asked for: {}. Correct all of them and write the whole "
+    "JSON again, with no word and no code fence around it."
+)
+_NOT_ACCEPTED = "Your reply is not accepted: {}. Write a corrected reply in full."
+_REJECTED = "The last reply still does not pass its check, after all repair rounds."
+
+
+class OutputCheck(Protocol):
+    """The agent's own code that checks final replies."""
+
+    async def problems(self, text: str) -> tuple[Problem, ...]:
+        """Return the violations of a reply, none if it is accepted."""
+
+    async def value(self, text: str) -> Any:
+        """Return the value that an accepted reply stands for."""
 
 
 class Judges(NamedTuple):
     """The judges of facts in addition to our own rules.
 
-    ``consult`` asks the run's Cedar policies, ``check`` the type that its replies must fit.
+    ``consult`` asks the run's Cedar policies, ``check`` the agent's own code about a final reply;
+    ``checked`` is the answer to that, for the one reply that :func:`reply_to_check` returned.
     """
 
     consult: Consult | None = None
     check: OutputCheck | None = None
+    checked: tuple[Problem, ...] = ()
 
 
 def establish(
@@ -94,7 +112,7 @@ def establish(
         case JudgeCalls():
             return _judge_calls(state, intent, at, judges.consult), None
         case CheckReply():
-            return _check_reply(state, intent, at, judges.check), None
+            return _check_reply(state, intent, at, judges.checked), None
         case Finish():
             body = conclude(state, intent.reason)
             data = body.canonical()
@@ -128,8 +146,21 @@ def _judge_calls(
     return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
 
 
+def reply_to_check(state: RunState) -> str | None:
+    """Return the reply that the agent's own code has to check; None if it need not."""
+    if not state.run_spec.checked_by or state.stop == "max_tokens":
+        return None
+    last = state.history[-1]
+    text = last.text if last.role == "assistant" else ""
+    wanted = state.run_spec.response_format
+    if wanted is None:
+        return text if text.strip() else None
+    narrative, problems = wanted.validate(text, formats=since(state.run_spec, 2))
+    return None if problems else narrative
+
+
 def _check_reply(
-    state: RunState, intent: CheckReply, at: int, check: OutputCheck | None
+    state: RunState, intent: CheckReply, at: int, checked: tuple[Problem, ...]
 ) -> ev.ReplyChecked:
     """Decide which text is kept, and what to ask for when it cannot be delivered yet.
 
@@ -137,8 +168,8 @@ def _check_reply(
     """
     last = state.history[-1]
     text = last.text if last.role == "assistant" else ""
-    if state.run_spec.response_format is not None:
-        return _check_format(state, state.run_spec.response_format, text, intent, at, check)
+    if state.run_spec.response_format is not None or state.run_spec.output_check:
+        return _check_output(state, text, intent, at, checked)
     if keeps_reports(state.run_spec):
         return check_report(state, intent, at)
     kept, rejected = state.narrative or "", None
@@ -167,28 +198,29 @@ def _check_reply(
     )
 
 
-def _check_format(
-    state: RunState,
-    wanted: ResponseFormat,
-    text: str,
-    intent: CheckReply,
-    at: int,
-    check: OutputCheck | None,
+def _check_output(
+    state: RunState, text: str, intent: CheckReply, at: int, checked: tuple[Problem, ...]
 ) -> ev.ReplyChecked:
-    """Hold a reply against what was asked for, and send back all violations at once.
+    """Check a reply against its format and by the agent's own code; all violations go back at once.
 
     One that was cut off ends the run: that it reads as JSON would prove nothing.
     """
     if state.stop == "max_tokens":
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=text, revised=True)
+    wanted = state.run_spec.response_format
+    if wanted is None:
+        if not text.strip():
+            return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=EMPTY)
+        return _answered(intent, at, text, checked, _NOT_ACCEPTED.format(_count(checked)))
     narrative, problems = wanted.validate(text, formats=since(state.run_spec, 2))
-    if not problems and check is not None:
-        problems = check(narrative)
-    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
-    detail = (
-        f"Your reply is not the JSON that was asked for: {count}. Correct all of them and write "
-        "the whole JSON again, with no word and no code fence around it."
-    )
+    problems = problems or checked
+    return _answered(intent, at, narrative, problems, _NOT_JSON.format(_count(problems)))
+
+
+def _answered(
+    intent: CheckReply, at: int, narrative: str, problems: tuple[Problem, ...], detail: str
+) -> ev.ReplyChecked:
+    """Return the verdict on a reply: it goes back with its violations, if there are any."""
     return ev.ReplyChecked(
         at=at,
         intent=intent.n,
@@ -201,14 +233,18 @@ def _check_format(
     )
 
 
+def _count(problems: tuple[Problem, ...]) -> str:
+    return f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+
+
 def conclude(state: RunState, reason: FinishReason) -> Deliverable:
     """End the run with everything that exists, and a list of what is missing."""
     if state.build is not None:
         status: DeliverableStatus = "completed" if reason == "done" else "cancelled"
         return Deliverable(status=status, narrative=summary_of(state.build), note=_NOTES[reason])
     narrative = state.narrative or state.last_text
-    if state.run_spec.response_format is not None:
-        return _conclude_format(state, reason, narrative)
+    if state.run_spec.response_format is not None or state.run_spec.output_check:
+        return _conclude_checked(state, reason, narrative)
     if keeps_reports(state.run_spec):
         report, incomplete = conclude_report(state, reason, _note(state, reason))
         exists = bool(report.narrative.strip() or report.artifacts)
@@ -224,14 +260,15 @@ def conclude(state: RunState, reason: FinishReason) -> Deliverable:
     )
 
 
-def _conclude_format(state: RunState, reason: FinishReason, narrative: str) -> Deliverable:
-    """JSON that fits or nothing: half of it is of no use to the program that asked."""
+def _conclude_checked(state: RunState, reason: FinishReason, narrative: str) -> Deliverable:
+    """Output that is accepted or nothing: half of it is of no use to the program that asked."""
+    unfit = _REJECTED if state.run_spec.response_format is None else _UNFIT
     return Deliverable(
         status=_status(reason, reason == "done", incomplete=False),
         narrative=narrative,
         artifacts=state.artifacts,
         findings=state.findings if reason != "done" else (),
-        note=_UNFIT if reason == "repair_limit" else _note(state, reason),
+        note=unfit if reason == "repair_limit" else _note(state, reason),
     )
 
 

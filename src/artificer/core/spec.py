@@ -86,7 +86,8 @@ class RunSpec(CheckedValue):
     providers to keep what they have read for the next turn. With a ``response_format`` the final
     reply is JSON that fits it, or the run has failed. ``project`` is the folder whose software a
     build makes, ``parent`` the build that a run belongs to. ``rules`` is the version of the
-    reducer's rules (:mod:`artificer.core.rules`).
+    reducer's rules (:mod:`artificer.core.rules`). ``output_check`` names a function of the
+    agent that checks final replies as well.
     """
 
     kind: RunKind
@@ -110,6 +111,7 @@ class RunSpec(CheckedValue):
     caching: bool = False
     response_format: ResponseFormat | None = None
     rules: Annotated[int, Meta(ge=1)] = 1
+    output_check: str = ""
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""
@@ -118,6 +120,12 @@ class RunSpec(CheckedValue):
     def choice(self, turn: int) -> ToolChoice:
         """The tool choice of a turn, counted from 1."""
         return self.choices[min(turn, len(self.choices)) - 1]
+
+    @property
+    def checked_by(self) -> tuple[str, ...]:
+        """The names of the agent's own code that checks final replies: a type, a function."""
+        kind = self.response_format.type if self.response_format else ""
+        return tuple([name for name in (kind, self.output_check) if name])
 
     @property
     def fixed_tokens(self) -> int:

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.response_format import OutputCheck
 from artificer.core import events as ev
-from artificer.core.facts import WHOLE, Judges
+from artificer.core.facts import WHOLE, Judges, OutputCheck
 from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, Line
@@ -171,9 +170,8 @@ async def _rerun(
 
 
 def _check_of(recorded: Loaded) -> OutputCheck | None:
-    """Return the recorded verdicts of the caller's output type; the type itself is not recorded."""
-    response_format = recorded.state.run_spec.response_format
-    if response_format is None or not response_format.type:
+    """Return the recorded verdicts of the agent's own code; the code itself is not recorded."""
+    if not recorded.state.run_spec.checked_by:
         return None
     checked = [
         line.event
@@ -187,7 +185,22 @@ def _check_of(recorded: Loaded) -> OutputCheck | None:
         )
         for event in checked
     }
-    return lambda text: verdicts.get(text, ())
+    return _RecordedCheck(verdicts)
+
+
+@dataclass(frozen=True)
+class _RecordedCheck:
+    """The recorded verdicts, by reply."""
+
+    verdicts: dict[str, tuple[Problem, ...]]
+
+    async def problems(self, text: str) -> tuple[Problem, ...]:
+        """Return the recorded violations of a reply."""
+        return self.verdicts.get(text, ())
+
+    async def value(self, text: str) -> str:
+        """Return the reply: a recording holds no other value."""
+        return text
 
 
 async def _begin(engine: Engine, lines: Sequence[Line], spec: RunSpec) -> RunState:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from artificer.core.events import Event
-from artificer.core.facts import Judges, establish
-from artificer.core.intents import INLINE, Compact, Generate, Intent
+from artificer.core.facts import Judges, establish, reply_to_check
+from artificer.core.intents import INLINE, CheckReply, Compact, Generate, Intent
 from artificer.core.outputs import outputs_of
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
@@ -198,13 +198,24 @@ class Ledger:
             event = waiting.popleft()
             facts: list[Event] = []
             for intent in batch.reduce(event):
-                fact, blob = establish(batch.state, intent, event.at, self._judges)
+                judges = await self._informed(batch.state, intent)
+                fact, blob = establish(batch.state, intent, event.at, judges)
                 facts.append(fact)
                 if blob is not None:
                     batch.blobs.append(blob)
             waiting.extendleft(reversed(facts))
         await self._append(batch, settlements, events[-1].at)
         return batch.external
+
+    async def _informed(self, state: RunState, intent: Intent) -> Judges | None:
+        """Return the judges, with the answer of the agent's own code about a final reply."""
+        judges = self._judges
+        if judges is None or judges.check is None or not isinstance(intent, CheckReply):
+            return judges
+        reply = reply_to_check(state)
+        return (
+            judges if reply is None else judges._replace(checked=await judges.check.problems(reply))
+        )
 
     async def _append(self, batch: _Batch, settlements: Sequence[Settlement], now: int) -> None:
         joined, apart = self._sorted(batch.blobs)

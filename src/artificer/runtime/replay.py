@@ -38,8 +38,8 @@ class Replay(Struct):
     The counts are of items that were identical; ``digest`` is that of the last such state.
     ``requests`` counts the model requests whose digest was recomputed; ``requests_unchecked``
     those whose provider is not known here, ``verdicts_unchecked`` the verdicts on calls for which
-    Cedar policies could not be asked here, ``replies_unchecked`` the replies that a type of their
-    caller's was asked about. ``drift`` names facts that this release would word or
+    Cedar policies could not be asked here, ``replies_unchecked`` the replies that the agent's own
+    code has checked. ``drift`` names facts that this release would word or
     judge differently; they do not change any state.
     """
 
@@ -183,8 +183,7 @@ class _Machine:
         ):
             self.report.verdicts_unchecked += len(event.verdicts)
             return
-        response_format = self.state.run_spec.response_format
-        if isinstance(event, ReplyChecked) and response_format is not None and response_format.type:
+        if isinstance(event, ReplyChecked) and self.state.run_spec.checked_by:
             self.report.replies_unchecked += 1
             return
         fact, _ = establish(self.state, intent, event.at, self._judges)

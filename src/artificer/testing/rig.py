@@ -17,6 +17,7 @@ from artificer.artifacts.deliverable import Deliverable
 from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.events import Event
+from artificer.core.facts import Judges
 from artificer.core.record import EventLine
 from artificer.core.rules import RULES
 from artificer.core.spec import RunSpec
@@ -127,6 +128,7 @@ class Rig:
     approver: Approver | None = None
     observer: Observer = field(default_factory=Observer)
     owner: LocalOwner = field(default_factory=LocalOwner)
+    judges: Judges = field(default_factory=Judges)
     signals: Signals = field(init=False)
 
     def __post_init__(self) -> None:
@@ -145,7 +147,12 @@ class Rig:
             provider, by_name, self.approver, self.blobs, self.clock, builder=builder
         )
         return Engine(
-            self.journal, performer, SignalNotifier(self.signals), self.observer, owner=self.owner
+            self.journal,
+            performer,
+            SignalNotifier(self.signals),
+            self.observer,
+            self.judges,
+            owner=self.owner,
         )
 
     def spec(self, **facts: Any) -> RunSpec:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from artificer.agent_definition import AgentDefinition
 from artificer.builds.brief import Brief
@@ -16,6 +17,7 @@ from artificer.errors import ConfigError
 from artificer.ports import Provider
 from artificer.runtime.engine import Engine
 from artificer.wiring.engines import Attendance, build_engine, require
+from artificer.wiring.outputs import output_reader
 from artificer.wiring.policies import must_fit, tools_of_builds
 from artificer.wiring.providers import wire_of
 from artificer.wiring.resources import WorldResources
@@ -26,7 +28,6 @@ from artificer.wiring.specs import (
     agent_facts,
     limits_of,
     make_spec,
-    output_check_of,
 )
 from artificer.wiring.toolbox import ToolBox, build_tools, located
 
@@ -41,7 +42,7 @@ class Assembly:
 
 @asynccontextmanager
 async def assemble(
-    world: WorldResources, agent: AgentDefinition, prompt: str, attendance: Attendance
+    world: WorldResources, agent: AgentDefinition[Any], prompt: str, attendance: Attendance
 ) -> AsyncIterator[Assembly]:
     """Assemble a new run of an agent.
 
@@ -73,7 +74,7 @@ async def assemble(
             facilities=capabilities,
             **facts,
         )
-        check = output_check_of(spec.response_format, agent)
+        check = output_reader(agent, spec)
         yield Assembly(
             spec,
             build_engine(world, model.provider, tools, attendance, policy=spec.policy, check=check),
@@ -82,7 +83,7 @@ async def assemble(
 
 @asynccontextmanager
 async def assemble_recorded(
-    world: WorldResources, agent: AgentDefinition, recorded: Recorded, attendance: Attendance
+    world: WorldResources, agent: AgentDefinition[Any], recorded: Recorded, attendance: Attendance
 ) -> AsyncIterator[Engine]:
     """Assemble the engine of a recorded run, with the tools that it began with.
 
@@ -107,7 +108,7 @@ async def assemble_recorded(
             capabilities=spec.facilities,
         )
         tools.must_match(spec.tools())
-        check = output_check_of(spec.response_format, agent)
+        check = output_reader(agent, spec)
         engine = build_engine(
             world, recorded.provider, tools, attendance, policy=spec.policy, check=check
         )
@@ -122,7 +123,7 @@ async def assemble_recorded(
 
 async def new_build(
     world: WorldResources,
-    agent: AgentDefinition,
+    agent: AgentDefinition[Any],
     run: str,
     request: str | Brief,
     project: str | Path,
@@ -165,7 +166,9 @@ async def new_build(
     return Recorded(run, spec, model.provider)
 
 
-def recorded_provider(world: WorldResources, agent: AgentDefinition, spec: RunSpec) -> Provider:
+def recorded_provider(
+    world: WorldResources, agent: AgentDefinition[Any], spec: RunSpec
+) -> Provider:
     """Return the provider of a recorded run: the agent's, if that is one, or the recorded one.
 
     Raises:
@@ -185,7 +188,7 @@ def recorded_provider(world: WorldResources, agent: AgentDefinition, spec: RunSp
     return provider
 
 
-def choose_model(world: WorldResources, agent: AgentDefinition, kind: RunKind) -> ChosenModel:
+def choose_model(world: WorldResources, agent: AgentDefinition[Any], kind: RunKind) -> ChosenModel:
     """Return the agent's model with the limits of this kind of run. Raises ConfigError."""
     provider, name = world.providers.choose(agent.model)
     limits = limits_of(kind, agent.limits, world.config, f"{provider.name}/{name}")

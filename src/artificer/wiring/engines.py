@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from artificer.contracts.response_format import OutputCheck
-from artificer.core.facts import Judges
+from artificer.core.facts import Judges, OutputCheck
 from artificer.core.policy import Policy
 from artificer.ports import Approver, Provider, Requiring
 from artificer.runtime.engine import Engine
@@ -39,7 +38,7 @@ def build_engine(
     policy: Policy | None = None,
     check: OutputCheck | None = None,
 ) -> Engine:
-    """Return the engine of a run with this ``policy``, whose output passes ``check``.
+    """Return the engine of a run with this ``policy``, whose final replies pass ``check``.
 
     Raises:
         MissingExtraError: the world has Cedar policies and no engine for them, telemetry is

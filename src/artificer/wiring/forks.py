@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from artificer.agent_definition import AgentDefinition
 from artificer.core.events import Event, RunForked
@@ -29,7 +30,11 @@ class Fork:
 
 
 async def new_fork(
-    world: WorldResources, agent: AgentDefinition, run: str, new: str, changes: ForkChanges | None
+    world: WorldResources,
+    agent: AgentDefinition[Any],
+    run: str,
+    new: str,
+    changes: ForkChanges | None,
 ) -> Fork:
     """Plan a fork, and copy the folder that a build works in.
 
@@ -54,7 +59,7 @@ async def new_fork(
     return Fork(Recorded(new, spec, provider), plan.facts, forked)
 
 
-def _require_same(agent: AgentDefinition, spec: RunSpec) -> None:
+def _require_same(agent: AgentDefinition[Any], spec: RunSpec) -> None:
     """Raise ConfigError for what a fork cannot change: its calls were judged by it."""
     changed = ""
     if agent.policy is not None and agent.policy != spec.policy:
@@ -69,7 +74,7 @@ def _require_same(agent: AgentDefinition, spec: RunSpec) -> None:
 
 
 def _fork_spec(
-    world: WorldResources, agent: AgentDefinition, before: RunSpec, prompt: str | None
+    world: WorldResources, agent: AgentDefinition[Any], before: RunSpec, prompt: str | None
 ) -> tuple[Provider, RunSpec]:
     """Return the recorded spec with what the agent changes, and the provider."""
     recorded = f"{before.provider}/{before.model}"

@@ -9,12 +9,8 @@ from typing import Any
 from artificer import core
 from artificer.agent_definition import AgentDefinition
 from artificer.config import Config
-from artificer.contracts.response_format import (
-    OutputCheck,
-    ResponseFormat,
-    format_of,
-    output_check,
-)
+from artificer.contracts.output import type_name
+from artificer.contracts.response_format import format_of
 from artificer.core.kinds import KINDS, RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
@@ -79,7 +75,7 @@ def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:
         raise AuthorError(f"This run cannot start: {error.pointer[1:]} {error.reason}.") from error
 
 
-def agent_facts(agent: AgentDefinition) -> dict[str, Any]:
+def agent_facts(agent: AgentDefinition[Any]) -> dict[str, Any]:
     """Return the parts of an agent that a spec records, except its model and its tools.
 
     Raises:
@@ -92,26 +88,8 @@ def agent_facts(agent: AgentDefinition) -> dict[str, Any]:
         "choices": agent.settings.choices,
         "temperature": agent.settings.recorded_temperature,
         "response_format": None if agent.output is None else format_of(agent.output),
+        "output_check": type_name(agent.check) if agent.check else "",
     }
-
-
-def output_check_of(recorded: ResponseFormat | None, agent: AgentDefinition) -> OutputCheck | None:
-    """Return the check of a run's replies by the type that its output has.
-
-    Raises:
-        ConfigError: the agent has no such type, or another one.
-    """
-    if recorded is None or not recorded.type:
-        return None
-    kind = agent.output_type
-    if kind is None:
-        raise ConfigError(
-            f"The replies of this run are checked by the type {recorded.type}, which is missing.",
-            hint=f"Resume it from Python with Agent(output={recorded.type.rpartition('.')[2]}).",
-        )
-    if format_of(kind) != recorded:
-        raise ConfigError(f"The type {recorded.type} has changed since the run started.")
-    return output_check(kind)
 
 
 def limits_of(kind: RunKind, own: Limits | None, config: Config, model: str) -> Limits:
