@@ -18,7 +18,7 @@ import time
 
 from measure import HERE, Row, print_table
 
-BENCHES = ("turns", "growth", "replay", "many", "startup", "tools", "scale")
+BENCHES = ("turns", "growth", "replay", "many", "startup", "serve", "tools", "scale")
 
 
 def measured(bench: str) -> list[Row]:
