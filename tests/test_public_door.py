@@ -16,6 +16,9 @@ from artificer import types
 
 PUBLIC = {
     "Agent",
+    "Audio",
+    "File",
+    "Image",
     "Brief",
     "ForkChanges",
     "ModelSettings",

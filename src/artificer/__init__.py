@@ -52,10 +52,13 @@ if TYPE_CHECKING:
     from artificer.ports import (
         Answer,
         Approver,
+        Audio,
         BlobStore,
         Call,
         Clock,
         Executor,
+        File,
+        Image,
         Journal,
         Provider,
         Question,
@@ -77,6 +80,9 @@ __version__ = RELEASE
 
 _HOMES = {
     "Agent": "agent",
+    "Audio": "ports.attachment",
+    "File": "ports.attachment",
+    "Image": "ports.attachment",
     "Brief": "builds.brief",
     "ForkChanges": "runtime.fork",
     "ModelSettings": "agent_definition",
@@ -146,6 +152,10 @@ __all__ = [
     "Run",
     "RunStream",
     "lifespan",
+    # what a prompt and a tool's result may hold
+    "Image",
+    "Audio",
+    "File",
     # the parts of an agent
     "ModelSettings",
     "Policy",

@@ -25,7 +25,7 @@ from artificer.errors import NotFoundError
 from artificer.world import World
 
 if TYPE_CHECKING:
-    from artificer.ports import Approver
+    from artificer.ports import Approver, Prompt
     from artificer.runs import Run
     from artificer.runtime.fork import ForkChanges
     from artificer.runtime.observe import Observer
@@ -42,14 +42,17 @@ class Agent(AgentDefinition[OutputT]):
 
     async def run(
         self,
-        prompt: str,
+        prompt: Prompt,
         *,
         world: World | None = None,
         approver: Approver | None = None,
         observer: Observer | None = None,
         run_id: str | None = None,
     ) -> Run[OutputT]:
-        """Run a prompt to its end, as `World.run` does, and raise what it raises."""
+        """Run a prompt to its end, as `World.run` does, and raise what it raises.
+
+        >>> run = await agent.run(["What is in this picture?", Image.from_path("cat.png")])
+        """
         async with _opened(world) as world:
             return await world.run(
                 prompt, self, approver=approver, observer=observer, run_id=run_id
@@ -58,7 +61,7 @@ class Agent(AgentDefinition[OutputT]):
     @asynccontextmanager
     async def stream(
         self,
-        prompt: str,
+        prompt: Prompt,
         *,
         world: World | None = None,
         approver: Approver | None = None,
@@ -173,7 +176,7 @@ class Agent(AgentDefinition[OutputT]):
 
     # --- for scripts and notebooks ----------------------------------------------------------------
 
-    def run_sync(self, prompt: str, **options: Any) -> Run[OutputT]:
+    def run_sync(self, prompt: Prompt, **options: Any) -> Run[OutputT]:
         """Run a prompt and wait for its end: :meth:`run` for a program without an event loop.
 
         Raises AuthorError where an event loop is running, except in a notebook.

@@ -11,7 +11,7 @@ from pathlib import Path
 from artificer.artifacts import catalog
 from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.deliverable import Deliverable
-from artificer.artifacts.file import File
+from artificer.artifacts.file import TextFile
 from artificer.artifacts.svg.payload import Svg
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
@@ -70,7 +70,7 @@ def write_views(
         if artifact is None:
             continue
         within = folder / "artifacts"
-        if isinstance(artifact, File):
+        if isinstance(artifact, TextFile):
             files.append(_write(within / "files" / ref.id, artifact.content))
         elif isinstance(artifact, Svg):
             files.append(_write(within / ref.kind / f"{ref.id}.svg", artifact.content + "\n"))

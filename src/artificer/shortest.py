@@ -9,13 +9,13 @@ from artificer.agent import Agent
 
 if TYPE_CHECKING:
     from artificer.agent_definition import AgentFields
-    from artificer.ports import Approver
+    from artificer.ports import Approver, Prompt
     from artificer.runs import Run
     from artificer.runtime.observe import Observer
 
 
 def run(
-    prompt: str,
+    prompt: Prompt,
     agent: Agent | None = None,
     *,
     approver: Approver | None = None,

@@ -97,6 +97,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.contracts.definition import Risk as Risk
     from artificer.contracts.definition import Toolset as Toolset
     from artificer.contracts.definition import Trust as Trust
+    from artificer.core.attachments import Attached as Attached
     from artificer.core.conditions import Match as Match
     from artificer.core.events import ApprovalAnswered as ApprovalAnswered
     from artificer.core.events import BuildAdvanced as BuildAdvanced
@@ -159,6 +160,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.money import LimitsConfig as LimitsConfig
     from artificer.money import PriceConfig as PriceConfig
     from artificer.money import ReplyLimits as ReplyLimits
+    from artificer.ports.attachment import Attachment as Attachment
+    from artificer.ports.attachment import Prompt as Prompt
     from artificer.ports.budget import Amount as Amount
     from artificer.ports.budget import Reservation as Reservation
     from artificer.ports.budget import Settlement as Settlement
@@ -200,8 +203,12 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.values.base import JsonObject as JsonObject
     from artificer.values.base import JsonValue as JsonValue
     from artificer.values.base import Problem as Problem
+    from artificer.values.blocks import AttachedBlock as AttachedBlock
+    from artificer.values.blocks import AudioBlock as AudioBlock
     from artificer.values.blocks import Block as Block
     from artificer.values.blocks import CallStatus as CallStatus
+    from artificer.values.blocks import FileBlock as FileBlock
+    from artificer.values.blocks import ImageBlock as ImageBlock
     from artificer.values.blocks import Message as Message
     from artificer.values.blocks import ReasoningBlock as ReasoningBlock
     from artificer.values.blocks import TextBlock as TextBlock
@@ -256,8 +263,12 @@ _NAMES = {
     # JSON, messages and model replies
     "values.base": ("Digest", "JsonObject", "JsonValue", "Problem"),
     "values.blocks": (
+        "AttachedBlock",
+        "AudioBlock",
         "Block",
         "CallStatus",
+        "FileBlock",
+        "ImageBlock",
         "Message",
         "ReasoningBlock",
         "TextBlock",
@@ -276,6 +287,7 @@ _NAMES = {
         "TextDelta",
     ),
     "ports.provider": ("Memo", "Payload"),
+    "ports.attachment": ("Attachment", "Prompt"),
     # signals, events and intents: the records of a run
     "core.signals": ("Signal",),
     "core.record": ("EventLine", "IntentLine", "Line"),
@@ -319,6 +331,7 @@ _NAMES = {
         "JudgeCalls",
     ),
     # the state of a run
+    "core.attachments": ("Attached",),
     "core.kinds": ("RunKind",),
     "core.repeats": ("Repeats",),
     "core.spec": ("RunSpec",),

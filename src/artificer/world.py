@@ -22,7 +22,7 @@ from artificer.contracts.output import OutputT
 from artificer.core.signals import Signal
 from artificer.core.state import RunPhase, RunState
 from artificer.events import RunEvent
-from artificer.ports import Approver
+from artificer.ports import Approver, Prompt
 from artificer.runs import Run, make_run, text_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
@@ -104,14 +104,14 @@ class World:
 
     async def run(
         self,
-        prompt: str,
+        prompt: Prompt,
         agent: AgentDefinition[OutputT] | None = None,
         *,
         approver: Approver | None = None,
         observer: Observer | None = None,
         run_id: str | None = None,
     ) -> Run[OutputT]:
-        """Run a prompt to its end.
+        """Run a prompt to its end: a text, or a list of texts, images, sounds and files.
 
         If the model cannot be reached the run is ``stalled``, and :meth:`resume` continues it.
         Without an ``approver`` the run is ``waiting`` when the policy asks about a call:
@@ -120,7 +120,7 @@ class World:
         Raises:
             ConfigError: no model is named, its provider is unknown, or the agent names a tool
                 that it does not have.
-            AuthorError: a tool, or the output, cannot be used.
+            AuthorError: a tool, the output or an attachment of the prompt cannot be used.
             MissingExtraError: the provider's SDK is not installed.
         """
         attendance = Attendance(approver, observer=observer)
@@ -128,13 +128,13 @@ class World:
             self._resources, agent or AgentDefinition(), prompt, attendance
         ) as made:
             run_id = run_id or SystemClock().new_run_id()
-            state = await made.engine.start(run_id, made.spec)
+            state = await made.engine.start(run_id, made.spec, made.blobs)
             return await make_run(self._resources.storage, run_id, state, made.engine.judges.check)
 
     @asynccontextmanager
     async def stream(
         self,
-        prompt: str,
+        prompt: Prompt,
         agent: AgentDefinition[OutputT] | None = None,
         *,
         approver: Approver | None = None,

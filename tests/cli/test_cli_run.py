@@ -9,6 +9,8 @@ import pytest
 from cli_kit import Shell, text_of
 from strict_server import Calls, Says, StrictServer
 
+from pictures import png
+
 CHART = {
     "id": "people",
     "title": "People",
@@ -276,3 +278,23 @@ async def test_a_follow_up_answered_in_a_sentence_leaves_the_report(shell: Shell
     assert outcome["message"] == "Yes." and outcome["text"].startswith("# Two cities")
     page = text_of(outcome["files"]["html"])
     assert "Rome is larger." in page and '<p dir="auto">Yes.</p>' in page
+
+
+@pytest.mark.req("attachment-wires")
+async def test_files_are_attached_and_a_wrong_one_is_named(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "cat.png").write_bytes(png())
+    (tmp_path / "none.png").write_bytes(png(claims=(0, 0)))
+    chat = ("run", "--kind", "chat", "What is in this picture?", "--attach")
+    async with StrictServer(Says("A cat.")) as server:
+        shell.configure(server.url)
+        result = await shell.run(*chat, str(tmp_path / "cat.png"))
+        assert server.refused == []
+        image, text = server.seen[0].body["messages"][-1]["content"]
+        wrong = await shell.run(*chat, str(tmp_path / "none.png"))
+    assert (result.code, result.out) == (0, "A cat.\n")
+    assert image["image_url"]["url"].startswith("data:image/png;base64,")
+    assert text == {"type": "text", "text": "What is in this picture?"}
+    shown = await shell.run("show", "last")
+    assert "image cat.png (image/png, " in shown.out
+    assert (wrong.code, wrong.out) == (4, "")
+    assert "none.png' is not a whole image/png" in wrong.err

@@ -22,7 +22,7 @@ from artificer.artifacts import build_catalog, catalog
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.build_catalog import BuildArtifact
 from artificer.artifacts.deliverable import examine
-from artificer.artifacts.file import File
+from artificer.artifacts.file import TextFile
 from artificer.artifacts.placeholder import find
 from artificer.artifacts.svg.rebuild import rebuild
 from artificer.contracts.schema import compile_schema
@@ -105,7 +105,7 @@ def test_an_artifact_is_refused_or_shown(tool: str) -> None:
             shown = report("Words.", [(tool, value)])
             assert_inert(parse(to_html(shown)))
             to_markdown(shown)
-            if not isinstance(artifact, File) and tool.endswith("_chart"):
+            if not isinstance(artifact, TextFile) and tool.endswith("_chart"):
                 with contextlib.suppress(InvariantError):  # what cannot be drawn is shown as data
                     json.dumps(vega_lite(artifact), allow_nan=False)
                     assert isinstance(to_svg(artifact), str)

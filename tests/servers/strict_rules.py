@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from strict_cache import CACHE_MEMBERS, cache_fault, system_texts
+from strict_parts import chat_part, messages_block, responses_part
 from strict_schema import (
     FORMAT_MEMBERS,
     Protocol,
@@ -124,7 +125,13 @@ def _chat_message(message: dict[str, Any], where: str) -> list[str]:
     """Check a message that is no tool result; return the ids of its calls."""
     _need(message.get("role") in ("system", "user", "assistant"), f"{where}: invalid role")
     calls = message.get("tool_calls")
-    if calls is None or message.get("content") is not None:
+    if message["role"] == "user" and isinstance(message.get("content"), list):
+        for part in _list(message["content"], where):
+            if part.get("type") == "text":
+                _text(part.get("text"), where)
+            else:
+                chat_part(part, where)
+    elif calls is None or message.get("content") is not None:
         _text(message.get("content"), where)
     if calls is None:
         return []
@@ -195,15 +202,31 @@ def _user_turn(content: list[Any], open_ids: list[str]) -> None:
             _text(block.get("text"), "text content blocks")
             texts += 1
             continue
+        if messages_block(block, "user"):
+            texts += 1
+            continue
         _need(block.get("type") == "tool_result", f"user: unexpected block {block.get('type')!r}")
         _need(not texts, "`tool_result` blocks must come first")
         _need(block.get("tool_use_id") in open_ids, "unexpected `tool_use_id` in `tool_result`")
         _need(block.get("content") or not block.get("is_error"), "is_error needs content")
+        _result_content(block)
         answered.append(block["tool_use_id"])
     _need(
         sorted(answered) == sorted(open_ids),
         f"`tool_use` ids were found without `tool_result` blocks: {open_ids}",
     )
+
+
+def _result_content(block: dict[str, Any]) -> None:
+    """Check the content of a tool result: a text, or blocks."""
+    if isinstance(block.get("content"), str):
+        return
+    for part in _list(block.get("content"), "tool_result"):
+        if part.get("type") == "text":
+            _text(part.get("text"), "tool_result")
+            continue
+        _need(not block.get("is_error"), "all content must be type `text` if `is_error` is true")
+        _need(messages_block(part, "tool_result"), "tool_result: unexpected block")
 
 
 def _assistant_turn(content: list[Any]) -> list[str]:
@@ -262,16 +285,30 @@ def _responses_item(item: dict[str, Any], open_ids: list[str], where: str) -> No
         open_ids.append(str(call_id))
     elif kind == "function_call_output":
         _need(item.get("call_id") in open_ids, f"{where}: No tool call found for output")
-        _text(item.get("output"), where)
+        if isinstance(item.get("output"), list):
+            _input_parts(_list(item["output"], where), where)
+        else:
+            _text(item.get("output"), where)
         open_ids.remove(item["call_id"])
     elif kind == "reasoning":
         _need(item.get("encrypted_content"), f"{where}: item not found, since it is not persisted")
     else:
         _need(kind == "message", f"{where}: invalid type {kind!r}")
-        wanted = {"user": "input_text", "assistant": "output_text"}.get(str(item.get("role")))
+        if item.get("role") == "user":
+            _input_parts(_list(item.get("content"), where), where)
+            return
+        wanted = {"assistant": "output_text"}.get(str(item.get("role")))
         for part in _list(item.get("content"), where):
             _need(part.get("type") == wanted, f"{where}: invalid content type")
             _text(part.get("text"), where)
+
+
+def _input_parts(parts: list[Any], where: str) -> None:
+    for part in parts:
+        if part.get("type") == "input_text":
+            _text(part.get("text"), where)
+        else:
+            responses_part(part, where)
 
 
 _CHECKS = {"chat": _check_chat, "messages": _check_messages, "responses": _check_responses}

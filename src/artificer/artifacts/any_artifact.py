@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
-from artificer.artifacts.file import File
+from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 
-Artifact = Chart | Table | ItemList | Checklist | Svg | File
+Artifact = Chart | Table | ItemList | Checklist | Svg | TextFile

@@ -17,7 +17,7 @@ MAX_FILES = 24
 MAX_CONTENT = 48_000
 
 
-class File(Value):
+class TextFile(Value):
     """A text file. ``name`` is its path and its id."""
 
     name: Annotated[
@@ -39,7 +39,7 @@ CREATE_FILE = flat_tool(
     "Make a text file that the reader can open and download: a specification, a prompt, anything"
     " long. For short enumerations make a list, for things to tick off a checklist."
     " Cite it in the answer as {{artifact:file:NAME}}, with exactly this name.",
-    File,
+    TextFile,
 )
 
 
@@ -72,6 +72,6 @@ KIND = PayloadKind(
     tools=(CREATE_FILE,),
     limit=MAX_FILES,
     problems=lambda _, payload, made: problems(payload, made),
-    load=lambda _, payload: File.from_json(payload),
+    load=lambda _, payload: TextFile.from_json(payload),
     size=lambda file: count(len(file.content), "character"),
 )

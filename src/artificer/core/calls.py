@@ -51,6 +51,8 @@ def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
 def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     """When the last call of the turn is answered, the model reads all answers."""
     call = answered(call_of(state, event.intent), event.status, event.content)
+    if event.attachments:
+        call = call.replace(attachments=event.attachments)
     state = _counted(state, event)
     if event.status == "ok":
         call = call.replace(artifact=event.artifact, withdrawn=event.withdrawn)
@@ -103,7 +105,7 @@ def close_turn(state: RunState) -> RunState:
             state = state.replace(artifacts=made)
         state = made_or_withdrawn(state, call.artifact, call.withdrawn)
     repeats = _repeats(state)
-    return with_message(state, results_of(state.calls), calls=(), repeats=repeats)
+    return with_message(state, results_of(state), calls=(), repeats=repeats)
 
 
 def _repeats(state: RunState) -> Repeats:
@@ -116,9 +118,8 @@ def _repeats(state: RunState) -> Repeats:
     for call in state.calls:
         read = call.verdict.arguments if call.verdict else None
         arguments = written[call.id].arguments if read is None else read
-        done.append(
-            Done(written[call.id].name, arguments, call.status or "cancelled", call.content)
-        )
+        result = "".join([call.content, *(block.digest for block in call.attachments)])
+        done.append(Done(written[call.id].name, arguments, call.status or "cancelled", result))
     return state.repeats.after(turn_digest(done), limit)
 
 

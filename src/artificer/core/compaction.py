@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from artificer.core import events as ev
-from artificer.core.measure import sizes_of
+from artificer.core.measure import opening_tokens, sizes_of
 from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import Step, settle
 from artificer.core.turns import next_turn
 from artificer.core.window import Window
-from artificer.values.tokens import tokens_of
 
 
 def context_compacted(state: RunState, event: ev.ContextCompacted) -> Step:
@@ -39,7 +38,7 @@ def _go_on(
     cost = state.cost_micros
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
-    size = sizes_of(state).since(window.start) + tokens_of(window.opening.encode())
+    size = sizes_of(state).since(window.start) + opening_tokens(state, window)
     window = window.replace(messages=len(state.history), tokens=size)
     return next_turn(
         state.replace(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from artificer.contracts.definition import ModelRequest
+from artificer.core.attachments import attached_to, described
 from artificer.core.budget import SHORTEST_REPLY, reply_tokens
 from artificer.core.intents import Compact
 from artificer.core.measure import message_tokens, sizes_of
@@ -111,7 +112,11 @@ def compaction(state: RunState, why: Literal["limit", "overflow"]) -> Compact | 
 def _kept_whole(state: RunState) -> dict[int, int]:
     """The messages that an opening holds whole, with their tokens (rules 2)."""
     numbers = {0, state.said} if since(state.run_spec, 2) else set[int]()
-    return {n: tokens_of(state.history[n].text.encode()) for n in numbers}
+    return {n: _whole_tokens(state.history[n]) for n in numbers}
+
+
+def _whole_tokens(message: Message) -> int:
+    return tokens_of(message.text.encode()) + sum([b.tokens for b in message.attachments])
 
 
 def _before(whole: dict[int, int], upto: int) -> int:
@@ -187,6 +192,8 @@ def _line(message: Message, part: int) -> bytes:
             {"id": r.tool_use_id, "status": r.status, "content": head_and_tail(r.content, part)}
             for r in results
         ]
+    if attached := attached_to(message):
+        line["attachments"] = [described(block) for block in attached]
     return canonical_typed(line)
 
 

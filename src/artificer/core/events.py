@@ -16,7 +16,7 @@ from artificer.builds.facts import Fact
 from artificer.core.spec import RunSpec
 from artificer.core.verdict import Verdict
 from artificer.values.base import Digest, Text, Value
-from artificer.values.blocks import Block, CallStatus
+from artificer.values.blocks import AttachedBlock, Block, CallStatus
 from artificer.values.model import FailureCode, StopReason, Usage
 
 
@@ -130,7 +130,8 @@ class ApprovalAnswered(_Event):
 class ToolReturned(_Event):
     """A tool call returned. ``whole`` is the blob of a result too long for ``content``.
 
-    ``artifact`` is what it made, ``withdrawn`` what it took out of the report.
+    ``artifact`` is what it made, ``withdrawn`` what it took out of the report. ``attachments`` are
+    the images, sounds and files that it returned.
     """
 
     type: ClassVar[Literal["ToolReturned"]] = "ToolReturned"
@@ -142,6 +143,7 @@ class ToolReturned(_Event):
     artifact: ArtifactRef | None = None
     whole: Digest | None = None
     withdrawn: Withdrawal | None = None
+    attachments: tuple[AttachedBlock, ...] = ()
 
 
 class ReplyChecked(_Event):

@@ -21,7 +21,7 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
     state = state.replace(
         spec=spec, spec_digest=spec.digest, running_since=event.at, context_tokens=spec.fixed_tokens
     )
-    state = with_message(state, user(spec.prompt))
+    state = with_message(state, user(spec.prompt, spec.attachments))
     return builds.begin(state, spec) if spec.kind == "build" else next_turn(state)
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
+from artificer.core.window import Window
 from artificer.values.blocks import Message
 from artificer.values.model import Usage
 from artificer.values.tokens import MAX_BYTES_A_TOKEN, tokens_of
@@ -64,10 +65,16 @@ def sizes_of(state: RunState) -> Sizes:
     fixed = spec.fixed_tokens
     measured = (message_tokens(message) for message in reversed(state.history[first:]))
     newest = list(accumulate(measured, initial=0))
-    present = fixed + tokens_of(state.window.opening.encode()) + newest[-1]
+    present = fixed + opening_tokens(state, state.window) + newest[-1]
     return Sizes(fixed, newest, len(state.history), state.context_tokens, present)
+
+
+def opening_tokens(state: RunState, window: Window) -> int:
+    """Estimate the tokens of what is sent in the place of the messages before a window."""
+    attached = state.history[0].attachments if window.start else ()
+    return tokens_of(window.opening.encode()) + sum([block.tokens for block in attached])
 
 
 def message_tokens(message: Message) -> int:
     """Estimate the tokens of a message."""
-    return tokens_of(message.identity())
+    return tokens_of(message.identity()) + message.attached_tokens

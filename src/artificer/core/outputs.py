@@ -36,11 +36,13 @@ def outputs_of(state: RunState, event: Event) -> tuple[OutputRefs | None, list[b
     match event:
         case ModelResponded(blocks=blocks):
             return _reply(blocks)
-        case ToolReturned(intent=intent, content=content):
+        case ToolReturned(intent=intent, content=content, attachments=attachments):
             call = next((p.call_id for p in state.pending if p.n == intent), "")
             blobs: list[bytes] = []
-            item = _blob({"type": "tool_output", "id": call, "content": content}, blobs)
-            return OutputRefs(items=item), blobs
+            item: JsonObject = {"type": "tool_output", "id": call, "content": content}
+            if attachments:
+                item["attachments"] = [block.to_json() for block in attachments]
+            return OutputRefs(items=_blob(item, blobs)), blobs
         case _:
             return None, []
 

@@ -24,6 +24,7 @@ def counted(
     sent: Callable[[], bytes],
     blocks: Sequence[Block],
     longest: int,
+    attached: int = 0,
 ) -> Usage:
     """Return the usage that counts: the report, with our own counts where it cannot be true.
 
@@ -31,13 +32,14 @@ def counted(
     only about a report that is not within the estimate. ``blocks`` is the reply, ``longest`` the
     most tokens that it was allowed. A token is at least one byte of what was sent, and a reply that
     says something took at least one token. The cached and written parts of the input cannot be more
-    than the input.
+    than the input. ``attached`` is our estimate of the tokens of attachments, whose bytes are not
+    in the body.
     """
     input_tokens = reported.input_tokens
     if not 0 < input_tokens <= estimate:
         body = sent()
-        if not 0 < input_tokens <= len(body) + OVERHEAD_TOKENS:
-            input_tokens = tokens_of(body)
+        if not 0 < input_tokens <= len(body) + attached + OVERHEAD_TOKENS:
+            input_tokens = tokens_of(body) + attached
     wrote = sum(tokens_of(block.identity()) for block in blocks)
     output_tokens = reported.output_tokens
     if not (1 if blocks else 0) <= output_tokens <= max(longest, wrote):

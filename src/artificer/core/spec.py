@@ -13,6 +13,7 @@ from artificer.core.kinds import RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.values.base import CheckedValue, Meta
+from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
 from artificer.values.tokens import tokens_of
@@ -46,6 +47,10 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
     such turns in alternation: from half of that on a note says so, then the run ends. None sets no
     limit.
 
+    ``attachments`` are the images, sounds and files of a conversation, ``attachment_bytes`` the
+    size of each, ``attached_bytes`` of all of them. A prompt with more is refused; of a tool's
+    result, those within the limits are kept, and the model reads which were left out.
+
     Where ``waiting_counts`` is false, ``wall_ms`` leaves out the time in which nothing was under
     way but a question to a person.
     """
@@ -65,6 +70,9 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
     waiting_counts: bool = True
     repeats: Annotated[int, Meta(ge=3)] | None = None
     continuations: Annotated[int, Meta(ge=0)] = 0
+    attachments: Annotated[int, Meta(ge=0)] = 50
+    attachment_bytes: Count = 10_000_000
+    attached_bytes: Count = 20_000_000
 
     @property
     def named(self) -> frozenset[str]:
@@ -87,7 +95,7 @@ class RunSpec(CheckedValue):
     reply is JSON that fits it, or the run has failed. ``project`` is the folder whose software a
     build makes, ``parent`` the build that a run belongs to. ``rules`` is the version of the
     reducer's rules (:mod:`artificer.core.rules`). ``output_check`` names a function of the
-    agent that checks final replies as well.
+    agent that checks final replies as well. ``attachments`` come before the prompt.
     """
 
     kind: RunKind
@@ -112,6 +120,7 @@ class RunSpec(CheckedValue):
     response_format: ResponseFormat | None = None
     rules: Annotated[int, Meta(ge=1)] = 1
     output_check: str = ""
+    attachments: tuple[AttachedBlock, ...] = ()
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""

@@ -12,6 +12,7 @@ from artificer.artifacts.withdraw import Withdrawal
 from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.state import BuildState
 from artificer.contracts.definition import ModelRequest
+from artificer.core.attachments import Attached, attached_to
 from artificer.core.call_ids import CallIds
 from artificer.core.intents import FinishReason
 from artificer.core.kinds import KINDS
@@ -23,7 +24,7 @@ from artificer.core.verdict import Verdict
 from artificer.core.window import Window
 from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value, field
-from artificer.values.blocks import CallStatus, Message, ToolResultBlock, user
+from artificer.values.blocks import AttachedBlock, CallStatus, Message, ToolResultBlock, user
 from artificer.values.canon import canonical_typed, digest_of
 from artificer.values.lean import lean_of
 from artificer.values.message_history import MessageHistory
@@ -85,6 +86,7 @@ class CallState(Value):
     artifact: ArtifactRef | None = None
     approved: bool = False
     withdrawn: Withdrawal | None = None
+    attachments: tuple[AttachedBlock, ...] = ()
 
 
 class Doubt(Value):
@@ -118,6 +120,7 @@ class RunState(Value):
     artifacts that it need not cite. ``unfinished`` is the text so far of a reply that is being
     continued, for the ``continuations``-th time. ``message`` is a reply that is shown with the
     narrative; while ``mending``, replies answer our request for a repair, and are not.
+    ``attached`` counts the attachments of ``history``.
     """
 
     phase: RunPhase = RunPhase.NEW
@@ -168,6 +171,7 @@ class RunState(Value):
     continuations: int = 0
     message: str = ""
     mending: bool = False
+    attached: Attached = Attached()
 
     @property
     def digest(self) -> str:
@@ -255,9 +259,11 @@ def with_message(state: RunState, message: Message, **changes: object) -> RunSta
     grown: dict[str, object] = {
         "history": state.history.extended(message),
         "history_digest": digest_of(state.history_digest.encode() + body),
-        "context_tokens": state.context_tokens + tokens_of(body),
+        "context_tokens": state.context_tokens + tokens_of(body) + message.attached_tokens,
         **changes,
     }
+    if attached := attached_to(message):
+        grown["attached"] = state.attached.plus(attached)
     return state.replace(**grown)
 
 
@@ -274,13 +280,20 @@ def labelled(state: RunState, call: CallState) -> RunState:
     return state if taint is state.taint else state.replace(taint=taint)
 
 
-def results_of(calls: tuple[CallState, ...]) -> Message:
+def results_of(state: RunState) -> Message:
     """The one message that answers every call of a turn, in call order (invariant 1)."""
     blocks: list[ToolResultBlock] = []
-    for call in calls:
+    attached = state.attached
+    for call in state.calls:
         if call.status is None:
             raise InvariantError(f"The call {call.id} has no result.")
+        content, attachments = call.content, call.attachments
+        if attachments:
+            attachments, note = attached.within(attachments, state.run_spec.limits)
+            attached, content = attached.plus(attachments), content + note
         blocks.append(
-            ToolResultBlock(tool_use_id=call.id, status=call.status, content=call.content)
+            ToolResultBlock(
+                tool_use_id=call.id, status=call.status, content=content, attachments=attachments
+            )
         )
     return Message(role="user", blocks=tuple(blocks))

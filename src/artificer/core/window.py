@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from artificer.values.base import Value
-from artificer.values.blocks import Message, TextBlock, ToolResultBlock, user
+from artificer.values.blocks import Message, ToolResultBlock, user
 
 
 class Window(Value):
@@ -33,15 +33,15 @@ def sent(history: Sequence[Message], window: Window) -> Sequence[Message]:
     """The messages that a request carries.
 
     The opening and a text of the user's that follows it are one message: some chat templates
-    refuse two of the same side in a row.
+    refuse two of the same side in a row. The prompt's attachments stay, as its text does.
     """
     if not window.opening:
         return history
     rest = history[window.start :]
+    opening = user(window.opening, history[0].attachments if window.start else ())
     if rest and rest[0].role == "user":
-        opening = TextBlock(text=window.opening)
-        return (rest[0].replace(blocks=(opening, *rest[0].blocks)), *rest[1:])
-    return (user(window.opening), *rest)
+        return (rest[0].replace(blocks=(*opening.blocks, *rest[0].blocks)), *rest[1:])
+    return (opening, *rest)
 
 
 def boundaries(history: Sequence[Message], start: int) -> list[int]:

@@ -5,6 +5,7 @@ suite in ``artificer.testing`` that all of them pass. This is the public place t
 """
 
 from artificer.ports.approver import Answer, Approver, Question
+from artificer.ports.attachment import Attachment, Audio, File, Image, Prompt
 from artificer.ports.blobs import AgingFiles, BlobFiles, BlobStore, HasFiles, Joined
 from artificer.ports.budget import (
     Amount,
@@ -43,7 +44,7 @@ from artificer.ports.journal import (
     Spending,
 )
 from artificer.ports.locks import Locks
-from artificer.ports.provider import Memo, Payload, Provider, Requiring
+from artificer.ports.provider import Attaching, Memo, Payload, Provider, Requiring
 from artificer.ports.reader import RunReader, RunView
 from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
@@ -51,6 +52,12 @@ from artificer.ports.storage import Storage, StorageKind, StoragePlace
 from artificer.ports.versions import Versions
 
 __all__ = [
+    "Attachment",
+    "Audio",
+    "File",
+    "Image",
+    "Prompt",
+    "Attaching",
     "Memo",
     "Payload",
     "Provider",

@@ -11,6 +11,7 @@ from msgspec import Struct
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.contracts.definition import ToolDefinition
+from artificer.ports.attachment import Attachment
 from artificer.values.base import JsonObject, Problem, Text, Value
 from artificer.values.blocks import CallStatus
 
@@ -46,7 +47,7 @@ class Receipt(Value):
 
     ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
     as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
-    ``withdraw_artifact``.
+    ``withdraw_artifact``. ``attachments`` are images, sounds and files that the model is shown.
     """
 
     status: CallStatus
@@ -54,6 +55,7 @@ class Receipt(Value):
     evidence: Text | None = None
     artifact: ArtifactRef | None = None
     withdrawn: Withdrawal | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Executor(Protocol):

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.values.base import JsonObject
-from artificer.values.blocks import Message
+from artificer.values.blob_text import with_blobs
+from artificer.values.blocks import AttachedBlock, Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
 
@@ -62,18 +63,28 @@ class Payload(Struct, frozen=True):
     """The body of one request as it is handed to the SDK, its growing list apart.
 
     ``tools`` are the definitions behind the wire's tools. They are not sent: reading the reply
-    needs them, to turn names and arguments back.
+    needs them, to turn names and arguments back. ``whole`` is the list with the bytes of
+    attachments, which the digest of the request is made without.
     """
 
     fields: JsonObject
     key: str
     items: list[JsonObject]
     tools: tuple[ToolDefinition, ...] = ()
+    whole: list[JsonObject] | None = None
 
     @property
     def body(self) -> JsonObject:
-        """The whole body."""
-        return {**self.fields, self.key: list(self.items)}
+        """The whole body, as it is sent."""
+        return {**self.fields, self.key: list(self.items if self.whole is None else self.whole)}
+
+    def with_blobs(self, fetch: Callable[[str], bytes]) -> Payload:
+        """Return the payload with the bytes of its attachments, as it is sent.
+
+        ``fetch`` returns a blob's bytes. The digest of a request is made without them.
+        """
+        whole = [with_blobs(item, fetch) for item in self.items]
+        return Payload(self.fields, self.key, self.items, self.tools, whole)
 
 
 class Provider(Protocol):
@@ -107,3 +118,14 @@ class Requiring(Protocol):
 
     def require(self) -> None:
         """Raise MissingExtraError or NotFoundError when that is not here, before a run begins."""
+
+
+@runtime_checkable
+class Attaching(Protocol):
+    """A provider whose models read more than text."""
+
+    def attachment_fault(self, block: AttachedBlock) -> str:
+        """Return why a request cannot carry an attachment, or nothing.
+
+        :meth:`Provider.prepare` then names the attachment in a text instead.
+        """

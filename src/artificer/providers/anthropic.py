@@ -8,10 +8,11 @@ from typing import Any
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT
 from artificer.ports import Memo, Payload
+from artificer.providers.attachments import fault_of, messages_part
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, to_payload
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import SdkProvider
-from artificer.values.blocks import Message
+from artificer.values.blocks import AttachedBlock, Message
 
 
 class Anthropic(SdkProvider[MessagesDialect]):
@@ -25,9 +26,13 @@ class Anthropic(SdkProvider[MessagesDialect]):
         """Map a request. Pure."""
         return to_payload(request, messages, memo, self._dialect)
 
+    def attachment_fault(self, block: AttachedBlock) -> str:
+        """Return why a request cannot carry an attachment, or nothing."""
+        return fault_of(messages_part(block, self._dialect))
+
     def _usual_dialect(self, name: str, *, own: bool) -> MessagesDialect:
         strict = ANTHROPIC_STRICT if own else None
-        return MessagesDialect(name, strict=strict, caches=own, formats=own)
+        return MessagesDialect(name, strict=strict, caches=own, formats=own, limits_images=own)
 
     def _new_client(self, key: str) -> Any:
         from anthropic import AsyncAnthropic

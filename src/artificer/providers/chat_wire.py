@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
+from artificer.providers.attachments import chat_part, parts_of
 from artificer.providers.chat_stream import EXTRA, EXTRAS, ChatStream
 from artificer.providers.dialects import ChatDialect
 from artificer.providers.mapping import (
@@ -22,11 +23,13 @@ from artificer.providers.options import options, results_first, system_text, wir
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
+    AttachedBlock,
     Message,
     ReasoningBlock,
     ToolResultBlock,
     user,
 )
+from artificer.values.text import well_formed
 
 __all__ = ["ChatDialect", "ChatStream", "to_payload"]
 
@@ -42,7 +45,12 @@ def to_payload(
         if message is system:
             return [{"role": "system", "content": system.text}]
         if message.role == "user":
-            return results_first(message, lambda it: _result(it, dialect), _text_item)
+            return results_first(
+                message,
+                lambda it: _result(it, dialect),
+                _user_item,
+                _attached(message, dialect),
+            )
         return [_assistant_item(message, tools, dialect)]
 
     everything = [system, *messages] if system.text else messages
@@ -108,8 +116,35 @@ def _result(block: ToolResultBlock, dialect: ChatDialect) -> JsonObject:
     }
 
 
-def _text_item(text: str) -> JsonObject:
-    return {"role": "user", "content": filled(text)}
+def _attached(message: Message, dialect: ChatDialect) -> list[JsonObject]:
+    """Return the parts of all attachments. A tool's result is text: its own follow the results."""
+    parts: list[JsonObject] = []
+    for block in message.blocks:
+        if isinstance(block, ToolResultBlock) and block.attachments:
+            call = wire_id(block.tool_use_id, dialect.id_length)
+            parts.append(_text(f"Attached to the result of {call}:"))
+            parts += _parts(block.attachments, dialect)
+    return parts + _parts(message.attachments, dialect)
+
+
+def _parts(blocks: Sequence[AttachedBlock], dialect: ChatDialect) -> list[JsonObject]:
+    return parts_of(blocks, lambda block: chat_part(block, dialect), _text)
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
+def _user_item(text: str, attached: Sequence[JsonObject]) -> JsonObject:
+    """Return a user's message: a plain text, unless it holds more than texts."""
+    if not attached:
+        return {"role": "user", "content": filled(text)}
+    parts = [*attached, *([_text(well_formed(text))] if text.strip() else [])]
+    texts = [part.get("text") for part in parts]
+    plain = [part for part in texts if isinstance(part, str)]
+    if len(plain) == len(parts):
+        return {"role": "user", "content": "\n\n".join(plain)}
+    return {"role": "user", "content": list(parts)}
 
 
 def _assistant_item(message: Message, tools: WireTools, dialect: ChatDialect) -> JsonObject:

@@ -53,6 +53,7 @@ class ChatDialect(Dialect):
     ``names_tools`` is false for a server that can be required to call a tool, but not which one.
     ``id_length`` is how many letters and digits every call's id has there, 0 where it is free.
     ``quirks`` are the features that this dialect was made from (:func:`foreign_dialect`).
+    A ``text_only`` server gets the names of attachments instead of their bytes.
     """
 
     wire = "chat"
@@ -65,6 +66,7 @@ class ChatDialect(Dialect):
     names_tools: bool = True
     id_length: int = 0
     quirks: tuple[str, ...] = ()
+    text_only: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -108,9 +110,14 @@ def foreign_dialect(name: str, features: Iterable[str]) -> ChatDialect:
 
 @dataclass(frozen=True)
 class MessagesDialect(Dialect):
-    """The differences between servers that speak Messages."""
+    """The differences between servers that speak Messages.
+
+    A server that ``limits_images`` refuses large ones, as Anthropic does.
+    """
 
     wire = "messages"
+
+    limits_images: bool = False
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,8 @@ class Local:
         grammar = None if narrow.tools or response_format else closing_grammar(messages)
         # llama.cpp can constrain a reply to tools or to a schema, not to one of both.
         held = response_format is not None and not narrow.tools
-        dialect = ChatDialect(self._name, formats=held, extra=_extra(narrow.tool_choice, grammar))
+        extra = _extra(narrow.tool_choice, grammar)
+        dialect = ChatDialect(self._name, formats=held, text_only=True, extra=extra)
         return to_payload(narrow, messages, memo, dialect)
 
     async def generate(

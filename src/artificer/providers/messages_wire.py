@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
+from artificer.providers.attachments import messages_part, parts_of
 from artificer.providers.dialects import MessagesDialect
 from artificer.providers.mapping import (
     EMPTY_TURN,
@@ -22,6 +23,7 @@ from artificer.providers.options import options, system_text, wire_format, with_
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
+    AttachedBlock,
     Block,
     Message,
     ReasoningBlock,
@@ -45,7 +47,7 @@ def to_payload(
         fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
         key="messages",
         items=memo.items(
-            (dialect.tag, request.tools), messages, lambda it: [_item(it, tools, dialect.tag)]
+            (dialect.tag, request.tools), messages, lambda it: [_item(it, tools, dialect)]
         ),
         tools=request.tools,
     )
@@ -101,29 +103,47 @@ def _choice(mode: str, name: str | None) -> JsonObject:
     return {"type": mode if mode in ("auto", "none") else "any"}
 
 
-def _item(message: Message, tools: WireTools, tag: str) -> JsonObject:
+def _item(message: Message, tools: WireTools, dialect: MessagesDialect) -> JsonObject:
     content = (
-        _user_content(message)
+        _user_content(message, dialect)
         if message.role == "user"
-        else _assistant_content(message, tools, tag)
+        else _assistant_content(message, tools, dialect.tag)
     )
     return {"role": message.role, "content": content or [_text(EMPTY_TURN)]}
 
 
-def _user_content(message: Message) -> list[JsonValue]:
-    """Return tool results first, because Anthropic refuses a result after a text."""
-    results: list[JsonValue] = [
-        {
-            "type": "tool_result",
-            "tool_use_id": wire_id(block.tool_use_id),
-            # An empty error result is refused ("content cannot be empty if is_error is true").
-            "content": filled(block.content),
-            "is_error": block.is_error,
-        }
-        for block in message.blocks
-        if isinstance(block, ToolResultBlock)
-    ]
-    return results + _texts(message.blocks)
+def _user_content(message: Message, dialect: MessagesDialect) -> list[JsonValue]:
+    """Return tool results first, because Anthropic refuses a result after a text.
+
+    Attachments of an error follow the results ("all content must be type `text` if `is_error`").
+    """
+    results: list[JsonValue] = []
+    others: list[JsonValue] = []
+    for block in message.blocks:
+        if isinstance(block, ToolResultBlock):
+            attached = _parts(block.attachments, dialect)
+            results.append(_result(block, [] if block.is_error else attached))
+            others += attached if block.is_error else []
+        elif isinstance(block, AttachedBlock):
+            others += _parts((block,), dialect)
+        else:
+            others += _texts((block,))
+    return results + others
+
+
+def _result(block: ToolResultBlock, attached: list[JsonObject]) -> JsonObject:
+    content: JsonValue = filled(block.content)
+    return {
+        "type": "tool_result",
+        "tool_use_id": wire_id(block.tool_use_id),
+        # An empty error result is refused ("content cannot be empty if is_error is true").
+        "content": [_text(filled(block.content)), *attached] if attached else content,
+        "is_error": block.is_error,
+    }
+
+
+def _parts(blocks: Sequence[AttachedBlock], dialect: MessagesDialect) -> list[JsonObject]:
+    return parts_of(blocks, lambda block: messages_part(block, dialect), _text)
 
 
 def _assistant_content(message: Message, tools: WireTools, tag: str) -> list[JsonValue]:

@@ -8,11 +8,12 @@ from typing import Any
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
 from artificer.ports import Memo, Payload
+from artificer.providers.attachments import chat_part, fault_of
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
 from artificer.providers.dialects import foreign_dialect
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import OpenAISdkProvider
-from artificer.values.blocks import Message
+from artificer.values.blocks import AttachedBlock, Message
 
 
 class OpenAIChat(OpenAISdkProvider[ChatDialect]):
@@ -27,6 +28,10 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
         return to_payload(request, messages, memo, self._dialect)
+
+    def attachment_fault(self, block: AttachedBlock) -> str:
+        """Return why a request cannot carry an attachment, or nothing."""
+        return fault_of(chat_part(block, self._dialect))
 
     def _usual_dialect(self, name: str, *, own: bool) -> ChatDialect:
         if not own:

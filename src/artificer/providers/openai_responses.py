@@ -8,11 +8,12 @@ from typing import Any
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
 from artificer.ports import Memo, Payload
+from artificer.providers.attachments import fault_of, responses_part
 from artificer.providers.mapping import count_of
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream, to_payload
 from artificer.providers.sdk import OpenAISdkProvider
-from artificer.values.blocks import Message
+from artificer.values.blocks import AttachedBlock, Message
 
 
 class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
@@ -23,6 +24,10 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
         return to_payload(request, messages, memo, self._dialect)
+
+    def attachment_fault(self, block: AttachedBlock) -> str:
+        """Return why a request cannot carry an attachment, or nothing."""
+        return fault_of(responses_part(block, self._dialect))
 
     def _usual_dialect(self, name: str, *, own: bool) -> ResponsesDialect:
         strict = OPENAI_STRICT if own else None

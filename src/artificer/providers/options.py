@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -92,10 +92,14 @@ def with_member(body: JsonObject, name: str, **members: JsonValue) -> None:
 def results_first(
     message: Message,
     result: Callable[[ToolResultBlock], JsonObject],
-    to_text: Callable[[str], JsonObject],
+    to_item: Callable[[str, Sequence[JsonObject]], JsonObject],
+    attached: Sequence[JsonObject] = (),
 ) -> list[JsonObject]:
-    """Return a user's message as items: results right after their calls, then the user's text."""
+    """Return a user's message as items: results right after their calls, then the user's text.
+
+    ``attached`` are the parts that go with the text.
+    """
     items = [result(block) for block in message.blocks if isinstance(block, ToolResultBlock)]
-    if message.text.strip() or not items:
-        items.append(to_text(message.text))
+    if message.text.strip() or attached or not items:
+        items.append(to_item(message.text, attached))
     return items

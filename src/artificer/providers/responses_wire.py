@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
+from artificer.providers.attachments import parts_of, responses_part
 from artificer.providers.dialects import ResponsesDialect
 from artificer.providers.mapping import (
     arguments_text,
@@ -31,12 +32,14 @@ from artificer.providers.responses_stream import ResponsesStream
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
+    AttachedBlock,
     Message,
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
+from artificer.values.text import well_formed
 
 __all__ = ["ResponsesDialect", "ResponsesStream", "to_payload"]
 
@@ -55,7 +58,12 @@ def to_payload(
 
     def to_wire(message: Message) -> list[JsonObject]:
         if message.role == "user":
-            return results_first(message, _result, _text_item)
+            return results_first(
+                message,
+                lambda block: _result(block, dialect),
+                _user_item,
+                _parts(message.attachments, dialect),
+            )
         return _assistant_items(message, tools, dialect.tag)
 
     return Payload(
@@ -111,16 +119,30 @@ def _choice(mode: str, name: str | None) -> JsonValue:
     return "required" if mode == "tool" else mode
 
 
-def _result(block: ToolResultBlock) -> JsonObject:
+def _result(block: ToolResultBlock, dialect: ResponsesDialect) -> JsonObject:
+    output: JsonValue = result_text(block)
+    if block.attachments:
+        output = [_input_text(result_text(block)), *_parts(block.attachments, dialect)]
     return {
         "type": "function_call_output",
         "call_id": wire_id(block.tool_use_id),
-        "output": result_text(block),
+        "output": output,
     }
 
 
-def _text_item(text: str) -> JsonObject:
-    return _message("user", "input_text", text)
+def _parts(blocks: Sequence[AttachedBlock], dialect: ResponsesDialect) -> list[JsonObject]:
+    return parts_of(blocks, lambda block: responses_part(block, dialect), _input_text)
+
+
+def _input_text(text: str) -> JsonObject:
+    return {"type": "input_text", "text": text}
+
+
+def _user_item(text: str, attached: Sequence[JsonObject]) -> JsonObject:
+    if not attached:
+        return _message("user", "input_text", text)
+    content = [*attached, *([_input_text(well_formed(text))] if text.strip() else [])]
+    return {"type": "message", "role": "user", "content": list(content)}
 
 
 def _assistant_items(message: Message, tools: WireTools, tag: str) -> list[JsonObject]:

@@ -14,7 +14,14 @@ from artificer.errors import AuthorError
 from artificer.ports import Memo, Payload
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
-from artificer.values.blocks import Block, Message, ReasoningBlock, TextBlock, ToolUseBlock
+from artificer.values.blocks import (
+    AttachedBlock,
+    Block,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolUseBlock,
+)
 from artificer.values.model import (
     ArgumentsDelta,
     Delta,
@@ -87,6 +94,10 @@ class ScriptedProvider:
             memo.fields(request, _body), "messages", memo.items(None, messages, _to_wire)
         )
 
+    def attachment_fault(self, block: AttachedBlock) -> str:
+        """Return nothing: a script takes all attachments."""
+        return ""
+
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
@@ -129,7 +140,12 @@ def _body(request: ModelRequest) -> JsonObject:
 
 
 def _to_wire(message: Message) -> list[JsonObject]:
-    return [message.to_json()]
+    """Return the message as it is; results without attachments have the form that they had."""
+    item = message.to_json()
+    for block in item["blocks"]:
+        if block.get("attachments") == []:
+            del block["attachments"]
+    return [item]
 
 
 def _stream(answer: ModelReply, on_delta: Callable[[Delta], None]) -> None:

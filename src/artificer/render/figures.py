@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.chart import Chart
 from artificer.artifacts.checklist import Checklist
-from artificer.artifacts.file import File
+from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
@@ -45,7 +45,7 @@ def artifact_html(artifact: Artifact, name: ArtifactName) -> str:
             return _checklist(artifact, name)
         case Svg():
             return _drawing(artifact, name)
-        case File():
+        case TextFile():
             return _file(artifact, name)
         case _:
             return _chart(artifact, name)
@@ -166,7 +166,7 @@ def _alternative(svg: Svg) -> str:
     return ". ".join(" ".join(text.split()) for text in texts if text and text.strip())
 
 
-def _file(file: File, name: ArtifactName) -> str:
+def _file(file: TextFile, name: ArtifactName) -> str:
     kind = "text/markdown" if file.name.lower().endswith(".md") else "text/plain"
     data = base64.b64encode(clean(file.content).encode()).decode()
     leaf = escape(file.name.rpartition("/")[2])

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.checklist import Checklist
-from artificer.artifacts.file import File
+from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
@@ -89,7 +89,7 @@ def _artifact(artifact: Artifact, name: ArtifactName) -> str:
             return _titled(name, "\n".join(boxes), f" ({tally(artifact)})")
         case Svg():
             return _titled(name, fenced(artifact.content, "svg"))
-        case File():
+        case TextFile():
             kind = "markdown" if artifact.name.lower().endswith(".md") else "text"
             return f"{code_span(artifact.name)}\n\n{fenced(clean(artifact.content), kind)}"
         case _:

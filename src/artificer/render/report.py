@@ -8,7 +8,7 @@ from functools import cached_property
 
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.deliverable import Deliverable
-from artificer.artifacts.file import File
+from artificer.artifacts.file import TextFile
 from artificer.artifacts.ref import FindingCode, MadeKind
 from artificer.artifacts.svg.payload import Svg
 from artificer.render.charts.words import CHARTS, kind_name
@@ -139,7 +139,7 @@ _NUMBERED: dict[MadeKind, str] = {"chart": "Figure", "svg": "Figure", "table": "
 
 def title_of(artifact: Artifact) -> str:
     """Return the artifact's title, a file's name, or the kind of an untitled chart or drawing."""
-    if isinstance(artifact, File):
+    if isinstance(artifact, TextFile):
         return one_line(artifact.name)
     if title := one_line(artifact.title):
         return title

@@ -20,6 +20,7 @@ from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
+from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.run_loop import IDLE, RunLoop
@@ -47,15 +48,18 @@ class Engine:
     owner: LocalOwner = field(default_factory=LocalOwner)
     _loops: dict[str, RunLoop] = field(default_factory=dict)
 
-    async def start(self, run: str, spec: RunSpec) -> RunState:
+    async def start(self, run: str, spec: RunSpec, blobs: Sequence[bytes] = ()) -> RunState:
         """Start a run and execute it until it is idle: finished, stalled, paused, or waiting.
+
+        ``blobs`` are the bytes of the prompt's attachments.
 
         Raises:
             OperatorError: there is a run of that id.
         """
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
         ledger = await self._new_ledger(run)
-        return await self._run_until_idle(ledger, ledger.commit(event))
+        begun = ledger.commit(event, outcomes=[Outcome(event, tuple(blobs))])
+        return await self._run_until_idle(ledger, begun)
 
     async def fork(self, run: str, facts: Sequence[ev.Event], forked: ev.RunForked) -> RunState:
         """Start a run with the facts of another one, and execute it from there.

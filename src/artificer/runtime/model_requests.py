@@ -14,7 +14,7 @@ from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
-from artificer.ports import Clock, Payload, Provider
+from artificer.ports import BlobStore, Clock, Payload, Provider
 from artificer.runtime.budgets import NO_CHARGES, Budgets, Charges, RequestSize
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.compacted import compacted
@@ -63,11 +63,15 @@ class RequestResult(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class ModelRequests:
-    """Performs the intents that make a request. Its ``budgets`` have to allow it."""
+    """Performs the intents that make a request. Its ``budgets`` have to allow it.
+
+    Attachments are read from ``blobs`` when a request is sent.
+    """
 
     provider: Provider
     clock: Clock
     budgets: Budgets
+    blobs: BlobStore
     clean: Callable[[str], str] = str
 
     async def generate(
@@ -154,14 +158,17 @@ class ModelRequests:
             return RequestResult(reserved)
         started = time.monotonic()
         try:
-            reply = await self._reply(payload, on_delta, state.time_left / 1000)
+            sent = payload
+            if state.attached.number:
+                sent = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
+            reply = await self._reply(sent, on_delta, state.time_left / 1000)
         except BaseException:  # nobody knows what it has cost: what it reserved expires
             reserved.release()
             raise
         duration = ms_since(started)
         reported = None
         if since(spec, 2):
-            reply, reported = _counted(reply, payload, size)
+            reply, reported = _counted(reply, payload, size, _attached_tokens(state))
         tell(
             "model",
             run,
@@ -192,7 +199,7 @@ class ModelRequests:
 
 
 def _counted(
-    reply: ModelReply | ModelFailure, payload: Payload, size: RequestSize
+    reply: ModelReply | ModelFailure, payload: Payload, size: RequestSize, attached: int
 ) -> tuple[ModelReply | ModelFailure, Usage | None]:
     """The reply with the usage that counts, and the provider's report if that is another."""
     if isinstance(reply, ModelFailure):
@@ -203,10 +210,18 @@ def _counted(
         sent=lambda: canonical(payload.body),
         blocks=reply.blocks,
         longest=size.reply,
+        attached=attached,
     )
     if usage == reply.usage:
         return reply, None
     return reply.replace(usage=usage), reply.usage
+
+
+def _attached_tokens(state: RunState) -> int:
+    """Estimate the tokens of a conversation's attachments."""
+    if not state.attached.number:
+        return 0
+    return sum([message.attached_tokens for message in state.history])
 
 
 def _ignore(delta: Delta) -> None:

@@ -65,7 +65,7 @@ class Performer:
     @property
     def model_requests(self) -> ModelRequests:
         """The performer's requests to its model."""
-        return ModelRequests(self.provider, self.clock, self.budgets, self.clean)
+        return ModelRequests(self.provider, self.clock, self.budgets, self.blobs, self.clean)
 
     async def receive(
         self, run: str, state: RunState, number: int, body: bytes, withdrawn: Container[int] = ()

@@ -191,7 +191,8 @@ def _history(bodies: Sequence[bytes], kept: _Kept) -> tuple[Message, ...]:
 def _typed(message: Any) -> Any:
     """A message with the types of its blocks, which its digest is made without."""
     for block in message["blocks"]:
-        block["type"] = next((_BLOCKS[n] for n in _BLOCKS if n in block), TextBlock.type)
+        found = next((_BLOCKS[n] for n in _BLOCKS if n in block), TextBlock.type)
+        block.setdefault("type", found)  # an attachment has its own
     return message
 
 
@@ -286,11 +287,12 @@ def _context(
     bodies: Sequence[bytes],
 ) -> int:
     """The tokens of the next request: the last count of the provider, and what came after it."""
+    sizes = [tokens_of(b) + m.attached_tokens for b, m in zip(bodies, history, strict=True)]
     if walk.cut:
-        return window.tokens + sum(map(tokens_of, bodies[window.messages :]))
+        return window.tokens + sum(sizes[window.messages :])
     if walk.counted is None:
-        return spec.fixed_tokens + sum(map(tokens_of, bodies))
+        return spec.fixed_tokens + sum(sizes)
     spoken = [number for number, m in enumerate(history) if m.role == "assistant"]
     after = spoken[-walk.replies] + 1
     counted = context_after(spec, walk.counted, history[after - 1])
-    return counted + sum(map(tokens_of, bodies[after:]))
+    return counted + sum(sizes[after:])

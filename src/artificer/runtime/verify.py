@@ -204,8 +204,11 @@ def cited(line: Line) -> Iterator[str]:
             yield digest
         case ev.ContextCompacted(raw=str(digest)) | ev.CompactionFailed(raw=str(digest)):
             yield digest
+        case ev.PromptReceived(spec=spec):
+            yield from (block.digest for block in spec.attachments)
         case ev.ToolReturned(artifact=artifact, whole=whole, evidence=evidence):
             yield from (d for d in (artifact and artifact.payload, whole) if d)
+            yield from (block.digest for block in line.event.attachments)
             yield from _kept_by(evidence)
         case ev.RunFinished(deliverable=digest):
             yield digest

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from artificer.core.spec import RunSpec
 from artificer.values.base import JsonObject, JsonValue
-from artificer.values.blocks import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from artificer.values.blocks import (
+    Block,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from artificer.values.model import StopReason
 
 FINISH_REASONS: dict[StopReason, str] = {
@@ -66,8 +73,11 @@ def _part(block: Block) -> JsonObject:
             return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
         case ToolResultBlock(tool_use_id=call_id, content=content):
             return {"type": "tool_call_response", "id": call_id, "response": content}
-        case _:
-            return {"type": "reasoning", "content": block.summary}
+        case ReasoningBlock(summary=summary):
+            return {"type": "reasoning", "content": summary}
+        case _:  # a reference: spans carry no bytes
+            where = {"modality": block.type, "mime_type": block.media_type, "uri": block.digest}
+            return {"type": "uri", **where}
 
 
 def _text(value: list[JsonObject]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from artificer.values.base import Text, Value
+from artificer.values.base import Digest, Text, Value
 
 CallStatus = Literal[
     "ok",
@@ -36,13 +36,51 @@ class ToolUseBlock(Value, tag_field="type"):
     arguments: Text
 
 
+class _Attached(Value, tag_field="type"):
+    """Bytes in the blob store: their digest, checked media type and size, and their name.
+
+    ``tokens`` is an estimate of what they cost a model, on the safe side.
+    """
+
+    tag_is_content = True
+
+    digest: Digest
+    media_type: str
+    size: int
+    tokens: int
+    name: Text = ""
+
+
+class ImageBlock(_Attached):
+    """An image: PNG, JPEG, GIF or WebP."""
+
+    type: ClassVar[Literal["image"]] = "image"
+
+
+class AudioBlock(_Attached):
+    """A sound: WAV, MP3, Ogg or FLAC."""
+
+    type: ClassVar[Literal["audio"]] = "audio"
+
+
+class FileBlock(_Attached):
+    """A file of any other type."""
+
+    type: ClassVar[Literal["file"]] = "file"
+
+
+AttachedBlock = ImageBlock | AudioBlock | FileBlock
+"""An attachment of a prompt or of a tool's result, as it is recorded."""
+
+
 class ToolResultBlock(Value, tag_field="type"):
-    """The one answer to a tool call; ``content`` is what the model reads."""
+    """The one answer to a tool call; ``content`` is what the model reads, with attachments."""
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
     status: CallStatus
     content: Text
+    attachments: tuple[AttachedBlock, ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -63,7 +101,15 @@ class ReasoningBlock(Value, tag_field="type"):
     summary: Text = ""
 
 
-Block = TextBlock | ToolUseBlock | ToolResultBlock | ReasoningBlock
+Block = (
+    TextBlock
+    | ToolUseBlock
+    | ToolResultBlock
+    | ReasoningBlock
+    | ImageBlock
+    | AudioBlock
+    | FileBlock
+)
 
 
 class Message(Value):
@@ -82,7 +128,23 @@ class Message(Value):
         """The tool calls, in order."""
         return tuple([b for b in self.blocks if isinstance(b, ToolUseBlock)])
 
+    @property
+    def attachments(self) -> tuple[AttachedBlock, ...]:
+        """The message's own attachments, without those of tool results."""
+        return tuple([b for b in self.blocks if isinstance(b, AttachedBlock)])
 
-def user(text: str) -> Message:
-    """A user message of one text block."""
-    return Message(role="user", blocks=(TextBlock(text=text),))
+    @property
+    def attached_tokens(self) -> int:
+        """Estimate the tokens of all attachments in the message, those of tool results too."""
+        tokens = 0
+        for block in self.blocks:
+            if isinstance(block, ToolResultBlock):
+                tokens += sum([attached.tokens for attached in block.attachments])
+            elif isinstance(block, AttachedBlock):
+                tokens += block.tokens
+        return tokens
+
+
+def user(text: str, attachments: tuple[AttachedBlock, ...] = ()) -> Message:
+    """A user message: the attachments, then one text, as the providers recommend."""
+    return Message(role="user", blocks=(*attachments, TextBlock(text=text)))

@@ -14,11 +14,13 @@ from artificer.builds.facts import BuildOptions
 from artificer.core.kinds import RunKind
 from artificer.core.spec import RunSpec
 from artificer.errors import ConfigError
-from artificer.ports import Provider
+from artificer.ports import Prompt, Provider
+from artificer.ports.attachment import split_prompt
 from artificer.runtime.engine import Engine
 from artificer.wiring.engines import Attendance, build_engine, require
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.policies import must_fit, tools_of_builds
+from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import wire_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.servers import build_servers
@@ -34,25 +36,28 @@ from artificer.wiring.toolbox import ToolBox, build_tools, located
 
 @dataclass(frozen=True)
 class Assembly:
-    """A run that can start: its spec, and the engine that executes it."""
+    """A run that can start: its spec, the engine that executes it, and the blobs that it cites."""
 
     spec: RunSpec
     engine: Engine
+    blobs: tuple[bytes, ...] = ()
 
 
 @asynccontextmanager
 async def assemble(
-    world: WorldResources, agent: AgentDefinition[Any], prompt: str, attendance: Attendance
+    world: WorldResources, agent: AgentDefinition[Any], prompt: Prompt, attendance: Attendance
 ) -> AsyncIterator[Assembly]:
     """Assemble a new run of an agent.
 
     Raises:
         ConfigError: the model, a tool or the policy cannot be used.
-        AuthorError: the agent's output cannot be used.
+        AuthorError: the agent's output or an attachment of the prompt cannot be used.
         MissingExtraError: a library that it needs is not installed.
     """
     facts = agent_facts(agent)
     model = choose_model(world, agent, agent.run_kind)
+    text, attachments = split_prompt(prompt)
+    attached = attached_blocks(attachments, model.provider, model.full_name, model.limits)
     config = world.config
     capabilities = located(agent.capabilities or config.capabilities)
     async with build_servers(world) as servers:
@@ -68,7 +73,8 @@ async def assemble(
         spec = make_spec(
             model,
             config,
-            prompt=prompt,
+            prompt=text,
+            attachments=attached,
             toolset=tools.toolset.to_text(),
             sources=tools.folders,
             facilities=capabilities,
@@ -78,6 +84,7 @@ async def assemble(
         yield Assembly(
             spec,
             build_engine(world, model.provider, tools, attendance, policy=spec.policy, check=check),
+            tuple(attachment.data for attachment in attachments),
         )
 
 

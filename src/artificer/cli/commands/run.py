@@ -43,6 +43,7 @@ class RunOptions(ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, Unat
       artificer run --schema person.json "Ada Lovelace, born 1815" | jq .name
       git log -20 | artificer run "What changed?" --tools ./tools --out ./report
       artificer run --agent triage:agent < issue.txt
+      artificer run "What is in this picture?" --attach cat.png
     """
 
     prompt: str | None = argument(required=False)
@@ -50,6 +51,12 @@ class RunOptions(ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, Unat
     kind: Literal["chat", "deliver"] | None = option(
         type=click.Choice(("deliver", "chat")),
         help="deliver writes a report (default); chat only answers.",
+    )
+    attach: tuple[Path, ...] = option(
+        type=EXISTING_FILE,
+        metavar="FILE",
+        multiple=True,
+        help="Attach an image, a sound, a PDF or a text; repeatable.",
     )
     tools: tuple[Path, ...] = option(
         type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests."

@@ -9,6 +9,7 @@ from artificer.builds.summary import happened, wished
 from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.words import FAILURES, cost, count, duration, joined
 from artificer.core import events as ev
+from artificer.core.attachments import described
 from artificer.core.intents import (
     AdvanceBuild,
     AskApproval,
@@ -20,7 +21,7 @@ from artificer.core.intents import (
 )
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.verdict import Verdict
-from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
+from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from artificer.values.text import clip
 
 DETAIL = 160
@@ -91,12 +92,14 @@ def _event(
     match event:
         case ev.PromptReceived(spec=spec, release=release):
             summary = joined(spec.kind, f"{spec.provider}/{spec.model}", f"release {release}")
+            details = tuple(map(described, spec.attachments))
         case ev.CallsJudged(verdicts=verdicts):
             summary, details = count(len(verdicts), "call"), tuple(map(_verdict, verdicts))
         case ev.ApprovalAnswered():
             summary = joined(_tool(event.intent, calls), *_answer(event))
         case ev.ToolReturned():
             summary = joined(_tool(event.intent, calls), *_returned(event))
+            details = tuple(map(described, event.attachments))
         case ev.CallProbed(intent=intent, found=found, reason=reason):
             summary = joined(_tool(intent, calls), found, reason)
         case ev.ReplyChecked():
@@ -171,8 +174,10 @@ def _block(block: Block) -> str:
             return f"call {name} {one_line(arguments, DETAIL)}"
         case ReasoningBlock(summary=summary):
             return f"reasoning {one_line(summary, DETAIL)}".rstrip()
+        case ToolResultBlock(tool_use_id=call_id):
+            return f"{block.type} for {call_id}"
         case _:
-            return f"{block.type} for {block.tool_use_id}"
+            return described(block)
 
 
 def _verdict(verdict: Verdict) -> str:

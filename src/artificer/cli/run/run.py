@@ -27,6 +27,8 @@ from artificer.contracts.workspace_names import name_fault
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError
+from artificer.ports import Prompt
+from artificer.ports.attachment import attachment_at
 from artificer.values.base import JsonObject
 from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_value
@@ -35,7 +37,7 @@ from artificer.values.strict_json import parse_value
 @interruptible
 async def run(settings: Settings, options: RunOptions) -> Exit:
     """Run a prompt and deliver its outcome."""
-    prompt = read_prompt(options.prompt)
+    prompt = _prompt(options)
     schema = None if options.schema is None else _read_schema(options.schema)
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
@@ -72,6 +74,13 @@ def _agent(config: Config, options: RunOptions, schema: JsonObject | None) -> Ag
 
 def _narrowed(policy: Policy, allowed: tuple[str, ...]) -> Policy | None:
     return policy.narrowed(allowed) if allowed else None
+
+
+def _prompt(options: RunOptions) -> Prompt:
+    """Return the prompt, with the files that are attached."""
+    text = read_prompt(options.prompt)
+    attached = list(map(attachment_at, options.attach))
+    return [text, *attached] if attached else text
 
 
 def _capabilities(configured: Capabilities, options: RunOptions) -> Capabilities:

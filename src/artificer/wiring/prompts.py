@@ -1,0 +1,44 @@
+"""The attachments of a prompt, checked before a run begins."""
+
+from __future__ import annotations
+
+from artificer.core.attachments import Attached, described
+from artificer.core.spec import Limits
+from artificer.errors import AuthorError, ConfigError
+from artificer.ports import Attaching, Attachment, Provider
+from artificer.ports.attachment import block_of
+from artificer.values.blocks import AttachedBlock
+
+
+def attached_blocks(
+    attachments: tuple[Attachment, ...], provider: Provider, model: str, limits: Limits
+) -> tuple[AttachedBlock, ...]:
+    """Return what is recorded of a prompt's attachments.
+
+    Raises:
+        AuthorError: they are more than the limits allow.
+        ConfigError: the model cannot read one of them.
+    """
+    blocks = tuple(map(block_of, attachments))
+    for number, block in enumerate(blocks):
+        if fault := Attached().plus(blocks[:number]).fault(block, limits):
+            raise AuthorError(
+                f"{_subject(block)} is too much: {fault}.",
+                hint="Attach less, or raise Limits(attachments, attachment_bytes, attached_bytes).",
+            )
+        if fault := _fault(provider, block):
+            raise ConfigError(
+                f"{_subject(block)} cannot be sent to {model}: {fault}.",
+                hint="Choose a model that reads such attachments, or put their text in the prompt.",
+            )
+    return blocks
+
+
+def _fault(provider: Provider, block: AttachedBlock) -> str:
+    if isinstance(provider, Attaching):
+        return provider.attachment_fault(block)
+    return "this model reads text only"
+
+
+def _subject(block: AttachedBlock) -> str:
+    return f"The {described(block)}"

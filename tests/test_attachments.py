@@ -1,0 +1,188 @@
+"""Images, sounds and files in prompts: from the program to each provider, and in the journal."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from strict_rules import Protocol
+from strict_server import Says, StrictServer
+
+from artificer import Agent, Audio, File, Image, Limits, World
+from artificer.errors import AuthorError, ConfigError, NotFoundError
+from artificer.ports import Attachment, Provider
+from artificer.providers.anthropic import Anthropic
+from artificer.providers.local import Local
+from artificer.providers.openai_chat import OpenAIChat
+from artificer.providers.openai_responses import OpenAIResponses
+from artificer.providers.scripted import ScriptedProvider, say
+from artificer.recordings.export import export
+from artificer.values.canon import digest_of
+from pictures import MP3, PDF, SVG, WAV, png
+
+PROVIDERS: dict[Protocol, type[Anthropic | OpenAIChat | OpenAIResponses]] = {
+    "messages": Anthropic,
+    "chat": OpenAIChat,
+    "responses": OpenAIResponses,
+}
+CAT = Image.from_bytes(png(), name="cat.png")
+FIGURES = File.from_bytes(b"a,b\n1,2\n", "text/csv", name="figures.csv")
+PAPER = File.from_bytes(PDF, name="paper.pdf")
+
+
+async def asked(protocol: Protocol, *attachments: Attachment) -> list[dict[str, Any]]:
+    """The parts of the user's message as a strict server got and took them, after a replay."""
+    async with StrictServer(Says("A cat.")) as server, World.in_memory() as world:
+        provider: Provider = PROVIDERS[protocol](base_url=server.url, api_key="key")
+        try:
+            run = await Agent(provider, kind="chat").run(["What is it?", *attachments], world=world)
+        finally:
+            await provider.aclose()
+        assert server.refused == []
+        assert run.text == "A cat."
+        replay = await world.archive.replay(run.id)
+        assert replay.identical and replay.requests == 1
+        (seen,) = server.seen
+        messages = seen.body["input" if protocol == "responses" else "messages"]
+        return list(next(m for m in messages if m.get("role") == "user")["content"])
+
+
+@pytest.mark.req("attachment-wires")
+class TestWires:
+    async def test_messages(self) -> None:
+        image, table, paper, text = await asked("messages", CAT, FIGURES, PAPER)
+        data = base64.b64encode(CAT.data).decode()
+        assert image == {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": data},
+        }
+        assert table["title"] == "figures.csv"
+        assert table["source"]["data"] == "a,b\n1,2\n"
+        assert base64.b64decode(paper["source"]["data"]) == PDF
+        assert text == {"type": "text", "text": "What is it?"}
+
+    async def test_chat(self) -> None:
+        sound, song = Audio.from_bytes(WAV), Audio.from_bytes(MP3)
+        image, table, paper, wav, mp3, text = await asked("chat", CAT, FIGURES, PAPER, sound, song)
+        url = image["image_url"]["url"]
+        assert base64.b64decode(url.removeprefix("data:image/png;base64,")) == CAT.data
+        assert table["text"] == "figures.csv (text/csv):\n\na,b\n1,2\n"
+        assert paper["file"]["filename"] == "paper.pdf"
+        assert [wav["input_audio"]["format"], mp3["input_audio"]["format"]] == ["wav", "mp3"]
+        assert text == {"type": "text", "text": "What is it?"}
+
+    async def test_responses(self) -> None:
+        image, table, paper, text = await asked("responses", CAT, FIGURES, PAPER)
+        assert base64.b64decode(image["image_url"].partition(",")[2]) == CAT.data
+        assert table["text"].endswith("a,b\n1,2\n")
+        assert paper["file_data"].startswith("data:application/pdf;base64,")
+        assert text == {"type": "input_text", "text": "What is it?"}
+
+
+@pytest.mark.req("attachment-digest")
+async def test_the_recorded_request_names_the_blob_and_holds_no_bytes() -> None:
+    async with StrictServer(Says("A cat.")) as server, World.in_memory() as world:
+        provider = PROVIDERS["messages"](base_url=server.url, api_key="key")
+        run = await Agent(provider, kind="chat").run(["What?", CAT], world=world)
+        records = await world._resources.storage.journal.read(run.id)
+        await provider.aclose()
+    bodies = "".join(record.body.decode() for record in records)
+    assert digest_of(CAT.data) in bodies
+    assert base64.b64encode(CAT.data).decode() not in bodies
+
+
+@pytest.mark.req("attachment-digest")
+async def test_a_model_cannot_have_a_blob_sent_by_writing_its_place() -> None:
+    from artificer.values.blob_text import blob_text, with_blobs
+
+    place = blob_text("sha256:" + "0" * 64, "base64")
+    arguments: Any = {"role": "assistant", "content": [{"type": "tool_use", "input": place}]}
+    reasoning: Any = {"type": "reasoning", "content": [place]}
+    for item in (arguments, reasoning):
+        assert with_blobs(item, lambda digest: b"secret") is item
+
+
+@pytest.mark.req("attachment-kept")
+async def test_an_exported_run_brings_its_attachments() -> None:
+    async with World.in_memory() as world, World.in_memory() as other:
+        agent = Agent(ScriptedProvider([say("A cat.")]), kind="chat")
+        run = await agent.run(["What?", CAT], world=world)
+        storage = world._resources.storage
+        imported = await other.import_run(await export(storage.journal, storage.blobs, run.id))
+        assert (await other.archive.replay(imported)).identical
+        fork = Agent(ScriptedProvider([say("A dog.")]), kind="chat")
+        forked = await fork.fork(imported, world=other)
+        assert forked.text == "A dog."
+        (block,) = forked.state.run_spec.attachments
+        assert other._resources.storage.blobs.get(block.digest) == CAT.data
+
+
+@pytest.mark.req("attachment-limits")
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("limits", "fault"),
+        [
+            (Limits(attachments=1), "at most 1 attachments"),
+            (Limits(attachment_bytes=10), "at most 10 bytes"),
+            (Limits(attached_bytes=100), "of a conversation have at most 100 bytes"),
+        ],
+    )
+    async def test_too_much_is_refused_before_the_run_begins(
+        self, limits: Limits, fault: str
+    ) -> None:
+        agent = Agent(ScriptedProvider([]), kind="chat", limits=limits)
+        async with World.in_memory() as world:
+            with pytest.raises(AuthorError, match=fault) as error:
+                await agent.run(["What?", CAT, CAT], world=world)
+            assert error.value.hint is not None and "attachment_bytes" in error.value.hint
+            assert await world.archive.runs() == []
+
+    async def test_what_is_no_part_of_a_prompt_is_named(self) -> None:
+        async with World.in_memory() as world:
+            for wrong, name in (([b"bytes"], "bytes"), (b"bytes", "bytes"), (3, "int")):
+                with pytest.raises(AuthorError, match=name):
+                    await Agent(ScriptedProvider([])).run(wrong, world=world)  # type: ignore[arg-type]
+            with pytest.raises(AuthorError, match="empty"):
+                await Agent(ScriptedProvider([])).run([], world=world)
+
+
+@pytest.mark.req("attachment-refused")
+class TestModelsThatReadLess:
+    async def test_a_local_model_is_named_before_the_run_begins(self, tmp_path: Path) -> None:
+        agent = Agent(Local(tmp_path / "none.gguf"), kind="chat")
+        async with World.in_memory() as world:
+            with pytest.raises(ConfigError, match=r"cat\.png .* reads text only") as error:
+                await agent.run(["What?", CAT], world=world)
+            assert error.value.hint is not None
+            assert await world.archive.runs() == []
+
+    @pytest.mark.parametrize("protocol", ["messages", "responses"])
+    async def test_an_api_without_audio(self, protocol: Protocol) -> None:
+        agent = Agent(PROVIDERS[protocol](base_url="http://127.0.0.1:9"), kind="chat")
+        async with World.in_memory() as world:
+            with pytest.raises(ConfigError, match="takes no audio"):
+                await agent.run(["What?", Audio.from_bytes(WAV)], world=world)
+
+    async def test_an_image_that_anthropic_would_refuse(self) -> None:
+        large = Image.from_bytes(png() + bytes(4_000_000))
+        async with World.in_memory() as world:
+            with pytest.raises(ConfigError, match="at most 3,932,160 bytes"):
+                await Agent("anthropic/claude").run(["What?", large], world=world)
+
+
+@pytest.mark.req("attachment-types")
+class TestReading:
+    def test_the_type_is_found_from_the_bytes(self, tmp_path: Path) -> None:
+        (tmp_path / "cat.txt").write_bytes(png())
+        assert Image.from_path(tmp_path / "cat.txt").media_type == "image/png"
+        with pytest.raises(NotFoundError):
+            Image.from_path(tmp_path / "none.png")
+
+    def test_a_vector_image_is_a_file(self) -> None:
+        with pytest.raises(AuthorError, match="svg"):
+            Image.from_bytes(SVG, name="cat.svg")
+        with pytest.raises(AuthorError, match="claimed to be image/png"):
+            Image.from_bytes(SVG, "image/png")
+        assert File.from_bytes(SVG, name="cat.svg").media_type == "image/svg+xml"
