@@ -1,9 +1,9 @@
-"""Run the blocks of a page in order, in an empty folder: ``python run_page.py PAGE``.
+"""Run the blocks of a page in order: ``python run_page.py PAGE``, in an empty folder.
 
 The blocks of a page share a folder and, as in a notebook, a namespace in which ``await`` works. A
 coroutine function ``main`` that a block defines and does not run is run after it. A block with a
 title is written to that file; ``base_url`` in it leads to the local server. Both model APIs are
-local servers that play the replies which the page names.
+local servers that play the replies which the page names. The folder has a picture and a PDF.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "servers")]
 
 from blocks import ROOT, Block, blocks
 from strict_server import Calls, Says, StrictServer, Turn
+
+from pictures import PDF, png
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 URLS = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
@@ -67,6 +69,8 @@ def run_page(page: Path) -> None:
     model = Model()
     os.environ |= dict.fromkeys(KEYS, "test") | dict.fromkeys(URLS, model.url)
     Path("examples").symlink_to(ROOT / "examples")
+    Path("cat.png").write_bytes(png())
+    Path("paper.pdf").write_bytes(PDF)
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         if block.title is not None:
