@@ -20,7 +20,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "servers")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from blocks import ROOT, Block, blocks
 from strict_server import Calls, Says, StrictServer, Turn
