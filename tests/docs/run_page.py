@@ -26,10 +26,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from blocks import ROOT, Block, blocks
 from strict_server import Calls, Says, StrictServer, Turn
 
+from artificer.providers.profiles import profiles
 from pictures import PDF, png
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 URLS = ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
+INSTALLERS = ("pip", "uv", "ollama", "vllm", "lms")
+"""Programs that examples name to get something; here they do nothing."""
 
 
 class Model:
@@ -72,6 +75,11 @@ def run_page(page: Path) -> None:
     Path("examples").symlink_to(ROOT / "examples")
     Path("cat.png").write_bytes(png())
     Path("paper.pdf").write_bytes(PDF)
+    _stub(INSTALLERS)
+    servers = (f'[providers.{name}]\nbase_url = "{model.url}"\n' for name in profiles())
+    Path("artificer.toml").write_text("".join(servers), encoding="utf-8")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.path.insert(0, str(Path.cwd()))
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         if block.title is not None:
@@ -87,6 +95,16 @@ def run_page(page: Path) -> None:
             raise SystemExit(f"{block.place}: {len(model.replies)} replies were not used")
 
 
+def _stub(programs: tuple[str, ...]) -> None:
+    folder = Path("..", "bin").resolve()
+    folder.mkdir()
+    for name in programs:
+        (folder / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (folder / name).chmod(0o755)
+    python = Path(sys.executable).parent
+    os.environ["PATH"] = f"{folder}:{python}:{os.environ['PATH']}"
+
+
 def _write(block: Block, model: Model) -> None:
     assert block.title is not None
     path = Path(block.title)
@@ -99,13 +117,10 @@ def _write(block: Block, model: Model) -> None:
 
 def _run_shell(block: Block) -> None:
     commands = block.notes.get("before", "") + "\n" + block.source
-    if not re.search(r"^artificer ", commands, re.MULTILINE):
+    if not re.search(r"^(artificer|pytest) ", commands, re.MULTILINE):
         return  # it installs, or is about this repository
-    bin_folder = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-euc", commands], env=environment, stdin=subprocess.DEVNULL, check=False
-    )
+    commands = commands.replace("=…", "=test")
+    done = subprocess.run(["bash", "-euc", commands], stdin=subprocess.DEVNULL, check=False)
     expected = int(block.notes.get("exit", 0))
     if done.returncode != expected:
         raise SystemExit(f"{block.place}: exit status {done.returncode}, not {expected}")
