@@ -16,6 +16,12 @@
     │   ├── OwnedError             a living process owns this run
     │   └── TamperedError          stored bytes are not what was written
     ├── ModelError             the model's answer is unusable, and no turn is left to correct it
+    ├── CallError              a guarded call has no result: the program that made it acts next
+    │   ├── InvalidCallError       the tool does not exist, or its arguments are not valid
+    │   ├── DeniedCallError        the policy or a person does not allow the call
+    │   ├── FailedCallError        the tool failed, or its time was up, or the run was cancelled
+    │   ├── WaitingCallError       a person has to answer before the call may run
+    │   └── AmbiguousCallError     the call may have happened before a crash, and is not repeated
     └── BugError               a bug in Artificer: please report it
         ├── TransitionError        an event arrived in a phase that has no rule for it
         └── InvariantError         something that must always hold did not
@@ -149,6 +155,63 @@ class ModelError(ArtificerError):
 
     code = "model"
     turn = "model"
+
+
+class CallError(ArtificerError):
+    """A guarded call has no result.
+
+    ``status`` is how the call ended, ``content`` the recorded text that a model may read, and
+    ``problems`` are the faults of its arguments as pairs of a JSON pointer and a message.
+    """
+
+    code = "call"
+    turn: ClassVar[Turn] = "author"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: str,
+        content: str,
+        problems: tuple[tuple[str, str], ...] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.content = content
+        self.problems = problems
+
+
+class InvalidCallError(CallError):
+    """The tool does not exist, or its arguments are not valid; nothing ran."""
+
+    code = "call_invalid"
+
+
+class DeniedCallError(CallError):
+    """The policy or a person does not allow the call; nothing ran."""
+
+    code = "call_denied"
+
+
+class FailedCallError(CallError):
+    """The tool failed, or its time was up, or the run was cancelled."""
+
+    code = "call_failed"
+
+
+class WaitingCallError(CallError):
+    """A person has to answer before the call may run. Make it again after that."""
+
+    code = "call_waiting"
+    turn = "operator"
+
+
+class AmbiguousCallError(CallError):
+    """The call may have happened before a crash. It is not repeated until a person resolves it."""
+
+    code = "call_ambiguous"
+    turn = "operator"
 
 
 class BugError(ArtificerError):

@@ -155,6 +155,11 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.verdict import Verdict as Verdict
     from artificer.core.verdict import VerdictWord as VerdictWord
     from artificer.core.window import Window as Window
+    from artificer.guard.guarded import Guarded as Guarded
+    from artificer.guard.guarded import RecordedRuns as RecordedRuns
+    from artificer.guard.tools import Guardable as Guardable
+    from artificer.guard.tools import Guardables as Guardables
+    from artificer.guard.tools import GuardOptions as GuardOptions
     from artificer.maintenance import Maintenance as Maintenance
     from artificer.money import BudgetConfig as BudgetConfig
     from artificer.money import LimitsConfig as LimitsConfig
@@ -235,6 +240,8 @@ _NAMES = {
         "OutputValidator",
         "Tool",
     ),
+    "guard.guarded": ("Guarded", "RecordedRuns"),
+    "guard.tools": ("Guardable", "Guardables", "GuardOptions"),
     "backends.function.executor": ("FunctionTool", "ToolOptions"),
     "contracts.capabilities": ("Operation",),
     "contracts.definition": (

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from artificer.agent_definition import AgentDefinition
 from artificer.builds.brief import Brief
@@ -38,6 +38,8 @@ from artificer.wiring.storage import memory_storage, open_storage
 
 if TYPE_CHECKING:
     from artificer.archive import Archive
+    from artificer.guard.guarded import Guarded
+    from artificer.guard.tools import Guardables, GuardOptions
     from artificer.maintenance import Maintenance
     from artificer.runtime.builds.builder import Decider
     from artificer.runtime.fork import ForkChanges
@@ -255,6 +257,13 @@ class World:
             state = await engine.fork(new_id, fork.facts, fork.forked)
             return await make_run(self._resources.storage, new_id, state, engine.judges.check)
 
+    def guard(self, tools: Guardables, *, key: str, **options: Unpack[GuardOptions]) -> Guarded:
+        """Return tools for another library's agent, whose calls are the run ``key``."""
+        from artificer.guard.guarded import Guarded, RecordedRuns
+
+        runs = RecordedRuns(self.run, self.resume, self.send, self.archive.history)
+        return Guarded(runs, self._resources.storage.blobs, tools, key, **options)
+
     async def cancel(self, run_id: str, reason: str = "") -> Run:
         """End a run that is interrupted or stalled; it delivers what exists so far.
 
@@ -267,21 +276,15 @@ class World:
     async def send(self, run_id: str, signal: Signal) -> int:
         """Send a signal to a run, and return its number.
 
-        The process that executes the run reads it at once; otherwise :meth:`resume` does.
-
-        Raises:
-            NotFoundError: no such run.
-            AuthorError: the signal is too long.
-            OperatorError: too many signals wait for the run.
+        The process that executes the run reads it at once; otherwise :meth:`resume` does. Raises
+        NotFoundError, AuthorError for a long signal, OperatorError where too many wait.
         """
         return await post(self._resources.storage, run_id, signal)
 
     async def import_run(self, data: bytes) -> str:
         """Add an exported run to this world, once it has replayed, and return its id.
 
-        Raises:
-            TamperedError: the file is damaged, too long, or does not reproduce itself.
-            OperatorError: there is another run of that id.
+        Raises TamperedError for a damaged file, OperatorError where the id belongs to another run.
         """
         from artificer.wiring.recordings import import_recording
 

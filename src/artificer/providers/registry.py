@@ -79,5 +79,6 @@ PROVIDERS = Registry(
         "openai-chat": "artificer.providers.openai_chat:PROVIDER",
         "local": "artificer.providers.local:PROVIDER",
         "scripted": "artificer.providers.scripted:PROVIDER",
+        "caller": "artificer.providers.caller:PROVIDER",
     },
 )

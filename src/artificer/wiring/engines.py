@@ -9,6 +9,8 @@ from msgspec import Struct
 from artificer.core.facts import Judges, OutputCheck
 from artificer.core.policy import Policy
 from artificer.ports import Approver, Provider, Requiring
+from artificer.providers.caller import NAME as CALLER
+from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.perform import Performer
@@ -54,7 +56,7 @@ def build_engine(
         approver=attendance.approver,
         blobs=storage.blobs,
         clock=SystemClock(),
-        budgets=world.budgets,
+        budgets=NO_BUDGETS if provider.name == CALLER else world.budgets,
         clean=world.redactor.clean,
         locks=storage.locks,
     )

@@ -19,6 +19,7 @@ from artificer.core.spec import Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError, InvalidValueError
 from artificer.files import packaged
 from artificer.ports import Provider
+from artificer.providers.caller import NAME as CALLER
 from artificer.wiring.providers import wire_of
 from artificer.wiring.replies import continuations_of, longest_reply_of, max_tokens_of
 
@@ -116,6 +117,8 @@ def limits_for(model: str, recorded: Limits, config: Config) -> Limits:
 
 def price_of(model: str, limits: Limits, config: Config) -> Price | None:
     """The model's price. A cost limit needs one: raises ConfigError where it is not known."""
+    if model.startswith(f"{CALLER}/"):  # no model is asked
+        return Price(input=0, output=0)
     price = config.price_of(model)
     limited = limits.cost_micros or config.budget.per_day_dollars
     if price is None and limited is not None:

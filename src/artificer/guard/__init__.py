@@ -1,0 +1,1 @@
+"""Guarded tools: the calls of any program, checked and recorded as those of a run."""

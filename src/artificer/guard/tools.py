@@ -1,0 +1,126 @@
+"""The tools of a guarded run: their definitions, functions, arguments and results."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, TypedDict
+
+from artificer.agent_definition import AgentDefinition
+from artificer.backends.function.executor import FunctionTool
+from artificer.backends.function.executor import tool as as_tool
+from artificer.contracts.definition import ToolDefinition
+from artificer.core.policy import Policy
+from artificer.core.spec import Limits
+from artificer.errors import AuthorError, CanonicalError, NotFoundError
+from artificer.guard.failures import without_json
+from artificer.ports import Approver, Executor
+from artificer.providers.caller import CallerProvider
+from artificer.values.base import JsonValue
+from artificer.values.canon import canonical
+from artificer.values.strict_json import ParsedObject, parse_canonical
+
+Guardable = FunctionTool[..., Any] | Executor | Callable[..., Any]
+"""A tool, an executor, or a function with type hints and a docstring."""
+
+Guardables = Iterable[Guardable] | Guardable
+"""One of them, or several."""
+
+LIMITS = Limits(
+    turns=1_000_000,
+    wall_ms=100 * 365 * 86_400_000,
+    waiting_counts=False,
+    context_tokens=None,
+    total_tokens=None,
+    cost_micros=None,
+    repeats=None,
+    max_tokens=1,
+)
+"""The limits of a guarded run: how long it goes on is the business of its caller."""
+
+
+class GuardOptions(TypedDict, total=False):
+    """The rules of guarded calls: which are allowed, who approves them, how many and how large.
+
+    Without an ``approver``, a call that the policy asks about waits for a signal.
+    """
+
+    policy: Policy | None
+    approver: Approver | None
+    limits: Limits | None
+
+
+class GuardedTools:
+    """The tools behind the gate, and the agent of the run that records their calls."""
+
+    def __init__(self, tools: Guardables, options: GuardOptions) -> None:
+        """Raise ToolDefinitionError where a function cannot be a tool: which one, and why."""
+        listed = list(tools) if isinstance(tools, Iterable) else [tools]
+        made = [_tool(item) for item in listed]
+        self._functions = {
+            item.definition.name: item for item in made if isinstance(item, FunctionTool)
+        }
+        self.definitions: tuple[ToolDefinition, ...] = tuple(
+            definition
+            for item in made
+            for definition in ((item.definition,) if isinstance(item, FunctionTool) else item.tools)
+        )
+        self.caller = CallerProvider()
+        self.agent = AgentDefinition(
+            self.caller,
+            kind="chat",
+            instructions="",
+            tools=made,
+            only=[definition.name for definition in self.definitions],
+            policy=options.get("policy"),
+            limits=options.get("limits") or LIMITS,
+        )
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return the function of a tool. Raises NotFoundError."""
+        if name in self._functions:
+            return self._functions[name].function
+        known = ", ".join(self._functions) or "none"
+        raise NotFoundError(f"No guarded function is called {name!r}.", hint=f"Known: {known}.")
+
+    def value(self, name: str, content: str) -> JsonValue:
+        """Return a recorded result: JSON, unless the function returns text."""
+        found = self._functions.get(name)
+        if found is not None and inspect.signature(found.function).return_annotation not in _TEXT:
+            with suppress(ValueError):
+                value: JsonValue = json.loads(content)
+                return value
+        return content
+
+
+_TEXT = (str, "str")
+
+
+def written(tool: str, arguments: Mapping[str, Any] | str) -> str:
+    """Return arguments as canonical JSON, also those that hold dates or models.
+
+    A text that cannot be read is returned as it is: the gate says what is wrong with it. Raises
+    InvalidCallError for what has no JSON form.
+    """
+    if isinstance(arguments, str):
+        parsed = parse_canonical(arguments)
+        return parsed[1] if isinstance(parsed, ParsedObject) else arguments
+    try:
+        return canonical(dict(arguments)).decode()
+    except (CanonicalError, TypeError):
+        from pydantic_core import to_jsonable_python  # rarely needed
+
+    try:
+        return canonical(to_jsonable_python(dict(arguments))).decode()
+    except (CanonicalError, ValueError, TypeError) as error:
+        raise without_json(tool, error) from error
+
+
+def _tool(item: Guardable) -> FunctionTool[..., Any] | Executor:
+    if isinstance(item, FunctionTool) or (hasattr(item, "execute") and hasattr(item, "tools")):
+        return item
+    if callable(item):
+        return as_tool(item)
+    raise AuthorError(f"{item!r} is not a tool.", hint="Pass functions, tools or executors.")

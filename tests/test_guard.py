@@ -1,0 +1,254 @@
+"""Guarded tools: the calls of any program pass the gate and never repeat silently."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import preloaded
+from artificer import Answer, AnswerCall, Limits, Policy, Question, Resolve, Rule, World, tool
+from artificer.errors import (
+    AmbiguousCallError,
+    DeniedCallError,
+    FailedCallError,
+    InvalidCallError,
+    NotFoundError,
+    OperatorError,
+    ToolDefinitionError,
+    WaitingCallError,
+)
+
+HERE = Path(__file__).parent
+ASK = Policy(rules=(Rule(decision="ask", tool="charge"),))
+DENY = Policy(rules=(Rule(decision="deny", tool="charge", reason="Not today."),))
+
+
+class Shop:
+    """A shop that counts its charges."""
+
+    def __init__(self) -> None:
+        self.charged: list[str] = []
+        self.hang = False
+        self.hanging = asyncio.Event()
+
+        @tool(effect="once")
+        async def charge(order: str) -> str:
+            """Charge for an order."""
+            self.charged.append(order)
+            if self.hang:
+                self.hanging.set()
+                await asyncio.Event().wait()
+            return f"charged {order}"
+
+        @tool(effect="pure")
+        async def prices(of: list[str]) -> dict[str, int]:
+            """Return prices."""
+            return {name: len(name) for name in of}
+
+        async def fail(why: str = "no reason") -> None:
+            """Fail."""
+            raise ValueError(why)
+
+        self.tools = [charge, prices, fail]
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    return World.in_memory()
+
+
+@pytest.mark.req("guard-gate")
+class TestTheGate:
+    async def test_a_call_returns_its_result_and_is_recorded(
+        self, world: World, shop: Shop
+    ) -> None:
+        async with world.guard(shop.tools, key="order-42") as guarded:
+            assert await guarded.call("charge", {"order": "A"}) == "charged A"
+            assert await guarded.call("prices", '{"of": ["tea"]}') == {"tea": 3}
+            assert await guarded["prices"](["milk"]) == {"milk": 4}
+        run = await world.get("order-42")
+        assert run.status == "completed"
+        assert [c.name for m in run.state.history for c in m.calls] == [
+            "charge",
+            "prices",
+            "prices",
+        ]
+        assert (await world.archive.replay("order-42")).divergence is None
+        assert (await world.archive.verify()).problems == []
+
+    async def test_calls_made_together_run_together(self, world: World) -> None:
+        meeting = asyncio.Barrier(3)
+
+        async def meet(who: int) -> int:
+            """Wait for the others."""
+            await meeting.wait()
+            return who
+
+        async with world.guard(meet, key="k") as guarded:
+            calls = [guarded.call("meet", {"who": n}) for n in range(3)]
+            assert await asyncio.wait_for(asyncio.gather(*calls), 10) == [0, 1, 2]
+
+    async def test_two_equal_calls_both_run(self, world: World, shop: Shop) -> None:
+        async with world.guard(shop.tools, key="k") as guarded:
+            await asyncio.gather(*[guarded.call("charge", {"order": "A"}) for _ in range(2)])
+        assert shop.charged == ["A", "A"]
+
+    async def test_what_may_not_run_is_an_error_with_all_problems(
+        self, world: World, shop: Shop
+    ) -> None:
+        async with world.guard(shop.tools, key="k", policy=DENY) as guarded:
+            with pytest.raises(InvalidCallError) as invalid:
+                await guarded.call("prices", {"of": [1, "tea", 2], "more": True})
+            assert {pointer for pointer, _ in invalid.value.problems} == {"/of/0", "/of/2", "/more"}
+            with pytest.raises(InvalidCallError, match="no such tool"):
+                await guarded.call("refund", {})
+            with pytest.raises(InvalidCallError):
+                await guarded.call("prices", '{"of": ')
+            with pytest.raises(InvalidCallError, match="no JSON form"):
+                await guarded.call("prices", {"of": object()})
+            with pytest.raises(DeniedCallError, match="Not today"):
+                await guarded.call("charge", {"order": "A"})
+            with pytest.raises(FailedCallError, match="no reason"):
+                await guarded["fail"]()
+            assert "Not today" in str(await guarded.answer("charge", {"order": "B"}))
+        assert shop.charged == []
+
+    def test_a_function_keeps_its_name_and_parameters(self, world: World, shop: Shop) -> None:
+        guarded = world.guard(shop.tools, key="k")
+        assert [tool.name for tool in guarded.tools] == ["charge", "prices", "fail"]
+        assert guarded["charge"].__name__ == "charge"
+        assert list(inspect.signature(guarded["charge"]).parameters) == ["order"]
+        with pytest.raises(NotFoundError, match="refund"):
+            guarded["refund"]
+        with pytest.raises(ToolDefinitionError, match="no description"):
+            world.guard(lambda: None, key="k")
+
+    async def test_a_limit_of_its_own_ends_the_run(self, world: World, shop: Shop) -> None:
+        guarded = world.guard(shop.tools, key="k", limits=Limits(turns=1))
+        await guarded.call("charge", {"order": "A"})
+        with pytest.raises(OperatorError, match="turn_limit"):
+            await guarded.call("charge", {"order": "B"})
+        assert shop.charged == ["A"]
+
+
+@pytest.mark.req("guard-approval")
+class TestApproval:
+    async def test_an_approver_answers_in_the_process(self, world: World, shop: Shop) -> None:
+        class Boss:
+            async def ask(self, question: Question) -> Answer:
+                return Answer(approved='"A"' in question.arguments, by="boss", reason="Too much.")
+
+        async with world.guard(shop.tools, key="k", policy=ASK, approver=Boss()) as guarded:
+            assert await guarded.call("charge", {"order": "A"}) == "charged A"
+            with pytest.raises(DeniedCallError, match="Too much"):
+                await guarded.call("charge", {"order": "B"})
+        assert shop.charged == ["A"]
+
+    async def test_without_one_the_call_waits_and_is_made_again(
+        self, world: World, shop: Shop
+    ) -> None:
+        async with world.guard(shop.tools, key="k", policy=ASK) as guarded:
+            with pytest.raises(WaitingCallError, match="approval"):
+                await guarded.call("charge", {"order": "A"})
+            with pytest.raises(WaitingCallError):
+                await guarded.call("prices", {"of": []})
+            assert (await world.get("k")).status == "waiting"
+            [question] = (await world.get("k")).questions
+            await world.send("k", AnswerCall(call=question.digest, approved=True))
+            assert await guarded.call("charge", {"order": "A"}) == "charged A"
+            assert await guarded.call("prices", {"of": []}) == {}
+        assert shop.charged == ["A"]
+
+
+@pytest.mark.req("guard-once")
+class TestAnotherProcess:
+    async def test_gets_the_recorded_results(self, world: World, shop: Shop) -> None:
+        for orders in ("AAB", "AAB", "AABC"):
+            async with world.guard(shop.tools, key="k") as guarded:
+                results = [await guarded.call("charge", {"order": order}) for order in orders]
+            assert results == [f"charged {order}" for order in orders]
+        assert shop.charged == ["A", "A", "B", "C"]
+        assert (await world.archive.replay("k")).divergence is None
+
+    async def test_names_a_call_by_its_own_id(self, world: World, shop: Shop) -> None:
+        async with world.guard(shop.tools, key="k") as guarded:
+            for call_id in ("one", "two"):
+                await guarded.call("charge", {"order": "A"}, call_id=call_id)
+        async with world.guard(shop.tools, key="k") as guarded:
+            await guarded.call("charge", {"order": "A"}, call_id="two")
+            await guarded.call("charge", {"order": "A"}, call_id="one")
+        assert shop.charged == ["A", "A"]
+
+    async def interrupted(self, world: World, shop: Shop) -> None:
+        """Leave a charge of A under way, as a process does that ends."""
+        shop.hang = True
+        guarded = world.guard(shop.tools, key="k")
+        call = asyncio.create_task(guarded.call("charge", {"order": "A"}))
+        await shop.hanging.wait()
+        await guarded.aclose()
+        with pytest.raises(OperatorError, match="closed"):
+            await call
+        shop.hang = False
+
+    @pytest.mark.parametrize("happened", [True, False])
+    async def test_an_unfinished_call_is_ambiguous_until_a_person_resolves_it(
+        self, world: World, shop: Shop, happened: bool
+    ) -> None:
+        await self.interrupted(world, shop)
+        async with world.guard(shop.tools, key="k") as guarded:
+            for _ in range(2):
+                with pytest.raises(AmbiguousCallError, match="may have happened") as caught:
+                    await guarded.call("charge", {"order": "A"})
+            assert "artificer resolve k" in str(caught.value.hint)
+            assert await guarded.call("charge", {"order": "B"}) == "charged B"
+            [doubt] = (await world.get("k")).doubts
+        await world.send("k", Resolve(call_id=doubt.call_id, happened=happened, reason="I saw."))
+        async with world.guard(shop.tools, key="k") as guarded:
+            result = await guarded.call("charge", {"order": "A"})
+        assert ("I saw." if happened else "charged A") in str(result)
+        assert shop.charged == (["A", "B"] if happened else ["A", "B", "A"])
+
+    async def test_a_cancelled_run_takes_no_more_calls(self, world: World, shop: Shop) -> None:
+        guarded = world.guard(shop.tools, key="k")
+        await guarded.call("charge", {"order": "A"})
+        await guarded.aclose()
+        await world.cancel("k")
+        async with world.guard(shop.tools, key="k") as guarded:
+            assert await guarded.call("charge", {"order": "A"}) == "charged A"
+            with pytest.raises(OperatorError, match="cancelled"):
+                await guarded.call("charge", {"order": "B"})
+
+    async def test_a_key_of_an_ordinary_run_is_refused(self, world: World, shop: Shop) -> None:
+        from artificer import Agent, ScriptedProvider
+        from artificer.providers.scripted import say
+
+        await world.run("Hi.", Agent(ScriptedProvider([say("Hi.")]), kind="chat"), run_id="k")
+        with pytest.raises(OperatorError, match="not a guarded one"):
+            await world.guard(shop.tools, key="k").call("prices", {"of": []})
+
+
+@pytest.mark.req("guard-adapters")
+@pytest.mark.parametrize("library", ["pydantic_ai", "langgraph", "openai_agents"])
+@pytest.mark.parametrize("kill", ["", "A", "C"])
+def test_agents_of_other_libraries_never_repeat_a_call_silently(
+    library: str, kill: str, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "ledger"
+    program = [str(HERE / "guarded_agents.py"), library, str(tmp_path / "home"), str(ledger)]
+    if kill:
+        assert preloaded.run([*program, kill]).returncode == -signal.SIGKILL
+    for _ in range(2):
+        done = preloaded.run(program, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        assert sorted(ledger.read_text().split()) == ["A", "B", "C"]
+        assert (b"ambiguous" in done.stdout) == bool(kill)
