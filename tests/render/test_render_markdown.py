@@ -117,3 +117,10 @@ def test_the_narratives_own_markdown_is_kept() -> None:
     text = to_markdown(report(narrative, []))
     for piece in ("Intro [a](https://example.org).", "> quote", "```py\nx = 1\n```"):
         assert piece in text
+
+
+@pytest.mark.parametrize("depth", [10, 3_000])
+def test_words_may_nest_as_deep_as_a_model_likes(depth: int) -> None:
+    nested = "*a **b " * depth + "c" + "** d*" * depth
+    text = to_markdown(report(nested))
+    assert text.count("b") >= depth and "c" in text

@@ -28,12 +28,21 @@ _IN_TARGET = re.compile(r"[\s<>()\[\]\\`|\"]")
 _MARKS = {"em": "*", "strong": "**", "s": "~~"}
 _ALIGNED = {"left": ":--", "center": ":-:", "right": "--:"}
 _LISTS = ("bullet_list", "ordered_list")
+_WORDS = "words"
+"""The tokens of a paragraph's words, among the facts that its token holds."""
 
 
 def passage_markdown(passage: Passage) -> str:
     """Return the passage as Markdown, with marks in place of its citations."""
-    nodes = SyntaxTreeNode(passage.tokens).children
+    nodes = SyntaxTreeNode([_block_token(token) for token in passage.tokens]).children
     return "\n\n".join(_block(node, passage.marks) for node in nodes)
+
+
+def _block_token(token: Token) -> Token:
+    """Return a token without the tokens of its words, which may nest a thousand deep."""
+    if token.type != "inline":
+        return token
+    return token.copy(children=None, meta={_WORDS: token.children or []})
 
 
 def _block(node: SyntaxTreeNode, marks: Marks) -> str:
@@ -100,7 +109,7 @@ def _escaped_start(match: re.Match[str]) -> str:
 def _words(node: SyntaxTreeNode, marks: Marks) -> str:
     """Return the running text of a paragraph, a heading or a cell."""
     inlines = (child.token for child in node.children if child.token)
-    found = (token for inline in inlines for token in inline.children or ())
+    found = (token for inline in inlines for token in inline.meta.get(_WORDS, ()))
     text = ""
     target = ""
     for token in inert(list(found), marks):
