@@ -8,9 +8,10 @@ from typing import get_type_hints
 import pytest
 
 from artificer.agent import Agent
-from artificer.agent_definition import AgentFields, ModelSettings
+from artificer.agent_definition import AgentFields
 from artificer.backends.function.executor import tool
 from artificer.config import Config
+from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError, ConfigError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say

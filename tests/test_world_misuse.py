@@ -8,7 +8,7 @@ import pytest
 
 import artificer
 from artificer.agent import Agent
-from artificer.agent_definition import ModelSettings
+from artificer.contracts.model_settings import ModelSettings
 from artificer.errors import AuthorError
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.values.model import ModelFailure

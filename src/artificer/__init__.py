@@ -16,7 +16,6 @@ from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
     from artificer.agent import Agent
-    from artificer.agent_definition import ModelSettings
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
     from artificer.backends.function.executor import tool
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from artificer.config import Config, load_config
     from artificer.contracts.capabilities import Capabilities, Grant, Host
     from artificer.contracts.definition import ToolDefinition
+    from artificer.contracts.model_settings import ModelSettings
     from artificer.contracts.response_format import ResponseFormat
     from artificer.core.conditions import Condition
     from artificer.core.policy import Policy, Rule
@@ -85,7 +85,7 @@ _HOMES = {
     "Image": "ports.attachment",
     "Brief": "builds.brief",
     "ForkChanges": "runtime.fork",
-    "ModelSettings": "agent_definition",
+    "ModelSettings": "contracts.model_settings",
     "Answer": "ports",
     "AnswerCall": "core.signals",
     "Approver": "ports",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import Any, Generic, Literal, TypedDict, get_args
 
 from artificer.backends.function.executor import FunctionTool
 from artificer.contracts.capabilities import Capabilities
+from artificer.contracts.model_settings import ModelSettings
 from artificer.contracts.output import OutputT
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError
 from artificer.ports import Executor, Provider
-from artificer.values.model import ToolChoice
 
 AgentKind = Literal["chat", "deliver"]
 """A ``chat`` ends in a text or in JSON, a ``deliver`` run in a report with its artifacts."""
@@ -32,43 +31,6 @@ OutputValidator = Callable[[Any], Any]
 """A function that accepts a value, perhaps changed, or rejects it with ValueError."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelSettings:
-    """How the model is asked.
-
-    ``tool_choice`` is one choice, or one for each turn, of which the last stays in force.
-    """
-
-    temperature: float | None = None
-    tool_choice: ToolChoice | Sequence[ToolChoice] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise AuthorError for a temperature that no model takes."""
-        value = self.temperature
-        if value is None:
-            return
-        number = isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1000
-        if not number or round(value, 6) != value:
-            raise AuthorError(
-                f"The temperature is {value!r}.",
-                hint="Use a number from 0 to 2, with at most six decimals.",
-            )
-
-    @property
-    def choices(self) -> tuple[ToolChoice, ...]:
-        """The tool choices, turn by turn."""
-        if isinstance(self.tool_choice, ToolChoice):
-            return (self.tool_choice,)
-        return tuple(self.tool_choice or (ToolChoice(),))
-
-    @property
-    def recorded_temperature(self) -> str | None:
-        """The temperature as decimal text: a journal holds no floats."""
-        if self.temperature is None:
-            return None
-        return f"{self.temperature:.6f}".rstrip("0").rstrip(".")
-
-
 class AgentFields(TypedDict, total=False):
     """The fields of an :class:`AgentDefinition`, as keyword arguments."""
 
@@ -79,7 +41,7 @@ class AgentFields(TypedDict, total=False):
     only: Iterable[str] | None
     policy: Policy | None
     limits: Limits | None
-    settings: ModelSettings
+    settings: ModelSettings | Sequence[ModelSettings] | None
     output: Output | None
     check: OutputValidator | None
     capabilities: Capabilities | None
@@ -93,8 +55,9 @@ class AgentDefinition(Generic[OutputT]):
     names. A run delivers a report (kind ``deliver``), unless it has an ``output`` or a ``check``,
     or is a ``chat`` by choice. With an ``output``, it ends in JSON that fits it, or it has failed;
     ``check`` accepts the output (or the text, without one), perhaps changed, or rejects it with
-    ValueError. ``capabilities`` are a folder, workspaces and introspection. A field that is None is
-    as configured.
+    ValueError. ``settings`` are those of all turns, or one for each, of which the last stays in
+    force. ``capabilities`` are a folder, workspaces and introspection. A field that is None is as
+    configured.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
     else from the journal.
@@ -107,7 +70,7 @@ class AgentDefinition(Generic[OutputT]):
     only: Iterable[str] | None = None
     policy: Policy | None = None
     limits: Limits | None = None
-    settings: ModelSettings = ModelSettings()
+    settings: ModelSettings | Sequence[ModelSettings] | None = None
     output: (
         UnionType
         | ResponseFormat
@@ -125,6 +88,8 @@ class AgentDefinition(Generic[OutputT]):
         object.__setattr__(self, "tools", _checked_tools(self.tools))
         if self.only is not None:
             object.__setattr__(self, "only", tuple(self.only))
+        if self.settings is not None:
+            object.__setattr__(self, "settings", _checked_settings(self.settings))
         if self.kind is not None and self.kind not in get_args(AgentKind):
             raise AuthorError(
                 f"Unknown kind of run: {self.kind!r}.",
@@ -152,6 +117,18 @@ class AgentDefinition(Generic[OutputT]):
         """The kind of the agent's runs: a report, unless they end in JSON or it is chosen."""
         plain = self.output is None and self.check is None
         return self.kind or ("deliver" if plain else "chat")
+
+
+def _checked_settings(
+    settings: ModelSettings | Sequence[ModelSettings],
+) -> ModelSettings | tuple[ModelSettings, ...]:
+    turns = (settings,) if isinstance(settings, ModelSettings) else tuple(settings)
+    if not turns or not all(isinstance(turn, ModelSettings) for turn in turns):
+        raise AuthorError(
+            "The settings of an agent are ModelSettings, or a list of them, one for each turn.",
+            hint="settings=artificer.ModelSettings(temperature=0.2)",
+        )
+    return settings if isinstance(settings, ModelSettings) else turns
 
 
 def _checked_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:

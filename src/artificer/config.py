@@ -17,6 +17,7 @@ from artificer.backends.browser.settings import BrowserConfig
 from artificer.backends.mcp.settings import McpConfig
 from artificer.backends.sandbox.settings import SandboxConfig
 from artificer.contracts.capabilities import Capabilities, Grant, Host
+from artificer.contracts.model_settings import ModelKeys
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.errors import ConfigError
@@ -79,6 +80,7 @@ class Config(CheckedValue):
     """All settings. Paths are absolute or relative to the working directory.
 
     ``storage`` is a kind of storage, or a URL whose scheme is one.
+    ``models`` are the settings of the requests to a ``provider/model``.
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
     ``backends`` are the settings of backends that installed packages add, by their names.
     """
@@ -96,6 +98,7 @@ class Config(CheckedValue):
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     prices: Mapping[str, PriceConfig] = field(default_factory=dict)
     prompt_caching: bool = True
+    models: Mapping[str, ModelKeys] = field(default_factory=dict)
     context_tokens: Mapping[str, Annotated[int, Meta(ge=1_000)]] = field(default_factory=dict)
     budget: BudgetConfig = BudgetConfig()
     limits: LimitsConfig = LimitsConfig()

@@ -97,6 +97,9 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.contracts.definition import Risk as Risk
     from artificer.contracts.definition import Toolset as Toolset
     from artificer.contracts.definition import Trust as Trust
+    from artificer.contracts.model_settings import Effort as Effort
+    from artificer.contracts.model_settings import ModelKeys as ModelKeys
+    from artificer.contracts.model_settings import RequestSettings as RequestSettings
     from artificer.core.attachments import Attached as Attached
     from artificer.core.conditions import Match as Match
     from artificer.core.events import ApprovalAnswered as ApprovalAnswered
@@ -266,6 +269,7 @@ _NAMES = {
     "backends.sandbox.settings": ("SandboxConfig",),
     "config": ("ProviderConfig", "TelemetryConfig"),
     "core.price": ("Price",),
+    "contracts.model_settings": ("Effort", "ModelKeys", "RequestSettings"),
     "money": ("BudgetConfig", "LimitsConfig", "PriceConfig", "ReplyLimits"),
     # JSON, messages and model replies
     "values.base": ("Digest", "JsonObject", "JsonValue", "Problem"),

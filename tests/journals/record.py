@@ -15,6 +15,7 @@ from typing import Any
 from artificer.builds.facts import BuildOptions, BuildRequested
 from artificer.builds.jobs import AskDecision
 from artificer.contracts.definition import ModelRequest
+from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.response_format import format_of
 from artificer.core.events import BuildAdvanced, RunForked
 from artificer.core.facts import Judges
@@ -291,6 +292,24 @@ async def entombed(run: Rig) -> None:
     await run.engine(ScriptedProvider([])).record_pruning("run", "alice", "It is old.")
 
 
+async def settings(run: Rig) -> None:
+    """Settings of each turn, and of a summary."""
+    await run.run(
+        ScriptedProvider([reply(call("echo", x=1)), reply(call("echo", x=2)), say("Done.")]),
+        settings=(
+            RequestSettings(temperature="0.25", top_p="0.5", seed=7, stop=("END", ODD)),
+            RequestSettings(
+                max_tokens=300,
+                reasoning="high",
+                service_tier="flex",
+                headers='{"X-Key":"{_secret:key}"}',
+                body='{"min_p":0.1}',
+            ),
+            RequestSettings(reasoning=2_048),
+        ),
+    )
+
+
 async def build(run: Rig) -> None:
     """A build with two specs, one after the other, whose plan is approved in between."""
     world = BuildWorld(plan_of({"store": (), "api": ("store",)}))
@@ -421,6 +440,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "context": context,
     "response-format": response_format,
     "output-check": output_check,
+    "settings": settings,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

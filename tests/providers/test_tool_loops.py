@@ -40,6 +40,7 @@ class Double:
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self.requests: list[Body] = []
+        self.heads: list[str] = []
 
     async def __aenter__(self) -> str:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -52,6 +53,7 @@ class Double:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        self.heads.append(head)
         length = int(head.split("content-length:")[1].split()[0])
         self.requests.append(json.loads(await reader.readexactly(length)))
         answer = self._answer(self.requests[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, get_args
 
+from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.response_format import ResponseFormat
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta, Value
@@ -147,7 +148,8 @@ class ModelRequest(Value):
 
     ``cache_key`` names what the request begins with, its tools and system prompt: a provider that
     can shall keep what it has read, for the next request that begins so. Empty is: as it likes.
-    ``response_format`` is what a reply without tool calls has to be.
+    ``response_format`` is what a reply without tool calls has to be. ``settings`` are those beyond
+    ``max_tokens`` and ``temperature``.
     """
 
     model: str
@@ -158,6 +160,7 @@ class ModelRequest(Value):
     temperature: float | None = None
     cache_key: str = ""
     response_format: ResponseFormat | None = None
+    settings: RequestSettings = RequestSettings()
 
 
 def open_object(**properties: JsonObject) -> JsonObject:

@@ -139,13 +139,15 @@ def _affordable(state: RunState, room: int, summary: int) -> int:
 def summary_request(state: RunState, intent: Compact) -> tuple[ModelRequest, tuple[Message, ...]]:
     """Return the request for a summary: without tools, and without reasoning of other models."""
     spec = state.run_spec
+    settings = spec.settings_of(intent.turn)
     request = ModelRequest(
         model=spec.model,
         system=spec.compaction,
         tools=(),
         tool_choice=ToolChoice(mode="none"),
         max_tokens=intent.max_tokens,
-        temperature=None if spec.temperature is None else float(spec.temperature),
+        temperature=None if settings.temperature is None else float(settings.temperature),
+        settings=settings.replace(temperature=None, max_tokens=None, stop=(), reasoning=None),
     )
     messages = state.history[intent.told : intent.upto]
     lines = transcript(messages, intent.room * BYTES_A_TOKEN, state.window.summary)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from artificer.builds.facts import BuildRequested
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import Toolset
+from artificer.contracts.model_settings import Decimal, RequestSettings
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import RunKind
 from artificer.core.policy import Policy
@@ -85,7 +86,8 @@ class RunSpec(CheckedValue):
     """A run's prompt and its surroundings.
 
     ``toolset`` is the canonical JSON text of the :class:`Toolset`. ``choices`` gives the tool
-    choice turn by turn; the last one stays in force. ``temperature`` is a decimal in text.
+    choice turn by turn; the last one stays in force, and so do ``settings``. ``temperature`` is
+    that of a run without ``settings``: a decimal in text.
     ``wire`` is the protocol in which the provider is spoken to, and how, where that is not the
     same everywhere: what a replay must know of the environment. ``sources`` are the folders of
     manifests that the tools came from, so that resuming finds them; ``facilities`` is what else the
@@ -114,13 +116,14 @@ class RunSpec(CheckedValue):
     project: str = ""
     parent: str = ""
     choices: Annotated[tuple[ToolChoice, ...], Meta(min_length=1)] = (ToolChoice(),)
-    temperature: Annotated[str, Meta(pattern=r"^\d{1,3}(\.\d{1,6})?\Z")] | None = None
+    temperature: Decimal | None = None
     compaction: str = ""
     caching: bool = False
     response_format: ResponseFormat | None = None
     rules: Annotated[int, Meta(ge=1)] = 1
     output_check: str = ""
     attachments: tuple[AttachedBlock, ...] = ()
+    settings: tuple[RequestSettings, ...] = ()
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""
@@ -129,6 +132,12 @@ class RunSpec(CheckedValue):
     def choice(self, turn: int) -> ToolChoice:
         """The tool choice of a turn, counted from 1."""
         return self.choices[min(turn, len(self.choices)) - 1]
+
+    def settings_of(self, turn: int) -> RequestSettings:
+        """The settings of a turn's request, counted from 1."""
+        if not self.settings:
+            return _temperate(self.temperature)
+        return self.settings[min(turn, len(self.settings)) - 1]
 
     @property
     def checked_by(self) -> tuple[str, ...]:
@@ -153,6 +162,11 @@ class RunSpec(CheckedValue):
     def digest(self) -> str:
         """Digest of what was asked for."""
         return digest_of(self.identity())
+
+
+@lru_cache(maxsize=64)
+def _temperate(temperature: str | None) -> RequestSettings:
+    return RequestSettings(temperature=temperature)
 
 
 @lru_cache(maxsize=64)

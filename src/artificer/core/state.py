@@ -232,20 +232,23 @@ class RunState(Value):
     @property
     def longest_reply(self) -> int:
         """The most tokens that the next reply may have."""
-        return self.reply_tokens or self.run_spec.limits.max_tokens
+        longest = self.reply_tokens or self.run_spec.limits.max_tokens
+        return min(longest, self.run_spec.settings_of(self.turn).max_tokens or longest)
 
     def request(self) -> ModelRequest:
         """Return the request of the pending Generate, without the conversation."""
         spec = self.run_spec
+        settings = spec.settings_of(self.turn)
         return ModelRequest(
             model=spec.model,
             system=spec.system,
             tools=spec.tools().tools,
             tool_choice=self.choice(self.turn),
             max_tokens=self.longest_reply,
-            temperature=None if spec.temperature is None else float(spec.temperature),
+            temperature=None if settings.temperature is None else float(settings.temperature),
             cache_key=spec.cache_key,
             response_format=spec.response_format,
+            settings=settings.replace(temperature=None, max_tokens=None),
         )
 
 

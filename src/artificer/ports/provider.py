@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -62,6 +62,9 @@ class Memo:
 class Payload(Struct, frozen=True):
     """The body of one request as it is handed to the SDK, its growing list apart.
 
+    ``headers`` are further ones, with references to secrets (``{_secret:name}``), which are
+    replaced when it is sent.
+
     ``tools`` are the definitions behind the wire's tools. They are not sent: reading the reply
     needs them, to turn names and arguments back. ``whole`` is the list with the bytes of
     attachments, which the digest of the request is made without.
@@ -72,6 +75,7 @@ class Payload(Struct, frozen=True):
     items: list[JsonObject]
     tools: tuple[ToolDefinition, ...] = ()
     whole: list[JsonObject] | None = None
+    headers: Mapping[str, str] | None = None
 
     @property
     def body(self) -> JsonObject:

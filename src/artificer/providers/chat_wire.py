@@ -12,14 +12,21 @@ from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload
 from artificer.providers.attachments import chat_part, parts_of
 from artificer.providers.chat_stream import EXTRA, EXTRAS, ChatStream
-from artificer.providers.dialects import ChatDialect
+from artificer.providers.dialects import NESTED_REASONING, ChatDialect
 from artificer.providers.mapping import (
     arguments_text,
     filled,
     result_text,
     wire_id,
 )
-from artificer.providers.options import options, results_first, system_text, wire_format
+from artificer.providers.options import (
+    headers_of,
+    options,
+    results_first,
+    system_text,
+    wire_format,
+    with_extra,
+)
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
@@ -59,6 +66,7 @@ def to_payload(
         key="messages",
         items=memo.items((dialect.tag, system.text, request.tools), everything, to_wire),
         tools=request.tools,
+        headers=headers_of(request),
     )
 
 
@@ -84,7 +92,26 @@ def _body(request: ModelRequest, tools: WireTools, dialect: ChatDialect) -> Json
     if dialect.caches and request.cache_key:
         body["prompt_cache_key"] = request.cache_key
     choose = _choice if dialect.names_tools else _mode
-    return body | options(request, tools, _tool, choose)
+    body |= options(request, tools, _tool, choose)
+    _add_settings(body, request, dialect)
+    return with_extra(body, request)
+
+
+def _add_settings(body: JsonObject, request: ModelRequest, dialect: ChatDialect) -> None:
+    """Add the settings that only this protocol names so."""
+    settings = request.settings
+    if settings.stop:
+        there = body.get("stop")
+        body["stop"] = [*(there if isinstance(there, list) else []), *settings.stop]
+    if settings.seed is not None:
+        body[dialect.seed_key] = settings.seed
+    if settings.reasoning is None:
+        return
+    if dialect.effort_key == NESTED_REASONING:
+        tokens = isinstance(settings.reasoning, int)
+        body["reasoning"] = {"max_tokens" if tokens else "effort": settings.reasoning}
+    else:
+        body[dialect.effort_key] = settings.reasoning
 
 
 def _tool(wire: WireTool) -> JsonObject:

@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.strict_dialect import StrictDialect
 from artificer.errors import ConfigError
 from artificer.values.base import JsonObject
+
+NESTED_REASONING = "reasoning"
+"""The member with an effort or a number of tokens, in place of ``reasoning_effort``."""
 
 RETURNS_REASONING = "reasoning"
 """The wire feature of a dialect that hands reasoning back to the server."""
@@ -35,6 +39,10 @@ class Dialect:
     @property
     def features(self) -> tuple[str, ...]:
         """Settings that change requests, which a replay must know."""
+        return ()
+
+    def refused(self, settings: RequestSettings) -> tuple[str, ...]:
+        """Return the names of the settings that this server has no member for."""
         return ()
 
     @property
@@ -72,6 +80,13 @@ class ChatDialect(Dialect):
     def features(self) -> tuple[str, ...]:
         """The quirks; ``reasoning``, if it is sent back."""
         return ((RETURNS_REASONING,) if self.returns_reasoning else ()) + self.quirks
+
+    def refused(self, settings: RequestSettings) -> tuple[str, ...]:
+        """The seed and the reasoning, where it has none, and most servers' budget of tokens."""
+        seed = settings.seed is not None and not self.seed_key
+        budget = isinstance(settings.reasoning, int) and self.effort_key != NESTED_REASONING
+        effort = settings.reasoning is not None and not self.effort_key
+        return _names(seed=seed, reasoning=effort, **{_BUDGET: budget and not effort})
 
 
 def foreign_dialect(name: str, features: Iterable[str]) -> ChatDialect:
@@ -119,9 +134,26 @@ class MessagesDialect(Dialect):
 
     limits_images: bool = False
 
+    def refused(self, settings: RequestSettings) -> tuple[str, ...]:
+        """The seed."""
+        return _names(seed=settings.seed is not None)
+
 
 @dataclass(frozen=True)
 class ResponsesDialect(Dialect):
     """The differences between servers that speak Responses."""
 
     wire = "responses"
+
+    def refused(self, settings: RequestSettings) -> tuple[str, ...]:
+        """The seed, stop sequences, and a budget of tokens."""
+        budget = isinstance(settings.reasoning, int)
+        seed = settings.seed is not None
+        return _names(seed=seed, stop=bool(settings.stop), **{_BUDGET: budget})
+
+
+_BUDGET = "reasoning as a number of tokens"
+
+
+def _names(**refused: bool) -> tuple[str, ...]:
+    return tuple(name for name, is_refused in refused.items() if is_refused)

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from artificer.contracts.definition import ModelRequest
+from artificer.contracts.model_settings import RequestSettings
 from artificer.errors import ConfigError
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import AttemptLimits, generate_with_attempts
@@ -89,6 +90,10 @@ class Local:
                 f"There is no model {name!r} here; the provider 'local' runs {self._model.name}.",
                 hint=f"Write {self._name}/{EMBEDDED}, or name a GGUF file with --local-model FILE.",
             )
+
+    def refused(self, settings: RequestSettings) -> tuple[str, ...]:
+        """Return the settings that make no sense for a model in this machine's memory."""
+        return tuple(sorted(settings.named & {"extra_headers", "reasoning", "service_tier"}))
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""

@@ -28,7 +28,7 @@ def longest_reply(model: str) -> int | None:
     if provider in table.providers:
         return table.providers[provider]
     bare = name.rpartition("/")[2].lower().replace(".", "-")
-    known = [prefix for prefix in table.models if _begins(bare, prefix)]
+    known = [prefix for prefix in table.models if begins(bare, prefix)]
     return table.models[max(known, key=len)] if known else None
 
 
@@ -38,7 +38,7 @@ def known_models() -> list[str]:
     return [f"{provider}/{name}" for provider, name in found if provider]
 
 
-def _begins(name: str, prefix: str) -> bool:
+def begins(name: str, prefix: str) -> bool:
     """Return whether ``prefix`` matches: ``gpt-4`` matches ``gpt-4-0613``, not ``gpt-4o``."""
     return name.startswith(prefix) and not name[len(prefix) : len(prefix) + 1].isalnum()
 

@@ -19,7 +19,14 @@ from artificer.providers.mapping import (
     wire_id,
 )
 from artificer.providers.messages_stream import MessagesStream
-from artificer.providers.options import options, system_text, wire_format, with_member
+from artificer.providers.options import (
+    headers_of,
+    options,
+    system_text,
+    wire_format,
+    with_extra,
+    with_member,
+)
 from artificer.providers.wire_tools import WireTool, WireTools
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import (
@@ -50,6 +57,7 @@ def to_payload(
             (dialect.tag, request.tools), messages, lambda it: [_item(it, tools, dialect)]
         ),
         tools=request.tools,
+        headers=headers_of(request),
     )
 
 
@@ -66,7 +74,31 @@ def _body(request: ModelRequest, tools: WireTools, dialect: MessagesDialect) -> 
     if wire := wire_format(request, dialect):
         with_member(body, "output_config", format={"type": "json_schema", "schema": wire.schema})
     body |= options(request, tools, _tool, _choice)
+    if request.settings.stop:
+        body["stop_sequences"] = list(request.settings.stop)
+    _add_thinking(body, request)
+    body = with_extra(body, request)
     return _marked(body) if dialect.caches and request.cache_key else body
+
+
+LEAST_THINKING = 1_024
+"""The API refuses a smaller budget."""
+
+
+def _add_thinking(body: JsonObject, request: ModelRequest) -> None:
+    """Add the reasoning. A budget is part of ``max_tokens`` and leaves room for the reply.
+
+    "Thinking may not be enabled when tool_choice forces tool use": such a request goes without.
+    """
+    reasoning = request.settings.reasoning
+    if isinstance(reasoning, str):
+        with_member(body, "output_config", effort=reasoning)
+    if reasoning is None or (request.tools and request.tool_choice.mode in ("required", "tool")):
+        return
+    if isinstance(reasoning, str):
+        body["thinking"] = {"type": "adaptive"}
+    elif (budget := min(reasoning, request.max_tokens * 3 // 4)) >= LEAST_THINKING:
+        body["thinking"] = {"type": "enabled", "budget_tokens": budget}
 
 
 _MARK: JsonObject = {"cache_control": {"type": "ephemeral"}}

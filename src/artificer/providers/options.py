@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,13 +23,19 @@ def options(
     write: Callable[[WireTool], JsonObject],
     choose: Callable[[str, str | None], JsonValue],
 ) -> JsonObject:
-    """Return ``temperature``, ``tools`` and ``tool_choice``; unset members are left out.
+    """Return the settings that all protocols name alike, ``tools`` and ``tool_choice``.
+
+    Unset members are left out.
 
     ``write`` formats a tool, ``choose`` a mode, with the tool's name if the mode requires one.
     """
     members: JsonObject = {}
     if request.temperature is not None:
         members["temperature"] = request.temperature
+    if request.settings.top_p is not None:
+        members["top_p"] = float(request.settings.top_p)
+    if request.settings.service_tier:
+        members["service_tier"] = request.settings.service_tier
     if request.tools:
         choice = request.tool_choice
         name = tools.names.to_wire(choice.name) if choice.mode == "tool" and choice.name else None
@@ -87,6 +93,25 @@ def with_member(body: JsonObject, name: str, **members: JsonValue) -> None:
     """Add members to an object inside a body, keeping its other members."""
     there = body.get(name)
     body[name] = {**(there if isinstance(there, dict) else {}), **members}
+
+
+def with_extra(body: JsonObject, request: ModelRequest) -> JsonObject:
+    """Return a body with the caller's own members, merged into it last."""
+    return _merged(body, request.settings.extra_body) if request.settings.body else body
+
+
+def _merged(body: JsonObject, extra: JsonObject) -> JsonObject:
+    merged = dict(body)
+    for name, value in extra.items():
+        before = merged.get(name)
+        both = isinstance(before, dict) and isinstance(value, dict)
+        merged[name] = _merged(before, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def headers_of(request: ModelRequest) -> Mapping[str, str] | None:
+    """Return the caller's own headers, with references to secrets."""
+    return request.settings.extra_headers or None
 
 
 def results_first(

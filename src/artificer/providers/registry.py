@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
+from artificer.contracts.model_settings import RequestSettings
 from artificer.plugins import Registry
 from artificer.ports import Provider
 from artificer.providers.dialects import RETURNS_REASONING
@@ -57,6 +58,14 @@ class Wired(Protocol):
     @property
     def wire(self) -> str:
         """The mapping, as a run records it."""
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A provider that does not take every setting."""
+
+    def refused(self, settings: RequestSettings) -> tuple[str, ...]:
+        """Return the names of the settings that it has no member for."""
 
 
 @runtime_checkable

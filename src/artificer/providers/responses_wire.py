@@ -22,10 +22,12 @@ from artificer.providers.mapping import (
 )
 from artificer.providers.options import (
     WireFormat,
+    headers_of,
     options,
     results_first,
     system_text,
     wire_format,
+    with_extra,
     with_member,
 )
 from artificer.providers.responses_stream import ResponsesStream
@@ -71,6 +73,7 @@ def to_payload(
         key="input",
         items=memo.items((dialect.tag, request.tools), messages, to_wire),
         tools=request.tools,
+        headers=headers_of(request),
     )
 
 
@@ -91,7 +94,9 @@ def _body(request: ModelRequest, tools: WireTools, dialect: ResponsesDialect) ->
         with_member(body, "text", format={"type": "json_schema", **_format(response_format)})
     if dialect.caches and request.cache_key:
         body["prompt_cache_key"] = request.cache_key
-    return body | options(request, tools, _tool, _choice)
+    if request.settings.reasoning is not None:
+        with_member(body, "reasoning", effort=request.settings.reasoning)
+    return with_extra(body | options(request, tools, _tool, _choice), request)
 
 
 def _format(wire: WireFormat) -> JsonObject:

@@ -123,7 +123,7 @@ class ScriptedProvider:
         """Do nothing: there is nothing to release."""
 
 
-_LATER = {"cache_key", "response_format"}
+_LATER = {"cache_key", "response_format", "settings"}
 """Members added after the first release: their defaults are left out, so digests stay."""
 
 _OFFERED = ("name", "description", "input_schema")

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, TypeVar
 
 from artificer.contracts.definition import ModelRequest
+from artificer.contracts.model_settings import RequestSettings
+from artificer.contracts.secret_references import with_secrets
 from artificer.errors import ConfigError, MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.assembler import ReplyStream
@@ -137,6 +139,10 @@ class SdkProvider(ABC, Generic[D]):
         server = "vendor" if self._endpoint.base_url is None else "foreign"
         return "/".join((self._dialect.wire, server, *self._dialect.features))
 
+    def refused(self, settings: RequestSettings) -> tuple[str, ...]:
+        """Return the names of the settings that the server has no member for."""
+        return self._dialect.refused(settings)
+
     @abstractmethod
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
@@ -225,7 +231,11 @@ def open_stream_with(create: Callable[..., Awaitable[Any]], payload: Payload) ->
             yield _plain_events(stream)
 
     async def open_stream() -> Any:
-        return reading(await create(**named, extra_body=others))
+        members: dict[str, Any] = {**named, "extra_body": others}
+        if payload.headers:
+            sent = {k: with_secrets(v, os.environ) for k, v in payload.headers.items()}
+            members["extra_headers"] = sent
+        return reading(await create(**members))
 
     return open_stream
 

@@ -24,12 +24,14 @@ from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import wire_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.servers import build_servers
+from artificer.wiring.settings import choices_of, settings_of
 from artificer.wiring.specs import (
     ChosenModel,
     Recorded,
     agent_facts,
     limits_of,
     make_spec,
+    with_longest,
 )
 from artificer.wiring.toolbox import ToolBox, build_tools, located
 
@@ -68,7 +70,7 @@ async def assemble(
             servers=servers,
             capabilities=capabilities,
         ).narrowed(agent.only)
-        tools.must_offer(agent.settings.choices)
+        tools.must_offer(choices_of(agent.settings))
         must_fit(model.policy, tools.toolset)
         spec = make_spec(
             model,
@@ -198,5 +200,8 @@ def recorded_provider(
 def choose_model(world: WorldResources, agent: AgentDefinition[Any], kind: RunKind) -> ChosenModel:
     """Return the agent's model with the limits of this kind of run. Raises ConfigError."""
     provider, name = world.providers.choose(agent.model)
-    limits = limits_of(kind, agent.limits, world.config, f"{provider.name}/{name}")
-    return ChosenModel(provider, name, limits, agent.policy or world.config.policy)
+    full_name = f"{provider.name}/{name}"
+    settings = settings_of(agent.settings, full_name, provider, world.config, world.redactor)
+    limits = limits_of(kind, agent.limits, world.config, full_name)
+    limits = with_longest(limits, settings, agent.limits)
+    return ChosenModel(provider, name, limits, agent.policy or world.config.policy, settings)

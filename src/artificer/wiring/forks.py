@@ -16,6 +16,7 @@ from artificer.runtime.load import Loaded, load
 from artificer.system import SystemClock
 from artificer.wiring.providers import wire_of
 from artificer.wiring.resources import WorldResources
+from artificer.wiring.settings import check_taken, settings_of
 from artificer.wiring.specs import Recorded, limits_for, price_of
 from artificer.wiring.toolbox import located
 
@@ -83,6 +84,10 @@ def _fork_spec(
     limits = agent.limits or before.limits
     if model != recorded and limits.max_tokens == before.limits.max_tokens:
         limits = limits_for(model, limits, world.config)
+    settings = before.settings
+    if agent.settings is not None:
+        settings = settings_of(agent.settings, model, provider, world.config, world.redactor)
+    check_taken(settings, model, provider)
     price = before.price if model == recorded else None
     spec = before.replace(
         prompt=before.prompt if prompt is None else prompt,
@@ -91,6 +96,7 @@ def _fork_spec(
         provider=provider.name,
         model=name,
         wire=wire_of(provider),
+        settings=settings,
         price=price or price_of(model, limits, world.config),
     )
     return provider, spec

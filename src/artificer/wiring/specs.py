@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from artificer import core
 from artificer.agent_definition import AgentDefinition
 from artificer.config import Config
+from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.output import type_name
 from artificer.contracts.response_format import format_of
 from artificer.core.kinds import KINDS, RunKind
@@ -22,16 +24,18 @@ from artificer.ports import Provider
 from artificer.providers.caller import NAME as CALLER
 from artificer.wiring.providers import wire_of
 from artificer.wiring.replies import continuations_of, longest_reply_of, max_tokens_of
+from artificer.wiring.settings import choices_of, settings_facts
 
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """The model of a run, with the limits and the policy that apply to it."""
+    """The model of a run, with the settings, the limits and the policy that apply to it."""
 
     provider: Provider
     name: str
     limits: Limits
     policy: Policy
+    settings: tuple[RequestSettings, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -70,6 +74,7 @@ def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:
             price=price_of(model.full_name, model.limits, config),
             compaction=compaction_prompt(),
             caching=config.prompt_caching,
+            **settings_facts(model.settings),
             **facts,
         )
     except InvalidValueError as error:
@@ -86,8 +91,7 @@ def agent_facts(agent: AgentDefinition[Any]) -> dict[str, Any]:
     return {
         "kind": agent.run_kind,
         "system": system_prompt(agent.run_kind) if instructions is None else instructions,
-        "choices": agent.settings.choices,
-        "temperature": agent.settings.recorded_temperature,
+        "choices": choices_of(agent.settings),
         "response_format": None if agent.output is None else format_of(agent.output),
         "output_check": type_name(agent.check) if agent.check else "",
     }
@@ -105,6 +109,17 @@ def limits_of(kind: RunKind, own: Limits | None, config: Config, model: str) -> 
     if "max_tokens" in own.named:
         return limits
     return limits.replace(max_tokens=max_tokens_of(kind, model, limits, config))
+
+
+def with_longest(limits: Limits, settings: Sequence[RequestSettings], own: Limits | None) -> Limits:
+    """The limits with the longest reply that the settings of a turn name, unless they name one."""
+    named = [turn.max_tokens for turn in settings if turn.max_tokens is not None]
+    if not named or (own is not None and "max_tokens" in own.named):
+        return limits
+    longest = max(named)
+    return limits.replace(
+        max_tokens=longest if len(named) == len(settings) else max(longest, limits.max_tokens)
+    )
 
 
 def limits_for(model: str, recorded: Limits, config: Config) -> Limits:

@@ -17,10 +17,11 @@ from artificer.backends.browser.spec.flows import secrets_of
 from artificer.backends.browser.spec.keys import BrowserKeys
 from artificer.backends.process.environment import child_environment
 from artificer.backends.receipts import Began, status_of
-from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
+from artificer.backends.secrets.redaction import Redactor
 from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.contracts.scope import Scope
+from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import OperatorError
 from artificer.manifests.keys import ToolKeys
 from artificer.ports import BlobStore, Receipt

@@ -30,10 +30,11 @@ from artificer.backends.http.spec.template import HttpTemplate
 from artificer.backends.probing import as_tool, call_of, probed_of
 from artificer.backends.receipts import Began, status_of
 from artificer.backends.refusal import refuse
-from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
+from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import MAX_EVIDENCE, Parsed, Stream
+from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import BugError, MissingExtraError
 from artificer.manifests.keys import KEY_PLACE
 from artificer.manifests.model import Manifest, ManifestFile

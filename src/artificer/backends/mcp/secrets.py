@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from artificer.backends.http.spec.template import parse_parts
 from artificer.backends.secrets.forms import MIN_ENCODED
-from artificer.backends.secrets.redaction import PREFIXES, Redactor, find_secrets
+from artificer.backends.secrets.redaction import Redactor
+from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import ConfigError
 
 _SECRET_NAME = re.compile("(?i)authorization|cookie|secret|token|key|passw")

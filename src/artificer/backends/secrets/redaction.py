@@ -12,29 +12,10 @@ from urllib.parse import quote
 from artificer.backends.secrets.forms import forms_of
 from artificer.contracts.schema import Schema
 from artificer.contracts.secret_marks import mark_of
+from artificer.contracts.secret_references import PREFIXES
 from artificer.errors import ToolDefinitionError
 from artificer.ports import BlobStore
 from artificer.values.base import JsonValue
-
-PREFIXES = ("ARTIFICER_SECRET_", "TOOLCLAD_SECRET_")
-"""A secret ``name`` is the variable of either prefix and the name in capitals; the first wins."""
-
-
-def find_secrets(
-    names: Iterable[str], environment: Mapping[str, str]
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The secrets of these names, and the names of those that are not set or empty."""
-    found = {}
-    missing = []
-    for name in names:
-        variables = (environment.get(prefix + name.upper()) for prefix in PREFIXES)
-        value = next((v for v in variables if v), None)
-        if value is None:
-            missing.append(name)
-        else:
-            found[name] = value
-    return found, tuple(missing)
-
 
 MIN_HIDDEN = 4
 """Characters of the shortest value that is hidden wherever it stands: a shorter one would be found

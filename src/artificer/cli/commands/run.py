@@ -88,6 +88,18 @@ class RunOptions(ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, Unat
         multiple=True,
         help="auto, none, required or a tool's name, one per turn; the last one repeats.",
     )
+    temperature: float | None = option(
+        type=click.FloatRange(0, 1000, max_open=True), help="Sampling temperature; 0 varies least."
+    )
+    top_p: float | None = option(
+        type=click.FloatRange(0, 1, min_open=True), help="Sample from this share of likely tokens."
+    )
+    seed: int | None = option(
+        type=click.IntRange(0), help="Seed of the sampling, where the server takes one."
+    )
+    reasoning: str | None = option(
+        metavar="EFFORT", help="low, medium or high, or a number of tokens to think in."
+    )
     schema: Path | None = option(
         type=EXISTING_FILE, help="Answer with JSON that matches this JSON Schema."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -22,6 +22,7 @@ from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
 from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities, Grant, Host
+from artificer.contracts.model_settings import Effort, ModelSettings
 from artificer.contracts.response_format import MAX_SCHEMA, format_of
 from artificer.contracts.workspace_names import name_fault
 from artificer.core.policy import Policy
@@ -32,6 +33,7 @@ from artificer.ports.attachment import attachment_at
 from artificer.values.base import JsonObject
 from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_value
+from artificer.wiring.settings import each_turn
 
 
 @interruptible
@@ -65,10 +67,7 @@ def _agent(config: Config, options: RunOptions, schema: JsonObject | None) -> Ag
     }
     if limits:
         replaced["limits"] = agent.limits.replace(**limits) if agent.limits else Limits(**limits)
-    if options.choices:
-        replaced["settings"] = replace(
-            agent.settings, tool_choice=tuple(_tool_choice(word) for word in options.choices)
-        )
+    replaced["settings"] = _settings(agent, options)
     return replace(agent, **{name: value for name, value in replaced.items() if value is not None})
 
 
@@ -81,6 +80,33 @@ def _prompt(options: RunOptions) -> Prompt:
     text = read_prompt(options.prompt)
     attached = list(map(attachment_at, options.attach))
     return [text, *attached] if attached else text
+
+
+def _settings(agent: Agent, options: RunOptions) -> list[ModelSettings] | None:
+    """The agent's settings, with those that the command line replaces in every turn."""
+    named: dict[str, Any] = {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "seed": options.seed,
+        "reasoning": _reasoning(options.reasoning),
+        "tool_choice": tuple(map(_tool_choice, options.choices)) or None,
+    }
+    named = {name: value for name, value in named.items() if value is not None}
+    if not named:
+        return None
+    turns = each_turn(agent.settings)
+    if options.choices:
+        turns = turns[:1]  # the choices say themselves which turn they are for
+    return [turn.replace(**named) for turn in turns]
+
+
+def _reasoning(word: str | None) -> Any:
+    """The effort, or the number of tokens. Raises UsageError."""
+    if word is None or word in get_args(Effort):
+        return word
+    if word.isascii() and word.isdecimal() and int(word) > 0:
+        return int(word)
+    raise click.UsageError(f"--reasoning is {word!r}: use low, medium, high or a number of tokens.")
 
 
 def _capabilities(configured: Capabilities, options: RunOptions) -> Capabilities:
