@@ -82,6 +82,7 @@ class Seen:
 _PATHS: dict[str, Protocol] = {
     "/chat/completions": "chat",
     "/v1/chat/completions": "chat",
+    "/openai/v1/chat/completions": "chat",
     "/v1/messages": "messages",
     "/responses": "responses",
 }
