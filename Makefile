@@ -8,7 +8,7 @@ SITE   := .venv-site
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check style types layers model docs site bench bench-crash compare mutants system lock clean
+.PHONY: demo test test-all check style types layers model docs site pictures bench bench-crash compare mutants system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -42,6 +42,9 @@ docs: $(VENV)/.dev  ## write the generated parts of docs/
 site: $(SITE)/.site  ## build the documentation into site/; a broken link is an error
 	@$(SITE)/bin/zensical build --clean --strict
 	@echo "Open site/index.html"
+
+pictures: $(VENV)/.dev  ## take the pictures of the README
+	@$(BIN)/python docs/pictures/make.py
 
 bench: $(PEERS)/.bench  ## measure against the peers, in one run
 	@$(PEERS)/bin/python bench/speed.py
