@@ -8,7 +8,7 @@ SITE   := .venv-site
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check style types layers model docs site pictures bench bench-crash compare mutants system lock clean
+.PHONY: demo test test-all check style types layers model docs site pictures bench bench-crash compare wheels mutants system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -54,6 +54,10 @@ bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count w
 
 compare: $(PEERS)/.bench  ## run the same programs in Pydantic AI, and compare output and length
 	@$(PEERS)/bin/python examples/compare/run.py
+
+wheels: $(VENV)/.dev  ## install the wheel by pip and by uv on every Python here, and run the examples
+	@$(BIN)/python -c "import uv" 2>/dev/null || $(PIP) install uv
+	@$(BIN)/python tests/wheels.py
 
 mutants: $(MUTATE)/.mutants  ## change the program in small ways, and count what no test notices
 	@ARTIFICER_HOME="$(CURDIR)/.demo" nice $(MUTATE)/bin/python bench/mutants.py $(ASK)
