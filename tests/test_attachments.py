@@ -8,17 +8,21 @@ from typing import Any
 
 import pytest
 from strict_rules import Protocol
-from strict_server import Says, StrictServer
+from strict_server import Calls, Says, StrictServer
 
-from artificer import Agent, Audio, File, Image, Limits, World
+from artificer import Agent, Audio, File, Image, Limits, World, tool
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
 from artificer.errors import AuthorError, ConfigError, NotFoundError
-from artificer.ports import Attachment, Provider
+from artificer.ports import Attachment, Memo, Provider
+from artificer.ports.attachment import block_of
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.local import Local
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
-from artificer.providers.scripted import ScriptedProvider, say
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.export import export
+from artificer.values.blocks import Message, ToolResultBlock, user
 from artificer.values.canon import digest_of
 from pictures import MP3, PDF, SVG, WAV, png
 
@@ -186,3 +190,79 @@ class TestReading:
         with pytest.raises(AuthorError, match="claimed to be image/png"):
             Image.from_bytes(SVG, "image/png")
         assert File.from_bytes(SVG, name="cat.svg").media_type == "image/svg+xml"
+
+
+@tool(effect="pure")
+async def draw(title: str) -> list[str | Image]:
+    """Draw a chart."""
+    return [f"Drawn: {title}", CAT]
+
+
+@tool(effect="pure")
+def read_paper() -> File:
+    """Return the paper."""
+    return PAPER
+
+
+@tool(effect="pure")
+async def lie() -> Image:
+    """Return a drawing that claims to be an image."""
+    return Image(data=SVG, media_type="image/png", name="a/b.png")
+
+
+@pytest.mark.req("attachment-results")
+class TestToolResults:
+    @pytest.mark.parametrize("protocol", ["messages", "chat", "responses"])
+    async def test_a_model_is_shown_what_functions_return(self, protocol: Protocol) -> None:
+        turns = Calls(("draw", '{"title": "A"}'), ("read_paper", "{}")), Says("A cat.")
+        async with StrictServer(*turns) as server, World.in_memory() as world:
+            provider = PROVIDERS[protocol](base_url=server.url, api_key="key")
+            agent = Agent(provider, kind="chat", tools=[draw, read_paper])
+            run = await agent.run("Draw.", world=world)
+            await provider.aclose()
+            assert (server.refused, run.text) == ([], "A cat.")
+            sent = str(server.seen[1].body)
+            assert base64.b64encode(CAT.data).decode() in sent
+            assert base64.b64encode(PDF).decode() in sent
+            assert "Drawn: A" in sent and "file paper.pdf (application/pdf" in sent
+            assert (await world.archive.replay(run.id)).identical
+            storage = world._resources.storage
+            data = await export(storage.journal, storage.blobs, run.id)
+        async with World.in_memory() as other:
+            imported = await other.import_run(data)
+            assert other._resources.storage.blobs.get(digest_of(PDF)) == PDF
+            assert (await other.archive.replay(imported)).identical
+
+    async def test_what_is_too_much_is_left_out_with_a_note(self) -> None:
+        script = ScriptedProvider(
+            [reply(call("draw", title="A"), call("draw", title="B")), say("Done.")]
+        )
+        agent = Agent(script, kind="chat", tools=[draw], limits=Limits(attachments=1))
+        async with World.in_memory() as world:
+            run = await agent.run("Draw.", world=world)
+            assert (await world.archive.replay(run.id)).identical
+        first, second = script.requests[1]["messages"][-1]["blocks"]
+        assert len(first["attachments"]) == 1 and "attachments" not in second
+        assert "was left out: a conversation has at most 1 attachments" in second["content"]
+
+    async def test_a_false_claim_of_a_tool_is_left_out_with_a_note(self) -> None:
+        script = ScriptedProvider([reply(call("lie")), say("Done.")])
+        async with World.in_memory() as world:
+            await Agent(script, kind="chat", tools=[lie]).run("Lie.", world=world)
+        (result,) = script.requests[1]["messages"][-1]["blocks"]
+        assert "attachments" not in result
+        assert "An attachment was left out: " in result["content"]
+
+    async def test_a_model_that_reads_text_only_is_sent_the_name(self, tmp_path: Path) -> None:
+        result = ToolResultBlock(
+            tool_use_id="a", status="ok", content="Drawn.", attachments=(block_of(CAT),)
+        )
+        messages = [user("Draw."), Message(role="user", blocks=(result,))]
+        local = Local(tmp_path / "none.gguf")
+        request = RunSpec(
+            kind="chat", prompt="", provider="local", model="m", toolset='{"tools":[]}'
+        )
+        payload = local.prepare(RunState(spec=request).request(), messages, Memo())
+        assert payload.items[-1]["content"].endswith(
+            "[image cat.png (image/png, 73 bytes) is not shown: this model reads text only.]"
+        )

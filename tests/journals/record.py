@@ -43,9 +43,11 @@ from artificer.ports import (
     Probed,
     Provider,
     Question,
+    Receipt,
     Record,
     Spending,
 )
+from artificer.ports.attachment import Audio, File, Image, block_of
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
@@ -62,6 +64,7 @@ from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from build_world import BASE, BuildWorld, plan_of
+from pictures import PDF, WAV, png
 
 HERE = Path(__file__).parent
 ODD = "é ä 😀 𐀀 \u2028 \x7f \x00 \ufeff"
@@ -426,6 +429,35 @@ def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     return record
 
 
+def shown_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
+    """A run with attachments of its prompt and of results, within limits and beyond them."""
+
+    async def record(run: Rig) -> None:
+        image, table = Image.from_bytes(png(), name="é.png"), File.from_bytes(b"a,b\n1,2\n")
+        shown = (image, File.from_bytes(PDF, name="paper.pdf"), Audio.from_bytes(WAV))
+
+        async def show(call: Call) -> Receipt:
+            return Receipt(status="ok", content="Here they are.", attachments=shown)
+
+        async def fail(call: Call) -> Receipt:
+            return Receipt(status="error", content="It failed here.", attachments=(image,))
+
+        run.tools.add("show", show)
+        run.tools.add("fail", fail)
+        for attached in (image, table):
+            run.blobs.put(attached.data)
+        await run.run(
+            Speaks(
+                original, [reply(call("show"), call("fail")), reply(call("show")), say("Done.")]
+            ),
+            provider=original.name,
+            attachments=(block_of(image), block_of(table)),
+            limits=Limits(attachments=7),
+        )
+
+    return record
+
+
 RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "chat-tools": chat_tools,
     "deliver-repair": deliver_repair,
@@ -444,6 +476,9 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),
+    "attachments-anthropic": shown_to(Anthropic()),
+    "attachments-openai": shown_to(OpenAIResponses()),
+    "attachments-openai-chat": shown_to(OpenAIChat()),
 }
 
 

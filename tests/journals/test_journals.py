@@ -36,7 +36,7 @@ def content(file: Path) -> bytes:
 
 
 def provider_of(file: Path) -> Provider:
-    return PROVIDERS.get(file.stem, PROVIDERS["scripted"])
+    return PROVIDERS.get(file.stem.removeprefix("attachments-"), PROVIDERS["scripted"])
 
 
 @pytest.mark.req("journals-replay")

@@ -20,12 +20,13 @@ def cleaned_reply(reply: ModelReply | ModelFailure, clean: Clean) -> ModelReply 
     provider's own response is then not kept either, because its pieces may split a secret.
     """
     if isinstance(reply, ModelFailure):
-        raw = _cleaned_bytes(reply.raw, clean)
+        raw = None if reply.raw is None else cleaned_bytes(reply.raw, clean)
         return reply.replace(message=clean(reply.message), raw=raw)
     blocks = tuple(_blocks(reply.blocks, clean))
     if blocks != reply.blocks:
         return reply.replace(blocks=blocks, raw=None)
-    return reply.replace(raw=_cleaned_bytes(reply.raw, clean))
+    raw = None if reply.raw is None else cleaned_bytes(reply.raw, clean)
+    return reply.replace(raw=raw)
 
 
 def _blocks(blocks: tuple[Block, ...], clean: Clean) -> Iterator[Block]:
@@ -42,9 +43,8 @@ def _blocks(blocks: tuple[Block, ...], clean: Clean) -> Iterator[Block]:
                 yield block
 
 
-def _cleaned_bytes(data: bytes | None, clean: Clean) -> bytes | None:
-    if data is None:
-        return None
+def cleaned_bytes(data: bytes, clean: Clean) -> bytes:
+    """Return bytes without the secrets in them."""
     text = data.decode("utf-8", "surrogateescape")
     cleaned = clean(text)
     return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")

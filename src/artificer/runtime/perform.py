@@ -20,6 +20,7 @@ from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError, places
 from artificer.ports import (
     Approver,
+    Attachment,
     BlobStore,
     Builder,
     Call,
@@ -33,9 +34,12 @@ from artificer.ports import (
     Question,
     Receipt,
 )
+from artificer.ports.attachment import attachment_of, block_of
 from artificer.runtime.budgets import NO_BUDGETS, Budgets
+from artificer.runtime.cleaning import cleaned_bytes
 from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.runtime.model_requests import ModelRequests
+from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import canonical_typed, digest_of
 from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
@@ -86,6 +90,10 @@ class Performer:
         started = time.monotonic()
         receipt = await self._execute(run, intent)
         said = content = self.clean(receipt.content)
+        attachments: tuple[AttachedBlock, ...] = ()
+        if receipt.attachments:
+            attachments, note = await asyncio.to_thread(self._keep, receipt.attachments)
+            said = content = said + note
         whole = None
         if len(said) > result_chars:
             whole = await asyncio.to_thread(self.blobs.put, said.encode())
@@ -111,7 +119,23 @@ class Performer:
             artifact=receipt.artifact,
             withdrawn=receipt.withdrawn,
             whole=whole,
+            attachments=attachments,
         )
+
+    def _keep(self, attachments: Sequence[Attachment]) -> tuple[tuple[AttachedBlock, ...], str]:
+        """Store attachments; return what is recorded of them, and a note about unusable ones."""
+        kept: list[AttachedBlock] = []
+        note = ""
+        for attachment in attachments:
+            data = cleaned_bytes(attachment.data, self.clean)
+            try:
+                found = attachment_of(data, attachment.media_type, name=attachment.name)
+            except ArtificerError as error:
+                note += f"\n[An attachment was left out: {error.message}]"
+                continue
+            self.blobs.put(found.data)
+            kept.append(block_of(found))
+        return tuple(kept), note
 
     async def _execute(self, run: str, intent: CallTool) -> Receipt:
         executor = self.executors.get(intent.tool)

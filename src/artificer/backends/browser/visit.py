@@ -24,7 +24,8 @@ from artificer.contracts.scope import Scope
 from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import OperatorError
 from artificer.manifests.keys import ToolKeys
-from artificer.ports import BlobStore, Receipt
+from artificer.ports import Attachment, BlobStore, Receipt
+from artificer.ports.attachment import attachment_of
 from artificer.values.base import JsonValue
 
 
@@ -66,7 +67,17 @@ class Visit:
             status=status_of(envelope.status),
             content=envelope.to_content(),
             evidence=envelope.to_text(),
+            attachments=await self._shown(command, envelope),
         )
+
+    async def _shown(
+        self, command: BrowserCommand, envelope: BrowserEnvelope
+    ) -> tuple[Attachment, ...]:
+        """Return the picture that the model requested."""
+        if command.action != "screenshot" or envelope.blob is None:
+            return ()
+        data = await asyncio.to_thread(self.blobs.get, envelope.blob)
+        return (attachment_of(data, name="screenshot.png"),)
 
     async def end(self) -> None:
         """End the browser."""

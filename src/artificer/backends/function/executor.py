@@ -22,7 +22,7 @@ from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 from artificer.backends.context import ExecutorContext
 from artificer.backends.function.argument import InvalidArgumentsError, description_of, unusable
 from artificer.backends.function.forked import ForkReport, run_forked
-from artificer.backends.function.results import content_of, prepare
+from artificer.backends.function.results import content_of, prepare, split_result
 from artificer.backends.function.signature import Signature, signature_of
 from artificer.backends.refusal import refuse
 from artificer.contracts.definition import (
@@ -256,16 +256,21 @@ async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> ForkRepo
 
 async def _guarded(work: Coroutine[Any, Any, Any]) -> ForkReport:
     try:
-        return ForkReport("ok", content_of(await work))
+        return _returned(await work)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
         return _failure(error)
 
 
 def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> ForkReport:
     try:
-        return ForkReport("ok", content_of(function(**arguments)))
+        return _returned(function(**arguments))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
         return _failure(error)
+
+
+def _returned(result: Any) -> ForkReport:
+    rest, attachments = split_result(result)
+    return ForkReport("ok", content_of(rest), attachments=attachments)
 
 
 def _failure(error: BaseException) -> ForkReport:
@@ -279,4 +284,4 @@ def _receipt(call: Call, report: ForkReport | None) -> Receipt:
         return Receipt(status="timeout", content=f"The tool did not end within {seconds:g} s.")
     if report.trace:
         log.warning("Tool %s failed in call %s.\n%s", call.definition.name, call.id, report.trace)
-    return Receipt(status=report.status, content=report.content)
+    return Receipt(status=report.status, content=report.content, attachments=report.attachments)

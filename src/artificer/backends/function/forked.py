@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import json
 import os
 import secrets
 import signal
@@ -16,10 +15,12 @@ import socket
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, NoReturn
+
+import msgspec
 
 from artificer.backends.process.keeper import keep
 from artificer.backends.process.kept import Kept, can_keep, drop_leash, fork_leash
@@ -27,8 +28,9 @@ from artificer.backends.process.pipes import PipeReader
 from artificer.backends.process.start import Child, Process
 from artificer.backends.process.tree import MARK
 from artificer.ownership.fifo import holding
+from artificer.ports import Attachment
 
-MAX_REPORT_BYTES = 4 * 1024 * 1024
+MAX_REPORT_BYTES = 64 * 1024 * 1024
 """Most that is read from a child: far above any report, so that only a broken child meets it."""
 
 _MULTI_THREADED = "This process .* is multi-threaded"
@@ -44,6 +46,7 @@ class ForkReport:
     status: Literal["ok", "error"]
     content: str
     trace: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
 
 async def run_forked(
@@ -141,7 +144,7 @@ def _perform(work: Callable[[], ForkReport], writable: int, mark: str) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)  # what a tool prints must not end up in the program's own output
-    _write(writable, json.dumps(asdict(work())).encode())
+    _write(writable, msgspec.json.encode(work()))
     _flush()
     os._exit(0)
 
@@ -165,8 +168,8 @@ def _keep(received: bytearray, data: bytes) -> None:
 
 def _report(received: bytes) -> ForkReport | None:
     try:
-        return ForkReport(**json.loads(received))
-    except (ValueError, TypeError):
+        return msgspec.json.decode(received, type=ForkReport)
+    except (msgspec.MsgspecError, UnicodeError):
         return None
 
 

@@ -7,7 +7,10 @@ from types import NoneType
 from typing import Any
 
 from artificer.backends.function import plain
+from artificer.core.attachments import described
 from artificer.errors import CanonicalError
+from artificer.ports import Attachment
+from artificer.ports.attachment import block_of
 from artificer.values.canon import canonical
 from artificer.values.text import head_and_tail
 
@@ -21,6 +24,25 @@ def prepare(returns: Any) -> None:
     """Import what writes results of this type, before any process is forked that would do it."""
     if returns not in _JSON_TYPES and not plain.is_plain_type(returns):
         import pydantic_core  # noqa: F401
+
+
+def split_result(result: Any) -> tuple[Any, tuple[Attachment, ...]]:
+    """Return a result without its attachments, and those: an attachment, or those of a list.
+
+    Texts of such a list become one text.
+    """
+    parts = list(result) if isinstance(result, list | tuple) else [result]
+    attachments = tuple(part for part in parts if isinstance(part, Attachment))
+    if not attachments:
+        return result, ()
+    others = [part for part in parts if not isinstance(part, Attachment)]
+    if all(isinstance(part, str) for part in others):
+        return "\n\n".join(others) or _named(attachments), attachments
+    return others[0] if len(others) == 1 else others, attachments
+
+
+def _named(attachments: tuple[Attachment, ...]) -> str:
+    return "\n".join(f"[{described(block_of(attachment))}]" for attachment in attachments)
 
 
 def content_of(result: Any) -> str:

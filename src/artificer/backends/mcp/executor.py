@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from artificer.backends.mcp.connection import LinkError, McpLink
@@ -23,12 +23,14 @@ from artificer.contracts.schema import compile_schema
 from artificer.contracts.scope import Scope
 from artificer.errors import (
     ArtificerError,
+    AuthorError,
     BugError,
     ConfigError,
     InvalidValueError,
     MissingExtraError,
 )
-from artificer.ports import BlobStore, Call, Receipt
+from artificer.ports import Attachment, BlobStore, Call, Receipt
+from artificer.ports.attachment import attachment_of
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.canon import canonical, digest_of
 from artificer.values.text import well_formed
@@ -90,7 +92,9 @@ async def discover(
 
 
 class McpExecutor:
-    """Performs the calls of tools of one server. Images and the like are kept in ``blobs``."""
+    """Performs the calls of tools of one server. Images and the like are kept in ``blobs``, and
+    attached to the result.
+    """
 
     def __init__(
         self, link: McpLink, tools: Sequence[McpTool], *, blobs: BlobStore | None = None
@@ -154,43 +158,48 @@ class McpExecutor:
             status=status_of(status),
             content=mcp_content(envelope, structured),
             evidence=envelope.to_text(),
+            attachments=outcome.attachments,
         )
 
     async def _read(self, result: CallToolResult, tool: RemoteTool) -> _Outcome:
         """Return a result's outcome: its structured content, if it has one, else its blocks."""
-        blobs: list[str] = []
-        texts = [await self._block(block, blobs) for block in result.content]
+        found = _Found()
+        texts = [await self._block(block, found) for block in result.content]
         text = self._link.redactor.clean(well_formed("\n".join(texts)))
+        outcome = self._outcome(result, tool, text)
+        return replace(outcome, blobs=tuple(found.blobs), attachments=tuple(found.attachments))
+
+    def _outcome(self, result: CallToolResult, tool: RemoteTool, text: str) -> _Outcome:
         structured = self._link.redactor.clean_value(result.structured_content)
         if result.is_error or structured is None:
             missing = tool.output_schema is not None and not result.is_error
             fault = "It returned no structured content, as its schema says." if missing else None
-            return _Outcome(text, None, tuple(blobs), fault)
+            return _Outcome(text, None, fault)
         problems = compile_schema(tool.output_schema or {}).problems(structured)
         try:
             whole = canonical(structured).decode()
         except ArtificerError as error:
-            return _Outcome(text, None, tuple(blobs), f"Its structured content is no JSON: {error}")
+            return _Outcome(text, None, f"Its structured content is no JSON: {error}")
         if problems:
             first = "; ".join(f"{p.pointer or '/'} {p.message}" for p in problems[:10])
-            return _Outcome(whole, None, tuple(blobs), f"The result breaks its schema: {first}")
-        return _Outcome(whole, json.loads(whole), tuple(blobs))
+            return _Outcome(whole, None, f"The result breaks its schema: {first}")
+        return _Outcome(whole, json.loads(whole))
 
-    async def _block(self, block: ContentBlock, blobs: list[str]) -> str:
+    async def _block(self, block: ContentBlock, found: _Found) -> str:
         match block.type:
             case "text":
                 return block.text
             case "image" | "audio":
-                return await self._bytes(block.type, block.mime_type, block.data, blobs)
+                return await self._bytes(block.type, block.mime_type, block.data, found)
             case "resource_link":
                 return f"[resource {block.uri}]"
             case "resource":
                 held = block.resource
                 if hasattr(held, "text"):
                     return f"[resource {held.uri}]\n{held.text}"
-                return await self._bytes("resource", held.mime_type or "", held.blob, blobs)
+                return await self._bytes("resource", held.mime_type or "", held.blob, found)
 
-    async def _bytes(self, kind: str, mime: str, data: str, blobs: list[str]) -> str:
+    async def _bytes(self, kind: str, mime: str, data: str, found: _Found) -> str:
         try:
             decoded = base64.b64decode(data, validate=True)
         except ValueError:
@@ -199,7 +208,11 @@ class McpExecutor:
             return f"[{kind} {mime}: {len(decoded)} bytes]"
         kept = self._link.redactor.clean_bytes(decoded)
         digest = await asyncio.to_thread(self._blobs.put, kept)
-        blobs.append(digest)
+        found.blobs.append(digest)
+        try:
+            found.attachments.append(attachment_of(kept, mime))
+        except AuthorError as error:
+            return f"[{kind} {mime}: {len(kept)} bytes, {digest}, not shown: {error.message}]"
         return f"[{kind} {mime}: {len(kept)} bytes, {digest}]"
 
 
@@ -209,5 +222,14 @@ class _Outcome:
 
     text: str = ""
     structured: JsonValue = None
-    blobs: tuple[str, ...] = ()
     fault: str | None = None
+    blobs: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass
+class _Found:
+    """The images and the like of a result, as digests and as attachments."""
+
+    blobs: list[str] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
