@@ -41,6 +41,7 @@ docs: $(VENV)/.dev  ## write the generated parts of docs/
 
 site: $(SITE)/.site  ## build the documentation into site/; a broken link is an error
 	@$(SITE)/bin/zensical build --clean --strict
+	@$(SITE)/bin/python docs/localize.py site
 	@echo "Open site/index.html"
 
 pictures: $(VENV)/.dev  ## take the pictures of the README
