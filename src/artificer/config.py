@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+from artificer import prices
 from artificer.backends.browser.settings import BrowserConfig
 from artificer.backends.mcp.settings import McpConfig
 from artificer.backends.sandbox.settings import SandboxConfig
@@ -139,9 +140,12 @@ class Config(CheckedValue):
         return self.home / (self.project or default_project(Path.cwd()))
 
     def price_of(self, model: str) -> Price | None:
-        """The price of a ``provider/model``, or None where none is known, which is not zero."""
+        """The price of a ``provider/model``: the configured one, or that of the table.
+
+        None is: it is not known, which is not zero.
+        """
         price = self.prices.get(model)
-        return None if price is None else price.value
+        return prices.price_of(model) if price is None else price.value
 
 
 def default_project(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Prices of tokens: data from the operator, never a guess of ours."""
+"""Prices of tokens, as a run records them."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class RunOptions(ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, Unat
         type=POSITIVE, help="Limit on model requests. Default: 24, chat 15."
     )
     max_cost: float | None = option(
-        type=DOLLARS, help="Limit in dollars; needs a price in artificer.toml."
+        type=DOLLARS, help="Limit in dollars, for a model whose price is known."
     )
 
 

@@ -1,0 +1,61 @@
+"""A dated table of the prices of well-known models. Prices change, and a bill is the vendor's.
+
+``[prices."provider/model"]`` in ``artificer.toml`` replaces a row. A run records the price that it
+starts with, so its cost stays what it was when the table changes.
+
+    >>> from artificer import prices
+    >>> row = prices.row_of("anthropic/claude-opus-4-5-20251101")
+    >>> row.model, row.input, row.output
+    ('anthropic/claude-opus-4-5', 5.0, 25.0)
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from artificer.core.price import Price
+from artificer.money import PriceConfig
+
+_SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})\Z")
+"""The date of a snapshot of a model, which costs as much as the model."""
+
+
+class PriceRow(PriceConfig):
+    """The price of a ``provider/model`` in dollars for a million tokens.
+
+    ``source`` is the vendor's page and ``as_of`` the date of the figures. Where there is an
+    ``up_to``, the vendor charges more for a request of more input tokens.
+    """
+
+    model: str
+    source: str
+    as_of: str
+    up_to: int | None = None
+
+
+def table() -> tuple[PriceRow, ...]:
+    """Return all rows."""
+    return tuple(_rows().values())
+
+
+def row_of(model: str) -> PriceRow | None:
+    """Return the row of a ``provider/model``, or of the model that it is a dated snapshot of."""
+    name = model.replace("openai-chat/", "openai/", 1)
+    return _rows().get(name) or _rows().get(_SNAPSHOT.sub("", name))
+
+
+def price_of(model: str) -> Price | None:
+    """Return the price of a ``provider/model``, or None if it is not known, which is not zero."""
+    row = row_of(model)
+    return None if row is None else row.value
+
+
+@lru_cache(maxsize=1)
+def _rows() -> Mapping[str, PriceRow]:
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    rows = (PriceRow(**{**row, "as_of": str(row["as_of"])}) for row in tomllib.loads(text)["row"])
+    return {row.model: row for row in rows}
