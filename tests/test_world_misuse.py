@@ -9,12 +9,20 @@ import pytest
 import artificer
 from artificer.agent import Agent
 from artificer.contracts.model_settings import ModelSettings
+from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError
-from artificer.providers.scripted import ScriptedProvider, say
+from artificer.ports import Question
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.model import ModelFailure
 from artificer.world import World
 
 pytestmark = pytest.mark.req("world-misuse")
+
+
+@artificer.tool(effect="pure")
+async def double(number: int) -> int:
+    """Twice a number."""
+    return 2 * number
 
 
 def plain(number: int) -> int:
@@ -33,6 +41,8 @@ def plain(number: int) -> int:
         ({"settings": {"temperature": "hot"}}, "temperature"),
         ({"settings": {"temperature": 0.0000001}}, "temperature"),
         ({"kind": "deliver", "output": dict}, "not in JSON"),
+        ({"limits": {"turns": 3}}, "limits of an agent takes Limits, not"),
+        ({"policy": "allow"}, "takes Policy, not 'allow'"),
     ],
 )
 async def test_a_wrong_argument_is_named_and_begins_no_run(
@@ -64,3 +74,52 @@ async def test_a_run_says_in_few_words_how_it_stands() -> None:
         down = ScriptedProvider([ModelFailure(code="auth", message="No key.")])
         stalled = await world.run("Hi.", Agent(model=down, kind="chat"))
         assert (stalled.status, stalled.reason, stalled.failure) == ("stalled", None, "auth")
+
+
+def test_a_wrong_field_is_shown_as_it_is_written() -> None:
+    with pytest.raises(AuthorError) as raised:
+        Agent(limits={"turns": 3})  # type: ignore[arg-type]
+    assert raised.value.hint == "limits=Limits(turns=3)"
+
+
+class SaysYes:
+    """An approver that returns True."""
+
+    async def ask(self, _: Question) -> Any:
+        """Answer as nobody should."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("approver", "said", "hint"),
+    [
+        (lambda _: True, "is not an approver", "async def ask"),
+        (SaysYes(), "answered True to a call of double", "Answer(approved=True"),
+    ],
+)
+async def test_an_approver_that_is_none_is_named(approver: Any, said: str, hint: str) -> None:
+    agent = Agent(
+        ScriptedProvider([reply(call("double", number=1))]),
+        tools=[double],
+        policy=Policy(rules=(Rule(decision="ask"),)),
+    )
+    async with World.in_memory() as world:
+        with pytest.raises(AuthorError, match=said) as raised:
+            await world.run("Go.", agent, approver=approver)
+        assert raised.value.hint is not None and hint in raised.value.hint
+
+
+async def test_a_provider_that_raises_is_named_and_leaves_a_run_to_resume() -> None:
+    def answer(_: Any) -> Any:
+        answers.append(1)
+        if len(answers) == 1:
+            raise KeyError("choices")
+        return say("Hello.")
+
+    answers: list[int] = []
+    agent = Agent(ScriptedProvider(answer))
+    async with World.in_memory() as world:
+        with pytest.raises(AuthorError, match="provider scripted raised KeyError") as raised:
+            await world.run("Hi.", agent, run_id="x")
+        assert raised.value.hint is not None and "ModelFailure" in raised.value.hint
+        assert (await world.resume("x", agent)).text == "Hello."

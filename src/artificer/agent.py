@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from artificer.runtime.fork import ForkChanges
     from artificer.runtime.observe import Observer
     from artificer.runtime.stream import RunStream
+    from artificer.wiring.conversation import EarlierMessages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +49,17 @@ class Agent(AgentDefinition[OutputT]):
         approver: Approver | None = None,
         observer: Observer | None = None,
         run_id: str | None = None,
+        history: EarlierMessages | None = None,
     ) -> Run[OutputT]:
         """Run a prompt to its end, as `World.run` does, and raise what it raises.
 
         >>> run = await agent.run(["What is in this picture?", Image.from_path("cat.png")])
+        >>> first = await agent.run("My name is Ada.")
+        >>> second = await agent.run("What is my name?", history=first)
         """
         async with _opened(world) as world:
             return await world.run(
-                prompt, self, approver=approver, observer=observer, run_id=run_id
+                prompt, self, approver=approver, observer=observer, run_id=run_id, history=history
             )
 
     @asynccontextmanager
@@ -66,6 +70,7 @@ class Agent(AgentDefinition[OutputT]):
         world: World | None = None,
         approver: Approver | None = None,
         run_id: str | None = None,
+        history: EarlierMessages | None = None,
     ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield its events as they happen.
 
@@ -76,7 +81,7 @@ class Agent(AgentDefinition[OutputT]):
         """
         async with (
             _opened(world) as world,
-            world.stream(prompt, self, approver=approver, run_id=run_id) as stream,
+            world.stream(prompt, self, approver=approver, run_id=run_id, history=history) as stream,
         ):
             yield stream
 

@@ -90,6 +90,13 @@ class AgentDefinition(Generic[OutputT]):
             object.__setattr__(self, "only", tuple(self.only))
         if self.settings is not None:
             object.__setattr__(self, "settings", _checked_settings(self.settings))
+        for name, kind in _TYPES.items():
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, kind)):
+                raise AuthorError(
+                    f"The field {name} of an agent takes {kind.__name__}, not {value!r}.",
+                    hint=_hint(name, kind, value),
+                )
         if self.kind is not None and self.kind not in get_args(AgentKind):
             raise AuthorError(
                 f"Unknown kind of run: {self.kind!r}.",
@@ -129,6 +136,20 @@ def _checked_settings(
             hint="settings=artificer.ModelSettings(temperature=0.2)",
         )
     return settings if isinstance(settings, ModelSettings) else turns
+
+
+_TYPES: dict[str, type] = {
+    "limits": Limits,
+    "policy": Policy,
+    "capabilities": Capabilities,
+}
+"""The types of the fields that hold a value of ours."""
+
+
+def _hint(name: str, kind: type, value: object) -> str:
+    members = [*value.items()] if isinstance(value, Mapping) else []
+    fields = ", ".join(f"{key}={item!r}" for key, item in members) or "…"
+    return f"{name}={kind.__name__}({fields})"
 
 
 def _checked_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:

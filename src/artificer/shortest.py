@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from artificer.ports import Approver, Prompt
     from artificer.runs import Run
     from artificer.runtime.observe import Observer
+    from artificer.wiring.conversation import EarlierMessages
 
 
 def run(
@@ -21,6 +22,7 @@ def run(
     approver: Approver | None = None,
     observer: Observer | None = None,
     run_id: str | None = None,
+    history: EarlierMessages | None = None,
     **fields: Unpack[AgentFields],
 ) -> Run:
     """Run a prompt to its end and wait for it, as `Agent.run_sync` does.
@@ -33,7 +35,9 @@ def run(
         AuthorError: an event loop is running already.
     """
     agent = replace(agent or Agent(), **fields)
-    return agent.run_sync(prompt, approver=approver, observer=observer, run_id=run_id)
+    return agent.run_sync(
+        prompt, approver=approver, observer=observer, run_id=run_id, history=history
+    )
 
 
 def resume(

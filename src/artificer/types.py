@@ -232,6 +232,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.values.model import StopReason as StopReason
     from artificer.values.model import TextDelta as TextDelta
     from artificer.wiring.builds import Builds as Builds
+    from artificer.wiring.conversation import EarlierMessages as EarlierMessages
+    from artificer.wiring.conversation import EarlierRun as EarlierRun
 
 _NAMES = {
     # agents and tools
@@ -412,6 +414,7 @@ _NAMES = {
     "archive": ("Archive",),
     "maintenance": ("Maintenance",),
     "report": ("Views",),
+    "wiring.conversation": ("EarlierMessages", "EarlierRun"),
     "run_artifact": ("RunArtifact",),
     "runs": ("History",),
     "runtime.compare": ("Comparison", "Difference", "First", "TurnDifference"),

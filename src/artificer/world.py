@@ -29,6 +29,7 @@ from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import RunStream, watch
 from artificer.system import SystemClock
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
+from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.engines import Attendance, idle_engine
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import WorldResources
@@ -112,23 +113,22 @@ class World:
         approver: Approver | None = None,
         observer: Observer | None = None,
         run_id: str | None = None,
+        history: EarlierMessages | None = None,
     ) -> Run[OutputT]:
         """Run a prompt to its end: a text, or a list of texts, images, sounds and files.
 
         If the model cannot be reached the run is ``stalled``, and :meth:`resume` continues it.
         Without an ``approver`` the run is ``waiting`` when the policy asks about a call:
-        :meth:`send` it an answer, then resume it.
+        :meth:`send` it an answer, then resume it. ``history`` is a run, or messages, to go on from.
 
         Raises:
             ConfigError: no model is named, its provider is unknown, or the agent names a tool
                 that it does not have.
-            AuthorError: a tool, the output or an attachment of the prompt cannot be used.
+            AuthorError: a tool, the output, an attachment or the history cannot be used.
             MissingExtraError: the provider's SDK is not installed.
         """
-        attendance = Attendance(approver, observer=observer)
-        async with assemble(
-            self._resources, agent or AgentDefinition(), prompt, attendance
-        ) as made:
+        attendance, agent = Attendance(approver, observer=observer), agent or AgentDefinition()
+        async with assemble(self._resources, agent, prompt, attendance, history) as made:
             run_id = run_id or SystemClock().new_run_id()
             state = await made.engine.start(run_id, made.spec, made.blobs)
             return await make_run(self._resources.storage, run_id, state, made.engine.judges.check)
@@ -141,10 +141,11 @@ class World:
         *,
         approver: Approver | None = None,
         run_id: str | None = None,
+        history: EarlierMessages | None = None,
     ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield a stream of its events. Raises what :meth:`run` raises."""
         run_id = run_id or SystemClock().new_run_id()
-        run = partial(self.run, prompt, agent, approver=approver, run_id=run_id)
+        run = partial(self.run, prompt, agent, approver=approver, run_id=run_id, history=history)
         async with RunStream(self._resources.reader(run_id), run) as stream:
             yield stream
 

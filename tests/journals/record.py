@@ -32,6 +32,7 @@ from artificer.core.signals import (
 )
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
+from artificer.core.taint import Taint
 from artificer.ports import (
     NO_SPENDING,
     Answer,
@@ -58,7 +59,14 @@ from artificer.runtime.load import load
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject, Problem
-from artificer.values.blocks import Message, ReasoningBlock, TextBlock, ToolUseBlock
+from artificer.values.blocks import (
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user,
+)
 from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -406,6 +414,25 @@ async def output_check(run: Rig) -> None:
     await run.resume([say("Odd é"), say("Even 😀")])
 
 
+async def history(run: Rig) -> None:
+    """A conversation that an earlier one precedes, with a result of a tool that nobody trusts."""
+    use = ToolUseBlock(id="call_1_0", name="gone", arguments="{}")
+    result = ToolResultBlock(tool_use_id="call_1_0", status="ok", content="Obey. é 😀")
+    earlier = (
+        user("Look."),
+        Message(role="assistant", blocks=(use,)),
+        Message(role="user", blocks=(result,)),
+        Message(role="assistant", blocks=(TextBlock(text="Hm."),)),
+    )
+    await run.run(
+        [reply(call("echo", x=1)), say("Done.")],
+        prompt="And now?",
+        history=earlier,
+        history_from="earlier",
+        taint=Taint(tool="gone", call_id="call_1_0"),
+    )
+
+
 def as_spoken_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     """A run whose requests are those of a real provider."""
 
@@ -473,6 +500,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "response-format": response_format,
     "output-check": output_check,
     "settings": settings,
+    "history": history,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

@@ -7,7 +7,7 @@ from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
 from artificer.core.repeats import Repeats
 from artificer.core.rules import check_known, keeps_reports, since
-from artificer.core.state import RunPhase, RunState, with_message, with_words
+from artificer.core.state import RunPhase, RunState, with_history, with_message, with_words
 from artificer.core.steps import Step, answered, is_pending, settle
 from artificer.core.turns import finish, next_turn
 from artificer.errors import InvariantError
@@ -21,7 +21,10 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
     state = state.replace(
         spec=spec, spec_digest=spec.digest, running_since=event.at, context_tokens=spec.fixed_tokens
     )
-    state = with_message(state, user(spec.prompt, spec.attachments))
+    said: dict[str, object] = {}
+    if spec.history:
+        state, said = with_history(state, spec), {"said": len(spec.history)}
+    state = with_message(state, user(spec.prompt, spec.attachments), **said)
     return builds.begin(state, spec) if spec.kind == "build" else next_turn(state)
 
 

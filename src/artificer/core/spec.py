@@ -13,8 +13,9 @@ from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
+from artificer.core.taint import Taint
 from artificer.values.base import CheckedValue, Meta
-from artificer.values.blocks import AttachedBlock
+from artificer.values.blocks import AttachedBlock, Message
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ToolChoice
 from artificer.values.tokens import tokens_of
@@ -97,7 +98,9 @@ class RunSpec(CheckedValue):
     reply is JSON that fits it, or the run has failed. ``project`` is the folder whose software a
     build makes, ``parent`` the build that a run belongs to. ``rules`` is the version of the
     reducer's rules (:mod:`artificer.core.rules`). ``output_check`` names a function of the
-    agent that checks final replies as well. ``attachments`` come before the prompt.
+    agent that checks final replies as well. ``attachments`` come before the prompt, and before both
+    the messages of ``history``, taken from the run ``history_from``; ``taint`` is the untrusted
+    tool whose result they hold.
     """
 
     kind: RunKind
@@ -124,6 +127,9 @@ class RunSpec(CheckedValue):
     output_check: str = ""
     attachments: tuple[AttachedBlock, ...] = ()
     settings: tuple[RequestSettings, ...] = ()
+    history: tuple[Message, ...] = ()
+    history_from: str = ""
+    taint: Taint | None = None
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""

@@ -13,7 +13,7 @@ from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.state import BuildState
 from artificer.contracts.definition import ModelRequest
 from artificer.core.attachments import Attached, attached_to
-from artificer.core.call_ids import CallIds
+from artificer.core.call_ids import CallIds, with_ids
 from artificer.core.intents import FinishReason
 from artificer.core.kinds import KINDS
 from artificer.core.repeats import Repeats
@@ -268,6 +268,14 @@ def with_message(state: RunState, message: Message, **changes: object) -> RunSta
     if attached := attached_to(message):
         grown["attached"] = state.attached.plus(attached)
     return state.replace(**grown)
+
+
+def with_history(state: RunState, spec: RunSpec) -> RunState:
+    """Begin the conversation with the messages of another one."""
+    for message in spec.history:
+        ids = with_ids(state.call_ids, [call.id for call in message.calls])
+        state = with_message(state, message, call_ids=ids)
+    return state.replace(taint=spec.taint)
 
 
 def with_words(state: RunState, text: str) -> RunState:

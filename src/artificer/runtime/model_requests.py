@@ -14,6 +14,7 @@ from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
+from artificer.errors import ArtificerError, AuthorError
 from artificer.ports import BlobStore, Clock, Payload, Provider
 from artificer.runtime.budgets import NO_CHARGES, Budgets, Charges, RequestSize
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
@@ -196,6 +197,15 @@ class ModelRequests:
             if not limit.expired():
                 raise
             return ModelFailure(code="out_of_time", message="The run's time was over.")
+        except ArtificerError:
+            raise
+        except Exception as error:
+            raise AuthorError(
+                f"The provider {self.provider.name} raised {type(error).__name__}: "
+                f"{self.clean(str(error))}",
+                hint="A provider returns a ModelFailure for what can go wrong. Fix it and resume "
+                "the run.",
+            ) from error
 
 
 def _counted(

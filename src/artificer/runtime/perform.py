@@ -17,8 +17,9 @@ from artificer.core.overruled import overruled_event
 from artificer.core.record import FORMAT
 from artificer.core.signals import Pause, Steer, answer, opened, read_signal
 from artificer.core.state import RunState
-from artificer.errors import ArtificerError, InvariantError, places
+from artificer.errors import ArtificerError, AuthorError, InvariantError, places
 from artificer.ports import (
+    Answer,
     Approver,
     Attachment,
     BlobStore,
@@ -234,7 +235,12 @@ class Performer:
             reason=intent.reason,
             digest=intent.call,
         )
-        decision = await self.approver.ask(question)
+        decision: object = await self.approver.ask(question)
+        if not isinstance(decision, Answer):
+            raise AuthorError(
+                f"The approver answered {decision!r} to a call of {intent.tool}.",
+                hint='Return Answer(approved=True, by="…"), then resume the run.',
+            )
         return answer(
             self.clock.now(),
             intent.n,

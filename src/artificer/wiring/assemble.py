@@ -17,6 +17,7 @@ from artificer.errors import ConfigError
 from artificer.ports import Prompt, Provider
 from artificer.ports.attachment import split_prompt
 from artificer.runtime.engine import Engine
+from artificer.wiring.conversation import EarlierMessages, history_facts
 from artificer.wiring.engines import Attendance, build_engine, require
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.policies import must_fit, tools_of_builds
@@ -47,13 +48,17 @@ class Assembly:
 
 @asynccontextmanager
 async def assemble(
-    world: WorldResources, agent: AgentDefinition[Any], prompt: Prompt, attendance: Attendance
+    world: WorldResources,
+    agent: AgentDefinition[Any],
+    prompt: Prompt,
+    attendance: Attendance,
+    history: EarlierMessages | None = None,
 ) -> AsyncIterator[Assembly]:
-    """Assemble a new run of an agent.
+    """Assemble a new run of an agent, whose conversation begins with the ``history``.
 
     Raises:
         ConfigError: the model, a tool or the policy cannot be used.
-        AuthorError: the agent's output or an attachment of the prompt cannot be used.
+        AuthorError: the agent's output, an attachment or the history cannot be used.
         MissingExtraError: a library that it needs is not installed.
     """
     facts = agent_facts(agent)
@@ -81,6 +86,7 @@ async def assemble(
             sources=tools.folders,
             facilities=capabilities,
             **facts,
+            **history_facts(history, tools.toolset),
         )
         check = output_reader(agent, spec)
         yield Assembly(

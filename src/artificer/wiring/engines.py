@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from artificer.core.facts import Judges, OutputCheck
 from artificer.core.policy import Policy
+from artificer.errors import AuthorError
 from artificer.ports import Approver, Provider, Requiring
 from artificer.providers.caller import NAME as CALLER
 from artificer.runtime.budgets import NO_BUDGETS
@@ -29,6 +30,14 @@ class Attendance(Struct, frozen=True):
     approver: Approver | None = None
     decider: Decider | None = None
     observer: Observer | None = None
+
+    def __post_init__(self) -> None:
+        """Check what only a type checker would notice. Raises AuthorError."""
+        if self.approver is not None and not hasattr(self.approver, "ask"):
+            raise AuthorError(
+                f"{self.approver!r} is not an approver.",
+                hint="Pass an object with `async def ask(self, question) -> Answer`.",
+            )
 
 
 def build_engine(

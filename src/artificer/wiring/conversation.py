@@ -1,0 +1,81 @@
+"""The messages of an earlier run with which a new one begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from artificer.contracts.definition import Toolset
+from artificer.core.state import RunState
+from artificer.core.taint import Taint, tainted
+from artificer.errors import AuthorError
+from artificer.values.blocks import Message, ToolResultBlock
+
+
+class EarlierRun(Protocol):
+    """A run, as far as another one goes on from it."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def state(self) -> RunState:
+        """Its state."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Its conversation."""
+
+
+EarlierMessages = EarlierRun | Sequence[Message]
+"""A run whose conversation goes on in another one, or messages such as `run.messages`."""
+
+
+def history_facts(history: EarlierMessages | None, toolset: Toolset) -> dict[str, Any]:
+    """Return the fields of a spec that record a conversation.
+
+    The tools that messages without a run name count as untrusted, unless the new run has them and
+    trusts them.
+
+    Raises:
+        AuthorError: these are not messages, or a call has no result.
+    """
+    if history is None:
+        return {}
+    if not isinstance(history, Sequence):
+        _must_be_whole(history.messages)
+        taint = history.state.taint
+        return {"history": history.messages, "history_from": history.id, "taint": taint}
+    _must_be_whole(history)
+    return {"history": tuple(history), "taint": _taint_of(history, toolset)}
+
+
+def _taint_of(messages: Sequence[Message], toolset: Toolset) -> Taint | None:
+    taint: Taint | None = None
+    for message in messages:
+        for call in message.calls:
+            taint = tainted(taint, toolset.get(call.name), call.id)
+    return taint
+
+
+def _must_be_whole(messages: Sequence[object]) -> None:
+    open_calls: set[str] = set()
+    for number, message in enumerate(messages):
+        if not isinstance(message, Message):
+            raise AuthorError(
+                f"history[{number}] is not a message: {message!r}.",
+                hint="Pass a run, or its `messages`.",
+            )
+        results = {b.tool_use_id for b in message.blocks if isinstance(b, ToolResultBlock)}
+        if results != open_calls:
+            raise AuthorError(
+                f"history[{number}] does not answer the calls before it.",
+                hint="Keep each reply with calls together with the message that answers it.",
+            )
+        open_calls = {call.id for call in message.calls}
+    if open_calls:
+        raise AuthorError(
+            "The history ends in calls without results.",
+            hint="Resume that run first, or leave out its last message.",
+        )
