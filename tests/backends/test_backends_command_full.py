@@ -20,7 +20,7 @@ from artificer.backends.command.spec.section import bind_command
 from artificer.backends.loader import load_folder
 from artificer.backends.process.capture import HEAD_BYTES, MAX_SPILL, Capture
 from artificer.backends.process.environment import child_environment
-from artificer.backends.process.run import run_process
+from artificer.backends.process.run import Stdio, run_process
 from artificer.errors import ManifestError
 from artificer.manifests.keys import LimitKeys
 from artificer.ports import Call, Receipt
@@ -254,7 +254,7 @@ class TestWholeOutput:
                 env=child_environment(os.environ),
                 cwd=tmp_path,
                 seconds=120,
-                stdout=stdout,
+                stdio=Stdio(stdout=stdout),
             )
             assert finished.stdout.size == size
             assert stdout.is_whole

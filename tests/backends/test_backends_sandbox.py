@@ -364,3 +364,34 @@ def test_the_folder_for_temporary_files_goes_with_its_sandbox(
     assert scratch.is_dir()
     del held
     assert not scratch.exists()
+
+
+@pytest.mark.req("sandbox-names-itself")
+async def test_a_refusal_names_the_sandbox(sandbox: SandboxFinding, folder: Path) -> None:
+    refused, _ = await run(sandbox, folder, manifest_of("echo a > made"))
+    failed, _ = await run(sandbox, folder, manifest_of("exit 3"))
+    assert f"It ran in a sandbox ({sandbox.name})" in refused.content
+    assert "sandbox" not in failed.content
+
+
+@pytest.mark.req("sandbox-toolchains")
+async def test_a_program_of_the_users_toolchain_runs(
+    sandbox: SandboxFinding, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = folder.parent / "person"
+    versions, shims = home / ".pyenv" / "versions", home / ".pyenv" / "shims"
+    for made in (versions, shims, home / ".ssh"):
+        made.mkdir(parents=True)
+    (versions / "lib").write_text("the library")
+    (home / ".ssh" / "id").write_text("the key")
+    tool = shims / "sometool"
+    root = "$PYENV_ROOT/versions"
+    tool.write_text(f"#!/bin/sh\ncat {root}/lib; cat {home}/.ssh/id; echo x > {root}/new")
+    tool.chmod(0o755)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+    text = '[tool]\nname = "t"\nversion = "1"\ndescription = "d"\n[command]\nexec = ["sometool"]\n'
+    _, evidence = await run(sandbox, folder, parse_manifest(text, "t.clad.toml"))
+    assert evidence["stdout"]["text"] == "the library"
+    assert "the key" not in str(evidence)
+    assert not (versions / "new").exists()

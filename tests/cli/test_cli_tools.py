@@ -200,3 +200,36 @@ def test_help_texts_are_read_and_their_quotes_are_harmless() -> None:
 
 async def test_prune_says_what_it_removed(shell: Shell) -> None:
     assert "0 runs" in (await shell.run("tools", "prune", "--days", "1")).err
+
+
+@pytest.mark.req("command-habits")
+async def test_check_warns_of_shell_habits_and_missing_programs(shell: Shell) -> None:
+    tools = shell.cwd / "tools"
+    tools.mkdir()
+    head = '[tool]\nname = "{}"\nversion = "1"\ndescription = "A tool."\n[command]\n'
+    commands = {
+        "pipe": 'template = "cat a.txt | head -3"',
+        "redirect": 'template = "date > out.txt"',
+        "glob": 'exec = ["wc", "*.py"]',
+        "variable": 'exec = ["ls", "$HOME/bin"]',
+        "tilde": 'exec = ["ls", "~/bin"]',
+        "gone": 'exec = ["no-such-program-here"]',
+        "secret": 'exec = ["date"]\nenv = { X = "{_secret:gone}" }',
+        "fine": 'exec = ["find", ".", "-name", "*.py", "-newer", "a|b", "--format=%h > %s"]',
+    }
+    for name, command in commands.items():
+        (tools / f"{name}.clad.toml").write_text(head.format(name) + command, encoding="utf-8")
+    result = await shell.run("tools", "check", "tools")
+    assert result.code == 0
+    warned = [line for line in result.err.splitlines() if line.startswith("warning: ")]
+    for name, word in {
+        "pipe": "'|' is an argument",
+        "redirect": "'>' redirects nothing",
+        "glob": "is not expanded",
+        "variable": "use 'env' or 'env_pass'",
+        "tilde": "is not your home folder",
+        "gone": "no-such-program-here is not installed here",
+        "secret": "ARTIFICER_SECRET_GONE is not set here",
+    }.items():
+        assert [line for line in warned if f"{name}.clad.toml" in line and word in line], name
+    assert not [line for line in warned if "fine.clad.toml" in line]

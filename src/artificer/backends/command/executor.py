@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,14 @@ from functools import partial
 from pathlib import Path
 
 from artificer.backends.command.evidence import call_folder, scan_id_of
+from artificer.backends.command.inputs import (
+    Inputs,
+    folder_names,
+    inputs_of,
+    passed,
+    preview_of,
+    working_folder,
+)
 from artificer.backends.command.output import CommandOutcome, Start, judge_output, keep_output
 from artificer.backends.command.spec.envelope import Envelope, bare_content_of, content_of
 from artificer.backends.command.spec.section import (
@@ -31,7 +40,7 @@ from artificer.backends.process.environment import (
     child_environment,
     executor_environment,
 )
-from artificer.backends.process.run import Finished, run_process
+from artificer.backends.process.run import Finished, Stdio, run_process
 from artificer.backends.refusal import refuse
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.grants import Grants
@@ -43,11 +52,16 @@ from artificer.errors import BugError
 from artificer.manifests.keys import KEY_PLACE, PLACES
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, CallLocks, Executor, Preview, Probed, Receipt
-from artificer.values.base import Problem
+from artificer.values.base import JsonObject, JsonValue, Problem
 from artificer.values.blocks import CallStatus
 
 _STATUS: dict[str, CallStatus] = {"success": "ok", "error": "error", "timeout": "timeout"}
 _ENDINGS = {"text": "txt"}
+_REFUSAL = re.compile(
+    r"(?i)permission denied|operation not permitted|read-only file system|network is unreachable"
+    r"|EACCES|EPERM|EROFS"
+)
+"""Words of programs that a sandbox, or the system, has refused something."""
 
 
 CommandFile = ManifestFile[CommandPart]
@@ -58,11 +72,14 @@ CommandFile = ManifestFile[CommandPart]
 class CommandPlan:
     """A call's command, or the problems that keep it from running.
 
-    ``folder`` is the call's own, when its program receives one.
+    ``folder`` is the call's own, when its program receives one. ``env`` has no secrets yet, and
+    ``values`` are those that the other inputs of the program are made of.
     """
 
     argv: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path = Path()
+    values: Mapping[str, JsonValue] = field(default_factory=dict)
     folder: Path | None = None
     output_file: Path | None = None
     scan_id: str = ""
@@ -122,14 +139,19 @@ class CommandExecutor:
     def preview(self, call: Call) -> Preview:
         """Return the command that a call would run (ports.Previewing)."""
         plan = self.plan(call)
-        return Preview({"command": [*plan.argv], "notes": [*plan.notes]}, plan.problems)
+        shown: JsonObject = {"command": [*plan.argv], "notes": [*plan.notes]}
+        if not plan.problems:
+            shown |= preview_of(self._tool(call).manifest, plan.values)
+        return Preview(shown, plan.problems)
 
     def _plan(self, tool: CommandFile, call: Call) -> CommandPlan:
         manifest = tool.manifest
         bound = bind_command(manifest, call.arguments)
-        problems = bound.problems or tuple(
-            file_problems(manifest.arguments, bound.values, self._cwd)
-        )
+        cwd, problems = working_folder(manifest, bound, self._cwd)
+        problems = bound.problems or problems
+        if not problems:
+            others = [a for a in manifest.arguments if a.name not in folder_names(manifest)]
+            problems = tuple(file_problems(others, bound.values, cwd))
         if manifest.part.executor is not None:
             problems += tuple(option_problems(manifest.arguments, bound.values))
         if problems:
@@ -141,7 +163,7 @@ class CommandExecutor:
             kind = manifest.output.format
             output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"
             places |= zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True)
-        env = {**self._env, KEY_VARIABLE: call.key}
+        env = {**self._env, **passed(manifest, os.environ), KEY_VARIABLE: call.key}
         if manifest.part.executor is not None:
             argv: tuple[str, ...] = (_program(tool, manifest.part.executor),)
             env |= executor_environment(manifest, bound, places)
@@ -150,7 +172,10 @@ class CommandExecutor:
             if built.problems:
                 return CommandPlan(problems=built.problems)
             argv = built.argv
-        return CommandPlan(argv, env, folder, output_file, scan_id, bound.notes)
+        if cwd != self._cwd and "/" in argv[0]:  # it is relative to the folder of the tools
+            argv = (str(self._cwd / argv[0]), *argv[1:])
+        values = {**bound.values, **places}
+        return CommandPlan(argv, env, cwd, values, folder, output_file, scan_id, bound.notes)
 
     async def execute(self, call: Call) -> Receipt:
         """Run the program within the call's time; a failing program is an error receipt."""
@@ -176,12 +201,17 @@ class CommandExecutor:
             )
         if plan.problems:
             return refuse(call.definition.name, plan.problems)
+        inputs = inputs_of(tool.manifest, plan.values, os.environ)
+        if inputs.missing:
+            fault = f"not run: the environment variable {inputs.missing} is not set"
+            return _not_started(call, plan, timestamp, fault)
         seconds = call.definition.timeout_ms / 1000
         ends = time.monotonic() + seconds
         with Capture(self._spill(tool)) as stdout:
             try:
-                start, sandbox = self._starter(tool, plan, call.locks)
-                finished = await start(plan.argv, seconds=seconds, stdout=stdout)
+                start, sandbox = self._starter(tool, plan, inputs, call.locks)
+                stdio = Stdio(inputs.stdin, stdout)
+                finished = inputs.clean(await start(plan.argv, seconds=seconds, stdio=stdio))
             except OSError as error:
                 fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
                 return _not_started(call, plan, timestamp, fault)
@@ -199,26 +229,33 @@ class CommandExecutor:
                     stdout,
                     left,
                 )
+                outcome = inputs.clean_outcome(outcome)
             blobs: tuple[str, ...] = ()
             if self._blobs is not None and _is_kept(tool.manifest, finished):
-                blobs = await asyncio.to_thread(keep_output, stdout, self._blobs)
+                blobs = await asyncio.to_thread(
+                    keep_output, stdout, inputs.clean_store(self._blobs)
+                )
         return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs, sandbox)
 
     def _starter(
-        self, tool: CommandFile, plan: CommandPlan, locks: CallLocks | None
+        self, tool: CommandFile, plan: CommandPlan, inputs: Inputs, locks: CallLocks | None
     ) -> tuple[Start, str | None]:
         """Return the function that starts a call's programs, and the name of their sandbox."""
+        keys = tool.manifest.tool
+        toolchain = self._sandbox.variables(keys, plan.argv[0], plan.env)
+        env = {**toolchain, **plan.env, **inputs.env}
         confinement = self._sandbox.confine(
             tool.manifest.tool,
             plan.argv[0],
-            plan.env,
+            env,
+            cwd=plan.cwd,
             manifest=Path(tool.file),
             writable=[plan.folder] if plan.folder else [],
         )
         start = partial(
             run_process,
-            env=plan.env,
-            cwd=self._cwd,
+            env=env,
+            cwd=plan.cwd,
             limits=tool.manifest.tool.limits,
             confinement=confinement,
             lock=locks.own if locks is not None else None,
@@ -286,6 +323,12 @@ def _receipt(
     sandbox: str | None,
 ) -> Receipt:
     parsed: Parsed | None = outcome.parsed
+    notes = plan.notes
+    if sandbox is not None and outcome.status == "error" and _REFUSAL.search(finished.stderr.text):
+        notes += (
+            f"It ran in a sandbox ({sandbox}), which may be what refused it:"
+            " [sandbox] of artificer.toml grants folders and the network.",
+        )
     envelope = Envelope(
         status=outcome.status,
         tool=call.definition.name,
@@ -301,7 +344,7 @@ def _receipt(
         scan_id=plan.scan_id,
         output_file=outcome.output_file,
         output_blobs=blobs,
-        notes=plan.notes,
+        notes=notes,
         sandbox=sandbox,
     )
     write = content_of if manifest.output.envelope else bare_content_of

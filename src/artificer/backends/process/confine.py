@@ -34,6 +34,18 @@ def file_problems(
                     yield Problem(pointer=f"/{argument.name}", message=reason)
 
 
+def folder_problem(root: Path, path: str) -> str | None:
+    """Return why a path is not a folder in ``root``, or None."""
+    try:
+        with opened_beneath(root, path) as descriptor:
+            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+            return None if is_folder else "is not a folder"
+    except (FileNotFoundError, NotADirectoryError):
+        return "is not there" if _stays(root, path) else _OUTSIDE
+    except (OSError, RuntimeError, ValueError):
+        return _OUTSIDE
+
+
 def _fault(root: Path, path: str, kind: str) -> str | None:
     """Return a path's fault, or None. The program may create a path that does not exist."""
     credential = kind == "credential_file"

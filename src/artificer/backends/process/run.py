@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from artificer.backends.process.capture import Capture
 from artificer.backends.process.confinement import UNCONFINED, Confinement
@@ -22,6 +24,14 @@ READ_AFTER = 0.005
 
 DRAIN_GRACE = 0.2
 """Seconds that output may still arrive after the program has ended, while others hold its pipe."""
+
+
+@dataclass(frozen=True)
+class Stdio:
+    """Standard input, empty unless there is one, and where standard output goes."""
+
+    stdin: bytes = b""
+    stdout: Capture | None = None
 
 
 @dataclass(frozen=True)
@@ -43,25 +53,25 @@ async def run_process(
     cwd: Path,
     seconds: float,
     limits: LimitKeys | None = None,
-    stdout: Capture | None = None,
+    stdio: Stdio = Stdio(),
     confinement: Confinement = UNCONFINED,
     lock: Path | None = None,
 ) -> Finished:
     """Run a program to its end, or until its time is up.
 
-    It gets this environment and no other, an empty standard input and a session of its own. This
+    It gets this environment and no other, this standard input and a session of its own. This
     returns when the program has exited, even if something it left behind still holds its output;
     that, and at a timeout or a cancellation the program with all its descendants, is ended first.
-    ``limits`` hold for it and, each for itself, for its children. ``stdout`` is where its output
-    goes, for a caller who wants all of it. ``confinement`` is the sandbox that holds it, ``lock``
+    ``limits`` hold for it and, each for itself, for its children. ``stdio`` takes all of its
+    output, for a caller who wants it. ``confinement`` is the sandbox that holds it, ``lock``
     what it holds as long as anything of it lives.
 
     Raises OSError when the program cannot be started.
     """
     started = time.monotonic()
-    outputs = (stdout or Capture(), Capture())
+    outputs = (stdio.stdout or Capture(), Capture())
     env = {**env, **confinement.env}
-    process, descriptors = _start(argv, env, cwd, limits, confinement, lock)
+    process, descriptors = _start(argv, env, cwd, stdio.stdin, limits, confinement, lock)
     readers = [
         PipeReader(d, out.take, begin=False) for d, out in zip(descriptors, outputs, strict=True)
     ]
@@ -118,15 +128,16 @@ def _start(
     argv: Sequence[str],
     env: Mapping[str, str],
     cwd: Path,
+    stdin: bytes,
     limits: LimitKeys | None,
     confinement: Confinement,
     lock: Path | None,
 ) -> tuple[Process, tuple[int, int]]:
     """Start the program; return it with the descriptors of its standard output and error."""
+    readable = _input(stdin)
     out_readable, out_writable = os.pipe()
     err_readable, err_writable = os.pipe()
-    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    streams = (nothing, out_writable, err_writable)
+    streams = (readable, out_writable, err_writable)
 
     def spawn(command: Sequence[str], held: Held | None) -> Process:
         return start(command, env=env, cwd=cwd, streams=streams, lock=lock, held=held)
@@ -141,3 +152,18 @@ def _start(
         for descriptor in streams:
             os.close(descriptor)
     return process, (out_readable, err_readable)
+
+
+def _input(data: bytes) -> int:
+    """Open a file in memory, which no path names, with what a program reads; nothing if empty."""
+    if not data:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    with tempfile.TemporaryFile() if not hasattr(os, "memfd_create") else _in_memory() as file:
+        file.write(data)
+        file.flush()
+        file.seek(0)
+        return os.dup(file.fileno())
+
+
+def _in_memory() -> IO[bytes]:
+    return os.fdopen(os.memfd_create("stdin", os.MFD_CLOEXEC), "w+b")

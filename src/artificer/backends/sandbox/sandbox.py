@@ -17,6 +17,7 @@ from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.grants import Grants, SandboxMode
 from artificer.backends.sandbox.landlock import Landlock, find_landlock
 from artificer.backends.sandbox.rules import Rules, paths, system_folders, within
+from artificer.backends.sandbox.toolchains import toolchain_folders, toolchain_variables
 from artificer.errors import ConfigError
 from artificer.manifests.keys import SandboxKeys, ToolKeys
 
@@ -86,10 +87,13 @@ class Sandbox:
         program: str,
         env: Mapping[str, str],
         *,
+        cwd: Path | None = None,
         manifest: Path | None = None,
         writable: Iterable[Path] = (),
     ) -> Confinement:
         """Return the confinement of a call. ``manifest`` is its file, ``writable`` its own folder.
+
+        It begins in ``cwd``, a folder in the root (default: the root).
 
         Raises OSError when there is no such program, which a sandbox would say in words that are
         not ours, and when it may not write where it says it must.
@@ -100,14 +104,23 @@ class Sandbox:
         found = self._find(program, env)
         beside, kept = _beside(manifest, self._root)
         rules = Rules(
-            readable=(*self._readable, *beside, found, found.resolve()),
+            readable=(*self._readable, *beside, found, found.resolve(), *_toolchain(found)),
             writable=(*self._writable_of(tool), *writable),
             scratch=self._scratch_folder(),
-            cwd=self._root,
+            cwd=cwd or self._root,
             network=self._network(tool.sandbox),
             kept=(*paths(self._grants.kept, self._root), *kept),
         )
         return Bubblewrap(rules) if choice.name == BUBBLEWRAP else Landlock(rules)
+
+    def variables(self, tool: ToolKeys, program: str, env: Mapping[str, str]) -> dict[str, str]:
+        """Return where a program's toolchain is: its own home is another one in a sandbox.
+
+        Raises OSError when there is no such program.
+        """
+        if self._choice(tool.sandbox) is None:
+            return {}
+        return toolchain_variables(_toolchain(self._find(program, env)), _home())
 
     def _mode(self, keys: SandboxKeys) -> SandboxMode:
         return "required" if keys.required else self._grants.mode
@@ -150,6 +163,16 @@ class Sandbox:
             self._scratch = Path(tempfile.mkdtemp(prefix="artificer-"))
             weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
         return self._scratch
+
+
+def _toolchain(program: Path) -> list[Path]:
+    """The folders in the user's home that a program of theirs starts from."""
+    folders = toolchain_folders((program, program.resolve()), _home())
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _home() -> Path:
+    return Path("~").expanduser()
 
 
 def _beside(manifest: Path | None, root: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from artificer.backends.command.spec.argv import Item, items_of
+from artificer.backends.command.spec.habits import shell_habits
+from artificer.backends.command.spec.section import CommandPart
 from artificer.backends.loader import load_folder
 from artificer.cli.commands.tools import CheckToolsOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
+from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import ManifestError
+from artificer.manifests.model import ManifestFile
 
 
 def check(settings: Settings, options: CheckToolsOptions) -> Exit:
@@ -24,7 +35,30 @@ def check(settings: Settings, options: CheckToolsOptions) -> Exit:
             out(error.message, "bad")
             continue
         for tool in tools:
-            for warning in tool.manifest.warnings:
+            warnings = (*tool.manifest.warnings, *_doubts(tool))
+            for warning in warnings:
                 note(f"warning: {warning}")
         out(f"{folder}: {len(tools)} tools", "good")
     return Exit.AUTHOR if bad else Exit.OK
+
+
+def _doubts(tool: ManifestFile[Any]) -> Iterator[str]:
+    """Signs that a command is not what its author meant, though it can be used."""
+    part = tool.manifest.part
+    if not isinstance(part, CommandPart):
+        return
+    yield from (f"{tool.file}: command: {habit}" for habit in shell_habits(part.groups))
+    program = _program(tool, part)
+    if program and shutil.which(program) is None:
+        yield f"{tool.file}: command: the program {program} is not installed here"
+    for name in find_secrets(part.surroundings.secrets, os.environ)[1]:
+        yield f"{tool.file}: command: {PREFIXES[0]}{name.upper()} is not set here"
+
+
+def _program(tool: ManifestFile[Any], part: CommandPart) -> str:
+    """The program that is started; a path is relative to the manifest or to this folder."""
+    if part.executor is not None:
+        beside = "/" in part.executor
+        return str(Path(tool.file).parent / part.executor) if beside else part.executor
+    first = next(items_of(part.groups), None)
+    return (first.literal or "") if isinstance(first, Item) else ""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.backends.process.capture import Capture
-from artificer.backends.process.run import run_process
+from artificer.backends.process.run import Stdio, run_process
 from artificer.errors import ConfigError, GitError, NotFoundError
 from artificer.values.text import clip
 
@@ -104,7 +104,11 @@ class Git:
         with Capture(Path(tempfile.gettempdir())) as out:
             try:
                 done = await run_process(
-                    argv, env=self._environment(at), cwd=self.cwd, seconds=SECONDS, stdout=out
+                    argv,
+                    env=self._environment(at),
+                    cwd=self.cwd,
+                    seconds=SECONDS,
+                    stdio=Stdio(stdout=out),
                 )
             except FileNotFoundError as error:
                 if not self.cwd.is_dir():

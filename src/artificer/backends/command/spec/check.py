@@ -30,9 +30,15 @@ def known_names(keys: ManifestKeys, command: CommandKeys) -> frozenset[str]:
 
 
 def command_faults(
-    keys: ManifestKeys, command: CommandKeys, groups: tuple[Group, ...]
+    keys: ManifestKeys,
+    command: CommandKeys,
+    groups: tuple[Group, ...],
+    elsewhere: frozenset[str] = frozenset(),
 ) -> list[Fault]:
-    """Return the faults between a command and its arguments."""
+    """Return the faults between a command and its arguments.
+
+    ``elsewhere`` are the names that its other inputs use.
+    """
     path = ("command", "exec" if command.exec is not None else "template")
     known = known_names(keys, command)
     items = tuple(items_of(groups))
@@ -46,7 +52,9 @@ def command_faults(
         Fault(_CONDITIONS, f"{n} is not an argument; write '{n}' for the text itself", lenient=True)
         for n in sorted(used - known - placed)
     ]
-    found += [Fault(("args", n), _UNUSED, lenient=True) for n in keys.args if n not in used]
+    found += [
+        Fault(("args", n), _UNUSED, lenient=True) for n in keys.args if n not in used | elsewhere
+    ]
     found += [
         Fault(("command", "defaults", n), _UNUSED, lenient=True)
         for n in command.defaults

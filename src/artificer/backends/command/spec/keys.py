@@ -18,7 +18,7 @@ class ConditionalKeys(KeyTable):
 
 
 class CommandKeys(KeyTable):
-    """``[command]``: a program, its arguments, and the statuses that it succeeds with."""
+    """``[command]``: a program, its arguments and other inputs, and the statuses of success."""
 
     template: str | None = None
     exec: tuple[str | tuple[str, ...], ...] | None = None
@@ -26,4 +26,8 @@ class CommandKeys(KeyTable):
     defaults: dict[str, str | SafeInteger | float | bool] = Field(default_factory=dict)
     mappings: dict[str, dict[str, str]] = Field(default_factory=dict)
     conditionals: dict[str, ConditionalKeys] = Field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict)
+    env_pass: tuple[str, ...] = ()
+    stdin: str | None = None
+    cwd: FilledText | None = None
     success_exit: Annotated[tuple[int, ...], Field(min_length=1)] = (0,)

@@ -16,6 +16,12 @@ from artificer.backends.command.spec.check import (
 from artificer.backends.command.spec.envelope import output_schema
 from artificer.backends.command.spec.keys import CommandKeys
 from artificer.backends.command.spec.read import literal_placeholders, read_groups
+from artificer.backends.command.spec.surroundings import (
+    NOTHING_ELSE,
+    Surroundings,
+    read_surroundings,
+    surroundings_faults,
+)
 from artificer.contracts.arguments.bind import BoundArguments
 from artificer.contracts.arguments.check import Fault
 from artificer.manifests.keys import KEY_PLACE, PLACES, ManifestKeys, ProbeKeys
@@ -32,13 +38,14 @@ class CommandPart:
 
     groups: tuple[Group, ...] = ()
     executor: str | None = None
+    surroundings: Surroundings = NOTHING_ELSE
     constants: Mapping[str, JsonValue] = field(default_factory=dict)
     success_exit: tuple[int, ...] = (0,)
 
     @cached_property
     def places_folder(self) -> bool:
         """Whether the command holds the path of a folder of the call's own."""
-        return not names_of(self.groups).isdisjoint(PLACES)
+        return not (names_of(self.groups) | self.surroundings.names).isdisjoint(PLACES)
 
 
 class CommandSection(ManifestSection[CommandKeys, CommandPart]):
@@ -54,16 +61,19 @@ class CommandSection(ManifestSection[CommandKeys, CommandPart]):
     ) -> CommandPart:
         """Return the command; with ``compat``, unknown placeholders are text."""
         groups = read_groups(keys, faults)
+        surroundings = read_surroundings(keys)
+        faults += surroundings_faults(keys, surroundings, manifest.args)
         if keys.executor is not None:
             faults += [*executor_faults(manifest), *mapping_faults(manifest, keys)]
         elif groups:
-            faults += command_faults(manifest, keys, groups)
+            faults += command_faults(manifest, keys, groups, surroundings.names)
         if compat:
             known = known_names(manifest, keys)
             groups = tuple(literal_placeholders(group, known) for group in groups)
         return CommandPart(
             groups=groups,
             executor=keys.executor,
+            surroundings=surroundings,
             constants=dict(keys.defaults),
             success_exit=keys.success_exit,
         )
@@ -114,6 +124,7 @@ def as_probe(manifest: Manifest[CommandPart]) -> CommandPart:
         manifest.part,
         groups=manifest.probe.form,
         executor=None,
+        surroundings=manifest.part.surroundings._replace(stdin=None),
         success_exit=(*manifest.probe.happened, *manifest.probe.absent),
     )
 
