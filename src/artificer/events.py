@@ -23,6 +23,7 @@ from artificer.values.model import (
     Delta,
     FailureCode,
     ReasoningDelta,
+    StopReason,
     TextDelta,
     Usage,
 )
@@ -83,6 +84,7 @@ class ModelReplied(_RunEvent):
     cost_micros: int | None = None
     attempts: int = 1
     duration_ms: int = 0
+    stop: StopReason = "end_turn"
 
 
 class ModelRequestFailed(_RunEvent):
@@ -127,6 +129,7 @@ class ApprovalReceived(_RunEvent):
 
     type: ClassVar[Literal["approval_received"]] = "approval_received"
     call_id: str
+    tool: str
     approved: bool
     by: Text
     reason: Text
@@ -242,6 +245,13 @@ class Translator:
             return self._intent(line)
         return self._event(line.event)
 
+    def resumed(self, state: RunState) -> None:
+        """Take over the calls in progress of a run whose earlier records were not passed."""
+        tools = {call.id: call.verdict.tool for call in state.calls if call.verdict}
+        for pending in state.pending:
+            if pending.call_id in tools:
+                self._calls[pending.n] = pending.call_id, tools[pending.call_id]
+
     def delta(self, delta: Delta) -> RunEvent:
         """Return the event of a piece that has formed."""
         match delta:
@@ -316,6 +326,7 @@ class Translator:
                     cost_micros=reply.cost_micros,
                     attempts=reply.attempts,
                     duration_ms=reply.duration_ms,
+                    stop=reply.stop,
                 )
             case ev.ModelFailed(code=code, message=message, attempts=attempts):
                 yield ModelRequestFailed(
@@ -334,9 +345,15 @@ class Translator:
                         problems=verdict.problems,
                     )
             case ev.ApprovalAnswered(intent=n, approved=approved, by=by, reason=reason):
-                call, _ = self._calls.get(n, ("", ""))
+                call, tool = self._calls.get(n, ("", ""))
                 yield ApprovalReceived(
-                    run=run, seq=seq, call_id=call, approved=approved, by=by, reason=reason
+                    run=run,
+                    seq=seq,
+                    call_id=call,
+                    tool=tool,
+                    approved=approved,
+                    by=by,
+                    reason=reason,
                 )
             case ev.ToolReturned() as returned:
                 yield from self._returned(returned)

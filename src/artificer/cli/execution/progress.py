@@ -7,9 +7,21 @@ from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.screen import Screen
 from artificer.cli.terminal.words import FAILURES, count, duration, joined
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Compact, Generate
+from artificer.core.intents import Compact
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
+from artificer.events import (
+    ApprovalReceived,
+    ApprovalRequested,
+    CallFinished,
+    CallJudged,
+    CallStarted,
+    ModelReplied,
+    RunEvent,
+    RunStarted,
+    Translator,
+    TurnStarted,
+)
 from artificer.runtime.observe import Observer
 from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta
 
@@ -30,8 +42,10 @@ class Progress(Observer):
         """The record at which a fork was requested."""
         self.screen = screen
         self._builds = BuildProgress(screen)
+        self._translators: dict[str, Translator] = {}
         self._turn = 0
-        self._calls: dict[int, tuple[str, str]] = {}
+        self._arguments: dict[str, str] = {}
+        """The arguments of each call, by its id."""
         self._forming = ""
         self._label = ""
 
@@ -43,18 +57,13 @@ class Progress(Observer):
             self._builds.recorded(run, line)
             self.run, self.failure = self._builds.run, self._builds.failure
             return
+        for event in self._translator(run).record(line):
+            self._happened(event)
         if isinstance(line, EventLine):
-            self._event(run, line.event)
-            return
-        self._intended(line)
-        match line.intent:
-            case Generate():
-                self._show(f"turn {self._turn}: waiting for the model")
-            case Compact(turn=turn):
-                self._turn = turn
-                self._show(f"turn {turn}: summarising older messages")
-            case CallTool(tool=tool) | AskApproval(tool=tool):
-                self._show(f"turn {self._turn}: {tool}")
+            self._journaled(run, line.event)
+        elif isinstance(line.intent, Compact):
+            self._turn = line.intent.turn
+            self._show(f"turn {self._turn}: summarising older messages")
 
     def resumed(self, run: str, state: RunState) -> None:
         """Remember the calls in progress, whose results are shown later."""
@@ -62,25 +71,15 @@ class Progress(Observer):
             self._builds.resumed(run, state)
             return
         self._turn = state.turn
-        waiting = {pending.call_id: pending.n for pending in state.pending}
+        self._translator(run).resumed(state)
         for call in state.calls:
-            if call.verdict and call.id in waiting:
-                shown = (call.verdict.tool, call.verdict.arguments or "")
-                self._calls[waiting[call.id]] = shown
+            if call.verdict:
+                self._arguments[call.id] = call.verdict.arguments or ""
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
         """Remember the records that a fork starts with, without showing them."""
-        if isinstance(line, IntentLine):
-            self._intended(line)
-
-    def _intended(self, line: IntentLine) -> None:
-        match line.intent:
-            case Generate(turn=turn):
-                self._turn = turn
-            case CallTool(n=n, tool=tool, arguments=arguments):
-                self._calls[n] = (tool, arguments)
-            case AskApproval(n=n, tool=tool, arguments=arguments):
-                self._calls[n] = (tool, arguments)
+        for event in self._translator(run).record(line):
+            self._remember(event)
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Show the end of the text in progress."""
@@ -93,34 +92,55 @@ class Progress(Observer):
         self._forming = (self._forming + delta.text)[-FORMING:]
         self.screen.forming(self._label, self._forming)
 
+    def _translator(self, run: str) -> Translator:
+        return self._translators.setdefault(run, Translator(run))
+
     def _show(self, label: str) -> None:
         self._label, self._forming = label, ""
         self.screen.forming(label, "")
 
-    def _event(self, run: str, event: ev.Event) -> None:
+    def _remember(self, event: RunEvent) -> None:
         match event:
-            case ev.PromptReceived(spec=spec):
-                self.run = run
-                self.screen.line(f"run {run} · {spec.kind} · {spec.provider}/{spec.model}", "dim")
+            case TurnStarted(turn=turn):
+                self._turn = turn
+            case CallStarted() | ApprovalRequested():
+                self._arguments[event.call_id] = event.arguments
+            case _:
+                pass
+
+    def _happened(self, event: RunEvent) -> None:
+        """Show an event that every follower of a run gets."""
+        self._remember(event)
+        match event:
+            case RunStarted(resumed=resumed):
+                self.run = event.run
+                about = "resumed" if resumed else f"{event.kind} · {event.provider}/{event.model}"
+                self.screen.line(f"run {event.run} · {about}", "dim")
+            case TurnStarted():
+                self._show(f"turn {self._turn}: waiting for the model")
+            case CallStarted(tool=tool) | ApprovalRequested(tool=tool):
+                self._show(f"turn {self._turn}: {tool}")
+            case ModelReplied():
+                self._replied(event)
+            case CallJudged():
+                self._judged(event)
+            case ApprovalReceived(approved=False, tool=tool, reason=reason):
+                self.screen.line(f"  {tool or 'the call'}  not approved. {reason}", "bad")
+            case CallFinished():
+                self._finished(event)
+            case _:
+                pass
+
+    def _journaled(self, run: str, event: ev.Event) -> None:
+        """Show a record that has more to say than its event."""
+        match event:
             case ev.RunForked(origin=origin):
                 self._forked(run, origin)
-            case ev.RunResumed():
-                self.run = run
-                self.screen.line(f"run {run} · resumed", "dim")
-            case ev.ModelResponded():
-                self._responded(event)
             case ev.ModelFailed():
                 self.failure = event
                 self.screen.line(f"turn {self._turn}  failed: {FAILURES[event.code]}", "bad")
             case ev.ContextCompacted() | ev.CompactionFailed():
                 self._compacted(event)
-            case ev.CallsJudged():
-                self._judged(event)
-            case ev.ApprovalAnswered(approved=False, intent=intent, reason=reason):
-                tool, _ = self._calls.get(intent, ("the call", ""))
-                self.screen.line(f"  {tool}  not approved. {reason}", "bad")
-            case ev.ToolReturned():
-                self._returned(event)
             case ev.ReplyChecked(request=str()):
                 self.screen.line(f"  {_sent_back(event)}")
             case _:
@@ -145,7 +165,7 @@ class Progress(Observer):
         for name in origin.changed:
             self.screen.line(f"  changed: {name}")
 
-    def _responded(self, event: ev.ModelResponded) -> None:
+    def _replied(self, event: ModelReplied) -> None:
         odd = {"max_tokens": "cut off at its output limit", "refusal": "declined"}
         facts = joined(
             duration(event.duration_ms),
@@ -156,23 +176,20 @@ class Progress(Observer):
         self.screen.line(f"turn {self._turn}  {facts}", "strong")
         self._show(f"turn {self._turn}: checking")
 
-    def _judged(self, event: ev.CallsJudged) -> None:
-        for verdict in event.verdicts:
-            if verdict.verdict in ("allow", "ask"):
-                continue
-            why = verdict.reason or "; ".join(
-                f"{problem.pointer or 'arguments'}: {problem.message}"
-                for problem in verdict.problems
-            )
-            word = verdict.verdict.replace("_", " ")
-            self.screen.line(f"  {verdict.tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
+    def _judged(self, event: CallJudged) -> None:
+        if event.verdict in ("allow", "ask"):
+            return
+        why = event.reason or "; ".join(
+            f"{problem.pointer or 'arguments'}: {problem.message}" for problem in event.problems
+        )
+        word = event.verdict.replace("_", " ")
+        self.screen.line(f"  {event.tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
 
-    def _returned(self, event: ev.ToolReturned) -> None:
-        tool, arguments = self._calls.get(event.intent, ("call", ""))
+    def _finished(self, event: CallFinished) -> None:
         style = None if event.status == "ok" else "bad"
-        shown = one_line(arguments, ARGUMENTS)
+        shown = one_line(self._arguments.get(event.call_id, ""), ARGUMENTS)
         took = duration(event.duration_ms)
-        self.screen.line(f"  {tool} {shown}  {event.status}  {took}", style)
+        self.screen.line(f"  {event.tool or 'call'} {shown}  {event.status}  {took}", style)
 
 
 def _sent_back(event: ev.ReplyChecked) -> str:
