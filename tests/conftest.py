@@ -44,7 +44,13 @@ MAY_SKIP = (
 )
 """Why a test may be skipped in CI: what the machine or its user, not a missing program, decides."""
 
-FIRST = ("tests/runtime/builds/", "tests/cli/", "tests/bench/", "tests/test_mcp_conformance.py")
+FIRST = (
+    "tests/runtime/builds/",
+    "tests/cli/",
+    "tests/docs/",
+    "tests/bench/",
+    "tests/test_mcp_conformance.py",
+)
 """Where the longest tests are. They start first, so that no worker is left with one at the end."""
 
 

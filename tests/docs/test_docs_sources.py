@@ -49,3 +49,14 @@ def test_the_parts_that_requirements_name_are_on_the_page(page: str) -> None:
 def test_there_are_fourteen_invariants() -> None:
     numbers = {name for name in names_in("docs/concepts/invariants.md") if name.isdecimal()}
     assert numbers == {str(number) for number in range(1, 15)}
+
+
+@pytest.mark.req("decisions-dated")
+def test_decisions_have_a_number_of_their_own_a_status_and_a_date() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    numbers = [page.name.partition("-")[0] for page in pages]
+    assert numbers == [f"{number:04}" for number in range(1, len(pages) + 1)]
+    for page in pages:
+        title, _, status, *_ = page.read_text(encoding="utf-8").splitlines()
+        assert title.startswith(f"# {int(page.name[:4])}. "), page.name
+        assert re.match(r"(Accepted|Replaced|Amended)\b.*\d{4}-\d\d-\d\d", status), page.name
