@@ -25,6 +25,7 @@ from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.replay import Replay, replay
+from artificer.runtime.search import Hit, search
 from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
@@ -112,6 +113,16 @@ class Archive:
             if run.startswith(f"{run_id}.")
         }
         return nodes(run_id, history.lines, states)
+
+    async def search(self, words: str, limit: int = 20) -> list[Hit]:
+        """Find the records whose text holds all the words, newest run first.
+
+        Prompts, follow-ups, replies, calls and their results are searched, run by run.
+
+        >>> for hit in await world.archive.search("invoice overdue"):
+        ...     print(hit.run, hit.seq, hit.snippet)
+        """
+        return await search(self._storage.journal, self._storage.blobs, words, limit)
 
     async def find(self, word: str) -> str:
         """Return the id of the one run that ``word`` begins, or of the newest for ``last``.

@@ -205,6 +205,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.runtime.kept import KeptHeads as KeptHeads
     from artificer.runtime.progress import ReportProgress as ReportProgress
     from artificer.runtime.replay import Divergence as Divergence
+    from artificer.runtime.search import Hit as Hit
     from artificer.runtime.summary import Summary as Summary
     from artificer.runtime.verify import Verification as Verification
     from artificer.values.base import Digest as Digest
@@ -416,6 +417,7 @@ _NAMES = {
     "report": ("Views",),
     "wiring.conversation": ("EarlierMessages", "EarlierRun"),
     "run_artifact": ("RunArtifact",),
+    "runtime.search": ("Hit",),
     "runs": ("History",),
     "runtime.compare": ("Comparison", "Difference", "First", "TurnDifference"),
     "runtime.explain": ("Explanation", "Refusal"),
