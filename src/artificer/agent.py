@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from artificer.agent_definition import AgentDefinition
+from artificer.agent_definition import AgentDefinition, AgentTool, agent_tool
 from artificer.blocking import wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
@@ -178,6 +178,19 @@ class Agent(AgentDefinition[OutputT]):
             return await world.fork(
                 _id(run), self, changes, approver=approver, observer=observer, new_id=new_id
             )
+
+    def as_tool(self, name: str, description: str, *, timeout: float = 1800) -> AgentTool:
+        """Return the agent as a tool for another one: each call is a run of its own.
+
+        The calling model writes the prompt and reads the text. The run is a child of the caller's:
+        it is started once, also after a crash, and its usage and cost count for both. ``timeout``
+        is in seconds.
+
+        >>> editor = Agent(model, tools=[writer.as_tool("write", "Write a paragraph.")])
+
+        Raises ToolDefinitionError for an unusable name.
+        """
+        return agent_tool(self, name, description, timeout)
 
     # --- for scripts and notebooks ----------------------------------------------------------------
 

@@ -10,19 +10,33 @@ from typing import Any, Generic, Literal, TypedDict, get_args
 
 from artificer.backends.function.executor import FunctionTool
 from artificer.contracts.capabilities import Capabilities
+from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.model_settings import ModelSettings
 from artificer.contracts.output import OutputT
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
-from artificer.errors import AuthorError
+from artificer.errors import AuthorError, InvalidValueError, ToolDefinitionError
 from artificer.ports import Executor, Provider
+from artificer.values.base import JsonObject
 
 AgentKind = Literal["chat", "deliver"]
 """A ``chat`` ends in a text or in JSON, a ``deliver`` run in a report with its artifacts."""
 
-Tool = FunctionTool[..., Any] | Executor | str | Path
+
+@dataclass(frozen=True)
+class AgentTool:
+    """An agent that a model may call as a tool: each call is a run of that agent."""
+
+    agent: AgentDefinition[Any]
+    definition: ToolDefinition
+
+
+ExecutedTool = FunctionTool[..., Any] | Executor | str | Path
 """A decorated function, an executor, or a folder of manifests."""
+
+Tool = ExecutedTool | AgentTool
+"""One of those, or an agent as a tool."""
 
 Output = ResponseFormat | Mapping[str, Any] | type[Any] | UnionType | Callable[..., Any]
 """A JSON Schema, a type or a union of types that have one, or a function."""
@@ -157,9 +171,38 @@ def _checked_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
         raise AuthorError("The tools of an agent are a list.", hint=f"tools=[{str(tools)!r}]")
     checked = tuple(tools)
     for tool in checked:
-        if not (isinstance(tool, FunctionTool | str | Path) or hasattr(tool, "execute")):
+        if not (
+            isinstance(tool, FunctionTool | AgentTool | str | Path) or hasattr(tool, "execute")
+        ):
             raise AuthorError(
                 f"{tool!r} is not a tool.",
                 hint="Write @artificer.tool above a function, or pass an executor or a folder.",
             )
     return checked
+
+
+def agent_tool(
+    agent: AgentDefinition[Any], name: str, description: str, timeout: float
+) -> AgentTool:
+    """Return an agent as a tool. Raises ToolDefinitionError for an unusable name."""
+    prompt: JsonObject = {
+        "type": "string",
+        "description": "The task, with everything there is to know.",
+    }
+    try:
+        definition = ToolDefinition(
+            name=name,
+            description=description,
+            input_schema={
+                "type": "object",
+                "properties": {"prompt": prompt},
+                "required": ["prompt"],
+                "additionalProperties": False,
+            },
+            effect="keyed",
+            timeout_ms=round(timeout * 1000),
+            origin="agent",
+        )
+    except InvalidValueError as error:
+        raise ToolDefinitionError(f"The agent cannot be the tool {name!r}: {error}") from error
+    return AgentTool(agent, definition)

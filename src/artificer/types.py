@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.agent_definition import AgentDefinition as AgentDefinition
     from artificer.agent_definition import AgentFields as AgentFields
     from artificer.agent_definition import AgentKind as AgentKind
+    from artificer.agent_definition import AgentTool as AgentTool
+    from artificer.agent_definition import ExecutedTool as ExecutedTool
     from artificer.agent_definition import Output as Output
     from artificer.agent_definition import OutputValidator as OutputValidator
     from artificer.agent_definition import Tool as Tool
@@ -242,6 +244,8 @@ _NAMES = {
         "AgentDefinition",
         "AgentFields",
         "AgentKind",
+        "AgentTool",
+        "ExecutedTool",
         "Output",
         "OutputValidator",
         "Tool",

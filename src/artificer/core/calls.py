@@ -65,6 +65,10 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
 
 def _counted(state: RunState, event: ev.ToolReturned) -> RunState:
     limits = state.run_spec.limits
+    if event.usage is not None:
+        state = state.replace(usage=state.usage + event.usage)
+    if event.cost_micros is not None:
+        state = state.replace(cost_micros=(state.cost_micros or 0) + event.cost_micros)
     if limits.tool_ms is not None:
         state = state.replace(tool_ms=state.tool_ms + event.duration_ms)
     if limits.output_chars is not None:

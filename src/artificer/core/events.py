@@ -131,7 +131,8 @@ class ToolReturned(_Event):
     """A tool call returned. ``whole`` is the blob of a result too long for ``content``.
 
     ``artifact`` is what it made, ``withdrawn`` what it took out of the report. ``attachments`` are
-    the images, sounds and files that it returned.
+    the images, sounds and files that it returned. ``usage`` and ``cost_micros`` are those of a run
+    that the call started.
     """
 
     type: ClassVar[Literal["ToolReturned"]] = "ToolReturned"
@@ -144,6 +145,8 @@ class ToolReturned(_Event):
     whole: Digest | None = None
     withdrawn: Withdrawal | None = None
     attachments: tuple[AttachedBlock, ...] = ()
+    usage: Usage | None = None
+    cost_micros: int | None = None
 
 
 class ReplyChecked(_Event):

@@ -10,7 +10,7 @@ from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import Toolset
 from artificer.contracts.model_settings import Decimal, RequestSettings
 from artificer.contracts.response_format import ResponseFormat
-from artificer.core.kinds import RunKind
+from artificer.core.kinds import PROMPTED, RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.core.taint import Taint
@@ -96,7 +96,8 @@ class RunSpec(CheckedValue):
     conversation has become too long; without one the oldest turns are dropped. ``caching`` asks
     providers to keep what they have read for the next turn. With a ``response_format`` the final
     reply is JSON that fits it, or the run has failed. ``project`` is the folder whose software a
-    build makes, ``parent`` the build that a run belongs to. ``rules`` is the version of the
+    build makes, ``parent`` the run that started this one: a build, or a run whose model called this
+    one's agent as a tool. ``rules`` is the version of the
     reducer's rules (:mod:`artificer.core.rules`). ``output_check`` names a function of the
     agent that checks final replies as well. ``attachments`` come before the prompt, and before both
     the messages of ``history``, taken from the run ``history_from``; ``taint`` is the untrusted
@@ -134,6 +135,11 @@ class RunSpec(CheckedValue):
     def tools(self) -> Toolset:
         """The toolset, parsed."""
         return _parsed(self.toolset)
+
+    @property
+    def belongs_to_build(self) -> bool:
+        """Whether a build started the run, not another agent."""
+        return bool(self.parent) and self.kind not in PROMPTED
 
     def choice(self, turn: int) -> ToolChoice:
         """The tool choice of a turn, counted from 1."""

@@ -14,6 +14,7 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.ports.attachment import Attachment
 from artificer.values.base import JsonObject, Problem, Text, Value
 from artificer.values.blocks import CallStatus
+from artificer.values.model import Usage
 
 
 class CallLocks(Struct, frozen=True):
@@ -48,6 +49,7 @@ class Receipt(Value):
     ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
     as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
     ``withdraw_artifact``. ``attachments`` are images, sounds and files that the model is shown.
+    ``usage`` and ``cost_micros`` are those of a run that the call started.
     """
 
     status: CallStatus
@@ -56,6 +58,8 @@ class Receipt(Value):
     artifact: ArtifactRef | None = None
     withdrawn: Withdrawal | None = None
     attachments: tuple[Attachment, ...] = ()
+    usage: Usage | None = None
+    cost_micros: int | None = None
 
 
 class Executor(Protocol):

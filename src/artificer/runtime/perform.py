@@ -119,6 +119,8 @@ class Performer:
             evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
             artifact=receipt.artifact,
             withdrawn=receipt.withdrawn,
+            usage=receipt.usage,
+            cost_micros=receipt.cost_micros,
             whole=whole,
             attachments=attachments,
         )

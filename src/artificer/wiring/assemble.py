@@ -17,6 +17,7 @@ from artificer.errors import ConfigError
 from artificer.ports import Prompt, Provider
 from artificer.ports.attachment import split_prompt
 from artificer.runtime.engine import Engine
+from artificer.wiring.children import Assemblers, with_children
 from artificer.wiring.conversation import EarlierMessages, history_facts
 from artificer.wiring.engines import Attendance, build_engine, require
 from artificer.wiring.outputs import output_reader
@@ -69,7 +70,11 @@ async def assemble(
     capabilities = located(agent.capabilities or config.capabilities)
     async with build_servers(world) as servers:
         tools = build_tools(
-            [*config.tools, *agent.tools, *await servers.offered()],
+            [
+                *config.tools,
+                *with_children(world, agent.tools, attendance, _ASSEMBLERS),
+                *await servers.offered(),
+            ],
             kind=agent.run_kind,
             world=world,
             servers=servers,
@@ -106,8 +111,8 @@ async def assemble_recorded(
         ConfigError: a tool is missing or has changed since.
     """
     spec = recorded.spec
-    extra = list(agent.tools)
-    if spec.parent and spec.build is None:
+    extra = list(with_children(world, agent.tools, attendance, _ASSEMBLERS))
+    if spec.belongs_to_build:
         from artificer.wiring.build_forks import tools_of_child
 
         extra += await tools_of_child(world, recorded.run, spec)
@@ -211,3 +216,6 @@ def choose_model(world: WorldResources, agent: AgentDefinition[Any], kind: RunKi
     limits = limits_of(kind, agent.limits, world.config, full_name)
     limits = with_longest(limits, settings, agent.limits)
     return ChosenModel(provider, name, limits, agent.policy or world.config.policy, settings)
+
+
+_ASSEMBLERS = Assemblers(assemble, assemble_recorded, recorded_provider)

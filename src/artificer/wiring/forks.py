@@ -106,7 +106,7 @@ async def _plan(
     world: WorldResources, run: str, new: str, origin: Loaded, changes: ForkChanges, spec: RunSpec
 ) -> ForkPlan:
     """Plan a fork. A build, or a run of one, gets a copy of the repository that it works in."""
-    if spec.build is None and not spec.parent:
+    if spec.build is None and not spec.belongs_to_build:
         return plan_fork(origin.lines, changes, spec)
     from artificer.wiring.build_forks import copy_build, copy_child, require_possible
 

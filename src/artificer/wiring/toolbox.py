@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from artificer.agent_definition import Tool
+from artificer.agent_definition import ExecutedTool
 from artificer.artifacts import catalog
 from artificer.backends.context import ExecutorContext, ToolServers
 from artificer.backends.function.executor import FunctionTool
@@ -75,7 +75,7 @@ class ToolBox:
 
 
 def build_tools(
-    tools: Iterable[Tool],
+    tools: Iterable[ExecutedTool],
     *,
     kind: RunKind,
     world: WorldResources,

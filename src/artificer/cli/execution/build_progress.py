@@ -36,7 +36,7 @@ class BuildProgress:
 
     def covers(self, run: str, spec: RunSpec | None) -> bool:
         """Return whether a run is a build, or part of one."""
-        if spec is not None and (spec.kind == "build" or spec.parent):
+        if spec is not None and (spec.kind == "build" or spec.belongs_to_build):
             self._steps.setdefault(run, "")
         return run in self._steps
 

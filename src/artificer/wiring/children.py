@@ -1,0 +1,115 @@
+"""Agents that are called as tools: each call is a run of its own, a child of the caller's run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from artificer.agent_definition import AgentDefinition, AgentTool, ExecutedTool, Tool
+from artificer.artifacts.deliverable import Deliverable
+from artificer.contracts.definition import ToolDefinition
+from artificer.core.spec import Limits, RunSpec
+from artificer.core.state import RunState
+from artificer.ports import Call, Provider, Receipt
+from artificer.runtime.engine import Engine
+from artificer.runtime.snapshot import restore
+from artificer.wiring.engines import Attendance
+from artificer.wiring.resources import WorldResources
+from artificer.wiring.specs import Recorded
+
+
+class Assemblers(NamedTuple):
+    """The functions that assemble new and recorded runs, and find the provider of one."""
+
+    new: Callable[..., AbstractAsyncContextManager[Any]]
+    recorded: Callable[..., AbstractAsyncContextManager[Engine]]
+    provider: Callable[[WorldResources, AgentDefinition[Any], RunSpec], Provider]
+
+
+def with_children(
+    world: WorldResources, tools: Iterable[Tool], attendance: Attendance, assemblers: Assemblers
+) -> Iterator[ExecutedTool]:
+    """Yield the tools of an agent, with an executor for each that is an agent itself."""
+    for tool in tools:
+        if isinstance(tool, AgentTool):
+            yield ChildExecutor(world, tool, attendance, assemblers)
+        else:
+            yield tool
+
+
+@dataclass(frozen=True)
+class ChildExecutor:
+    """Performs the calls of an agent that is a tool. The approver is that of the caller's run."""
+
+    world: WorldResources
+    tool: AgentTool
+    attendance: Attendance
+    assemblers: Assemblers
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The definition of the agent as a tool."""
+        return (self.tool.definition,)
+
+    async def execute(self, call: Call) -> Receipt:
+        """Start the run of a call, or continue the one that was started before a crash."""
+        run = child_id(call)
+        if await self.world.storage.journal.read(run, limit=1):
+            return self._receipt(run, await self._resume(run))
+        return self._receipt(run, await self._start(run, call))
+
+    async def _start(self, run: str, call: Call) -> RunState:
+        parent = await self._state(call.run)
+        prompt = str(call.arguments["prompt"])
+        attendance = Attendance(self.attendance.approver)
+        async with self.assemblers.new(self.world, self.tool.agent, prompt, attendance) as made:
+            limits = bounded(made.spec.limits, parent)
+            spec: RunSpec = made.spec.replace(parent=call.run, limits=limits)
+            state: RunState = await made.engine.start(run, spec)
+            return state
+
+    async def _resume(self, run: str) -> RunState:
+        agent, spec = self.tool.agent, (await self._state(run)).run_spec
+        recorded = Recorded(run, spec, self.assemblers.provider(self.world, agent, spec))
+        attendance = Attendance(self.attendance.approver)
+        async with self.assemblers.recorded(self.world, agent, recorded, attendance) as engine:
+            return await engine.resume(run)
+
+    async def _state(self, run: str) -> RunState:
+        storage = self.world.storage
+        return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+
+    def _receipt(self, run: str, state: RunState) -> Receipt:
+        status, content = "error", f"The run {run} of this agent is {state.standing}."
+        if state.deliverable is not None:
+            delivered = Deliverable.read(self.world.storage.blobs.get(state.deliverable))
+            content = f"{content} {delivered.note}\n{delivered.narrative}".rstrip()
+            if delivered.status == "completed":
+                status, content = "ok", delivered.narrative
+        return Receipt(
+            status="ok" if status == "ok" else "error",
+            content=content,
+            usage=state.usage,
+            cost_micros=state.cost_micros,
+        )
+
+
+def child_id(call: Call) -> str:
+    """Return the id of the run that a call starts: the same after a crash, and of no other call."""
+    return f"{call.run}.{call.definition.name.replace('.', '-')}-{call.key[:12]}"
+
+
+def bounded(own: Limits, parent: RunState) -> Limits:
+    """Return a child's limits: its own, within the tokens and dollars that its parent has left."""
+    limits, used = parent.run_spec.limits, parent.usage.input_tokens + parent.usage.output_tokens
+    return own.replace(
+        total_tokens=_least(own.total_tokens, limits.total_tokens, used),
+        cost_micros=_least(own.cost_micros, limits.cost_micros, parent.cost_micros or 0),
+    )
+
+
+def _least(own: int | None, limit: int | None, used: int) -> int | None:
+    left = own if limit is None else max(1, limit - used)
+    return left if own is None or left is None else min(own, left)
