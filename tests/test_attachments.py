@@ -22,6 +22,8 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.export import export
+from artificer.render.attachments import ShownAttachment, attachments_html
+from artificer.report import write_views
 from artificer.values.blocks import Message, ToolResultBlock, user
 from artificer.values.canon import digest_of
 from pictures import MP3, PDF, SVG, WAV, png
@@ -266,3 +268,29 @@ class TestToolResults:
         assert payload.items[-1]["content"].endswith(
             "[image cat.png (image/png, 73 bytes) is not shown: this model reads text only.]"
         )
+
+
+@pytest.mark.req("attachment-reports")
+async def test_a_report_shows_images_and_lists_files(tmp_path: Path) -> None:
+    drawing = File.from_bytes(SVG, name="<b>.svg")
+    agent = Agent(ScriptedProvider([say("# Cats\n\nA cat.")]))
+    async with World.in_memory() as world:
+        run = await agent.run(["What?", CAT, drawing, FIGURES], world=world)
+        storage = world._resources.storage
+        assert run.deliverable is not None
+        views = write_views(tmp_path, run.id, run.state, run.deliverable, storage.blobs)
+    page, markdown = views.html.read_text("utf-8"), views.markdown.read_text("utf-8")
+    data = base64.b64encode(CAT.data).decode()
+    assert f'<img src="data:image/png;base64,{data}" alt="cat.png">' in page
+    assert page.count("<img") == 1
+    assert "&lt;b&gt;.svg" in page and "<script" not in page
+    assert "- `figures.csv`: text/csv, 8 bytes, sha256:" in markdown
+
+
+@pytest.mark.req("attachment-reports")
+def test_what_is_not_the_image_that_a_record_says_is_only_named() -> None:
+    block = block_of(CAT)
+    for data in (SVG, PDF, None):
+        page = attachments_html([ShownAttachment(block, data)])
+        assert "<img" not in page and "cat.png" in page
+    assert attachments_html([]) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +14,15 @@ from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.svg.payload import Svg
+from artificer.core.attachments import attached_to
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
+from artificer.render.attachments import ShownAttachment
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
 from artificer.render.report import Provenance, Report
+from artificer.values.blocks import ImageBlock
 from artificer.values.text import clip
 
 log = logging.getLogger("artificer.report")
@@ -50,7 +54,26 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
             artifacts[ref.kind, ref.id] = catalog.load(ref.tool, payload)
         except (ArtificerError, ValueError) as error:
             log.warning("the artifact %s:%s cannot be shown: %s", ref.kind, ref.id, error)
-    return Report(_title(state, deliverable), deliverable, artifacts, _provenance(run_id, state))
+    return Report(
+        _title(state, deliverable),
+        deliverable,
+        artifacts,
+        _provenance(run_id, state),
+        tuple(_attached(state, blobs)),
+    )
+
+
+def _attached(state: RunState, blobs: BlobStore) -> Iterator[ShownAttachment]:
+    """Yield the attachments of the conversation, each once; an image with its bytes."""
+    blocks = [block for message in state.history for block in attached_to(message)]
+    for block in {block.digest: block for block in blocks}.values():
+        data = None
+        if isinstance(block, ImageBlock):
+            try:
+                data = blobs.get(block.digest)
+            except ArtificerError as error:
+                log.warning("the image %s cannot be shown: %s", block.digest, error)
+        yield ShownAttachment(block, data)
 
 
 def write_views(

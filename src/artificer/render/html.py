@@ -13,6 +13,7 @@ from functools import cache
 
 from artificer import render
 from artificer.files import packaged
+from artificer.render.attachments import attachments_html
 from artificer.render.figures import artifact_html
 from artificer.render.message import message_html
 from artificer.render.narrative import Citation, Key
@@ -29,7 +30,15 @@ def to_html(report: Report) -> str:
     else:
         title = f'<h1 dir="auto">{escape(one_line(report.title))}</h1>'
     page = _Body(report)
-    body = "\n".join((title, _dateline(report), _banner(report), *page.blocks()))
+    body = "\n".join(
+        (
+            title,
+            _dateline(report),
+            _banner(report),
+            *page.blocks(),
+            *filter(None, (attachments_html(report.attached),)),
+        )
+    )
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style)}">\n'

@@ -14,6 +14,7 @@ from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
+from artificer.render.attachments import attachments_markdown
 from artificer.render.charts.words import Grid, grid, summary
 from artificer.render.figures import table_grid, tally
 from artificer.render.message import message_markdown
@@ -36,6 +37,7 @@ def to_markdown(report: Report) -> str:
     if report.uncited and report.body:
         blocks.append("## Also made")
     blocks += (_artifact(report.artifacts[key], report.names[key]) for key in report.uncited)
+    blocks += attachments_markdown(report.attached)
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
 

@@ -11,6 +11,7 @@ from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.ref import FindingCode, MadeKind
 from artificer.artifacts.svg.payload import Svg
+from artificer.render.attachments import ShownAttachment
 from artificer.render.charts.words import CHARTS, kind_name
 from artificer.render.narrative import Key, Passage, read
 from artificer.render.text import anchor, one_line
@@ -71,13 +72,15 @@ class Report:
     """A deliverable with everything its rendering needs.
 
     ``artifacts`` holds the payload of each artifact by kind and id. A cited artifact that is not
-    in it is marked as missing at its citation.
+    in it is marked as missing at its citation. ``attached`` are the images, sounds and files of the
+    run's conversation.
     """
 
     title: str
     deliverable: Deliverable
     artifacts: Mapping[Key, Artifact]
     provenance: Provenance
+    attached: tuple[ShownAttachment, ...] = ()
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
