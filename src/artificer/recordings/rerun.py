@@ -22,6 +22,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
 from artificer.ports import Answer, BlobStore, Call, Payload, Provider, Question, Receipt
+from artificer.ports.attachment import attachment_of
 from artificer.providers.recorded import RecordedProvider
 from artificer.recordings.answers import answer_of
 from artificer.runtime.engine import Engine
@@ -253,8 +254,16 @@ def inputs_of(recorded: Loaded, blobs: BlobStore) -> RecordedInputs:
 
 def _receipt(event: ev.ToolReturned, blobs: BlobStore) -> Receipt:
     content = event.content if event.whole is None else blobs.get(event.whole).decode()
+    attachments = (
+        attachment_of(blobs.get(block.digest), block.media_type, name=block.name)
+        for block in event.attachments
+    )
     return Receipt(
-        status=event.status, content=content, evidence=event.evidence, artifact=event.artifact
+        status=event.status,
+        content=content,
+        evidence=event.evidence,
+        artifact=event.artifact,
+        attachments=tuple(attachments),
     )
 
 
