@@ -12,7 +12,7 @@ from strict_server import Says, StrictServer
 
 from artificer.backends.command.spec.section import argv_of
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.tools.new import draft, read_help
+from artificer.cli.tools.new import draft, read_help, read_usage
 from artificer.manifests.parse import parse_manifest
 
 pytestmark = pytest.mark.req("cli-tools")
@@ -233,3 +233,47 @@ async def test_check_warns_of_shell_habits_and_missing_programs(shell: Shell) ->
     }.items():
         assert [line for line in warned if f"{name}.clad.toml" in line and word in line], name
     assert not [line for line in warned if "fine.clad.toml" in line]
+
+
+@pytest.mark.req("tools-new-operands")
+@pytest.mark.parametrize(
+    ("usage", "operands"),
+    [
+        ("Usage: sort [OPTION]... [FILE]...", [("file", False, True)]),
+        (
+            "Usage: sort [-r] [--key KEY] SOURCE DEST",
+            [("source", True, False), ("dest", True, False)],
+        ),
+        (
+            "SYNOPSIS\n       sort [<options>] [<range>] [[--] <path>...]\n",
+            [("range", False, False), ("path", False, True)],
+        ),
+        (
+            "Usage:\tsort [OPTIONS] <sort filter> [file...]",
+            [("filter", True, False), ("file", False, True)],
+        ),
+        ("no usage at all", []),
+    ],
+)
+def test_operands_are_read_from_the_usage_line(
+    usage: str, operands: list[tuple[str, bool, bool]]
+) -> None:
+    found = read_usage(usage, ("sort",))
+    assert [(operand.name, operand.required, operand.many) for operand in found] == operands
+
+
+@pytest.mark.req("tools-new-operands")
+async def test_a_draft_runs_as_it_is(shell: Shell) -> None:
+    tools = shell.cwd / "tools"
+    tools.mkdir()
+    drafted = await shell.run("tools", "new", "sort")
+    (tools / "sort.clad.toml").write_text(drafted.out, encoding="utf-8")
+    (shell.cwd / "names.txt").write_text("b\na\n", encoding="utf-8")
+    assert 'type = "path"' in drafted.out
+    arguments = json.dumps({"file": ["names.txt"], "reverse": True})
+    command = ("tools", "run", "tools", "sort", "--yes", "--args")
+    result = await shell.run(*command, arguments, "--content")
+    assert json.loads(result.out)["stdout"] == "b\na\n", result.err
+    outside = json.dumps({"file": ["/etc/hostname"]})
+    refused = await shell.run(*command, outside)
+    assert refused.code != 0

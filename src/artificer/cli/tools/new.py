@@ -40,12 +40,30 @@ class HelpOption:
         return self.flag.strip("-").replace("-", "_")
 
 
+@dataclass(frozen=True)
+class HelpOperand:
+    """An argument without a flag, from the first usage line of a help text."""
+
+    word: str
+    required: bool
+    many: bool
+
+    @property
+    def name(self) -> str:
+        """The argument's name."""
+        return re.sub(r"\W+", "_", self.word.lower()).strip("_")
+
+
 @interruptible
 async def new(settings: Settings, options: NewToolOptions) -> Exit:
     """Read the program's help and print the draft."""
-    found = read_help(await _help_of(options.program, options.subcommands))
-    out(draft(options.program, options.subcommands, found))
-    note(f"{len(found)} options were recognised; review the draft before you use it")
+    text = await _help_of(options.program, options.subcommands)
+    found, operands = read_help(text), read_usage(text, (options.program, *options.subcommands))
+    out(draft(options.program, options.subcommands, found, operands))
+    note(
+        f"{len(operands)} arguments and {len(found)} options were recognised; review the draft"
+        " before you use it"
+    )
     return Exit.OK
 
 
@@ -73,8 +91,62 @@ def read_help(text: str) -> list[HelpOption]:
     return list(found.values())[:MAX_OPTIONS]
 
 
-def draft(program: str, subcommands: tuple[str, ...], options: list[HelpOption]) -> str:
-    """Return a valid manifest: every option is an argument, and the command has them all."""
+_GROUP = re.compile(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\S*|<[^>]+>\S*|\S+")
+_WORD = re.compile(r"[A-Za-z][\w-]*")
+_NO_OPERAND = frozenset(
+    {"options", "option", "flags", "args", "command", "subcommand", "or", "usage"}
+)
+
+
+def read_usage(text: str, program: tuple[str, ...]) -> list[HelpOperand]:
+    """Return the operands of the first usage line, in order: ``git log [<range>] [--] <path>...``.
+
+    What holds a flag is an option, and is left to :func:`read_help`.
+    """
+    usage = re.search(r"(?im)^\s*(?:usage:|synopsis$)\s*(.*(?:\n[ \t]{6,}\S.*)*)", text)
+    if usage is None:
+        return []
+    found: dict[str, HelpOperand] = {}
+    skipped = {Path(word).name.lower() for word in program}
+    for token in _GROUP.findall(usage[1]):
+        bare = token.replace("[--]", "").replace("...", "")
+        words = [w for w in _WORD.findall(bare) if w.lower() not in _NO_OPERAND]
+        words = (
+            words[1:] if token[0] == "<" and words[1:] and words[0].lower() in skipped else words
+        )
+        if "-" in re.sub(r"[\w>\]]-[\w<]", "", bare) or not words:
+            continue
+        if token[0] not in "<[" and words[0].lower() in skipped:
+            continue
+        operand = HelpOperand(words[0], not token.startswith("["), "..." in token)
+        found.setdefault(operand.name, operand)
+    return list(found.values())
+
+
+_TYPES = (
+    ("path", re.compile(r"(?i)file|path|dir|folder|archive|database")),
+    ("url", re.compile(r"(?i)^ur[il]$")),
+    (
+        "integer",
+        re.compile(r"(?i)^(n|num|number|count|int|integer|lines|size|bytes|seconds|secs)$"),
+    ),
+)
+
+
+def _type_of(value: str | None) -> str:
+    """The type of an argument, from the name of its value."""
+    if value is None:
+        return "boolean"
+    return next((kind for kind, names in _TYPES if names.search(value)), "string")
+
+
+def draft(
+    program: str,
+    subcommands: tuple[str, ...],
+    options: list[HelpOption],
+    operands: list[HelpOperand] | None = None,
+) -> str:
+    """Return a valid manifest: options and operands are arguments, and the command has them all."""
     base = Path(program).name
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", "_".join([base, *subcommands]))[:64]
     described = (
@@ -93,11 +165,14 @@ def draft(program: str, subcommands: tuple[str, ...], options: list[HelpOption])
     items = [program, *subcommands]
     parts = [json.dumps(item) for item in items]
     mappings: list[str] = []
+    names = {option.name for option in options}
+    wanted = [operand for operand in operands or () if operand.name not in names]
+    for operand in wanted:
+        lines += _operand_lines(operand)
     for option in options:
-        kind = "string" if option.value else "boolean"
         lines += [
             f"[args.{option.name}]",
-            f'type = "{kind}"',
+            f'type = "{_type_of(option.value)}"',
             f"description = {json.dumps(option.description or option.flag)}",
             "",
         ]
@@ -106,5 +181,15 @@ def draft(program: str, subcommands: tuple[str, ...], options: list[HelpOption])
         else:
             parts.append(f'"{{_{option.name}_flags}}"')
             mappings += [f"[command.mappings.{option.name}]", f'"true" = "{option.flag}"', ""]
+    for operand in wanted:
+        item = f'"{{{operand.name}}}"'
+        parts.append(item if operand.required and not operand.many else f"[{item}]")
     command = ["[command]", "exec = [", *(f"  {part}," for part in parts), "]", ""]
     return "\n".join([*lines, *command, *mappings, "[output]", 'format = "text"'])
+
+
+def _operand_lines(operand: HelpOperand) -> list[str]:
+    lines = [f"[args.{operand.name}]", f'type = "{_type_of(operand.word)}"']
+    lines += ["required = true"] if operand.required else []
+    lines += ["list = true"] if operand.many else []
+    return [*lines, f"description = {json.dumps(operand.word)}", ""]
