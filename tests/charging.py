@@ -14,7 +14,7 @@ from typing import Any
 
 from artificer import World
 from artificer.agent import Agent
-from artificer.backends.function.executor import FunctionTool, tool
+from artificer.backends.function.decorator import FunctionTool, tool
 from artificer.config import Config
 from artificer.contracts.definition import EffectClass
 from artificer.ports import Durability, Provider

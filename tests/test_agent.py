@@ -9,7 +9,7 @@ import pytest
 
 from artificer.agent import Agent
 from artificer.agent_definition import AgentFields
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule

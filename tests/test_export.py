@@ -18,7 +18,7 @@ from msgspec import structs
 
 from artificer import OperatorError, Policy, Rule, World
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.record import EventLine, encode

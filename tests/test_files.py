@@ -11,7 +11,7 @@ import pytest
 
 from artificer import World
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from artificer import OperatorError, World
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.errors import NotFoundError, TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say

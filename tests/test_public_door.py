@@ -61,6 +61,7 @@ PUBLIC = {
     "Resolve",
     "ResponseFormat",
     "Retry",
+    "RunContext",
     "Revise",
     "Rule",
     "Run",

@@ -10,7 +10,7 @@ import pytest
 
 from artificer import events
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError, NotFoundError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -167,13 +167,13 @@ async def test_a_fork_can_be_read_from_where_it_begins(world: World) -> None:
 def test_pieces_are_joined_and_what_does_not_fit_is_counted() -> None:
     subscription = Subscription("run")
     for _ in range(10_000):
-        subscription.add_delta(TextDelta(text="word "))
+        subscription.add_piece(TextDelta(text="word "))
     taken, missed = subscription.take()
     assert missed == 0
     assert "".join(item.text for item in taken if isinstance(item, TextDelta)) == "word " * 10_000
     assert len(taken) <= 10_000 * 5 // streams.PIECE + 1
     for number in range(3 * streams.LIMIT):
-        subscription.add_delta(ArgumentsDelta(index=number, name="double", text="{"))
+        subscription.add_piece(ArgumentsDelta(index=number, name="double", text="{"))
     taken, missed = subscription.take()
     assert (len(taken), missed) == (streams.LIMIT, 2 * streams.LIMIT)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.backends.mcp.settings import McpServerConfig
 from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, adopt
 from artificer.config import Config

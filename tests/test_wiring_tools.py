@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call

@@ -14,7 +14,7 @@ import pytest
 from strict_server import Says, StrictServer
 
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config, ProviderConfig
 from artificer.core.policy import Policy, Rule
 from artificer.core.price import Price

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.backends.mcp.settings import McpConfig, McpServerConfig
 from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities

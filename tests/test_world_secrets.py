@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.backends.secrets.redaction import Redactor
 from artificer.cli.main import cli
 from artificer.config import Config

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from artificer.agent import Agent
     from artificer.artifacts.deliverable import Deliverable
     from artificer.artifacts.ref import ArtifactRef, Finding
-    from artificer.backends.function.executor import tool
+    from artificer.backends.function.decorator import tool
     from artificer.builds.brief import Brief
     from artificer.builds.facts import BuildOptions
     from artificer.config import Config, load_config
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         Provider,
         Question,
         Receipt,
+        RunContext,
     )
     from artificer.providers.scripted import ScriptedProvider
     from artificer.runs import Run
@@ -128,6 +129,7 @@ _HOMES = {
     "Revise": "core.signals",
     "Rule": "core.policy",
     "Run": "runs",
+    "RunContext": "ports",
     "RunStream": "runtime.stream",
     "ScriptedProvider": "providers.scripted",
     "Steer": "core.signals",
@@ -139,7 +141,7 @@ _HOMES = {
     "load_config": "config",
     "resume": "shortest",
     "run": "shortest",
-    "tool": "backends.function.executor",
+    "tool": "backends.function.decorator",
 }
 
 __all__ = [
@@ -152,6 +154,7 @@ __all__ = [
     "Run",
     "RunStream",
     "lifespan",
+    "RunContext",
     # what a prompt and a tool's result may hold
     "Image",
     "Audio",

@@ -12,9 +12,10 @@ In a program that has an event loop, open a world once and let all runs share it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from artificer.agent_definition import AgentDefinition, AgentTool, agent_tool
@@ -38,7 +39,8 @@ class Agent(AgentDefinition[OutputT]):
     """A reusable agent. Tasks may share one: it is frozen, and keeps nothing between runs.
 
     Every method takes the ``world`` to run in; without one, the world of this project is opened
-    for the call and closed after it. A run is named by its id, or by a :class:`Run`.
+    for the call and closed after it. A run is named by its id, or by a :class:`Run`. ``deps`` are
+    what the functions receive with their `RunContext`; whoever continues a run passes them again.
     """
 
     async def run(
@@ -50,6 +52,7 @@ class Agent(AgentDefinition[OutputT]):
         observer: Observer | None = None,
         run_id: str | None = None,
         history: EarlierMessages | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Run a prompt to its end, as `World.run` does, and raise what it raises.
 
@@ -59,7 +62,13 @@ class Agent(AgentDefinition[OutputT]):
         """
         async with _opened(world) as world:
             return await world.run(
-                prompt, self, approver=approver, observer=observer, run_id=run_id, history=history
+                prompt,
+                self,
+                approver=approver,
+                observer=observer,
+                run_id=run_id,
+                history=history,
+                deps=deps,
             )
 
     @asynccontextmanager
@@ -71,6 +80,7 @@ class Agent(AgentDefinition[OutputT]):
         approver: Approver | None = None,
         run_id: str | None = None,
         history: EarlierMessages | None = None,
+        deps: Any = None,
     ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield its events as they happen.
 
@@ -81,7 +91,9 @@ class Agent(AgentDefinition[OutputT]):
         """
         async with (
             _opened(world) as world,
-            world.stream(prompt, self, approver=approver, run_id=run_id, history=history) as stream,
+            world.stream(
+                prompt, self, approver=approver, run_id=run_id, history=history, deps=deps
+            ) as stream,
         ):
             yield stream
 
@@ -93,6 +105,7 @@ class Agent(AgentDefinition[OutputT]):
         world: World | None = None,
         approver: Approver | None = None,
         observer: Observer | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Continue a finished run with another prompt.
 
@@ -100,7 +113,9 @@ class Agent(AgentDefinition[OutputT]):
         """
         async with _opened(world) as world:
             await world.send(_id(run), FollowUp(text=prompt).verified())
-            return await world.resume(_id(run), self, approver=approver, observer=observer)
+            return await world.resume(
+                _id(run), self, approver=approver, observer=observer, deps=deps
+            )
 
     async def resume(
         self,
@@ -110,14 +125,21 @@ class Agent(AgentDefinition[OutputT]):
         approver: Approver | None = None,
         observer: Observer | None = None,
         take_over: bool = False,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Continue a run where its journal ends, as `World.resume` does, and raise what it raises.
 
-        The agent brings the functions and the output type; all else is recorded.
+        The agent brings the functions and the output type, the caller the dependencies; all else is
+        recorded.
         """
         async with _opened(world) as world:
             return await world.resume(
-                _id(run), self, approver=approver, observer=observer, take_over=take_over
+                _id(run),
+                self,
+                approver=approver,
+                observer=observer,
+                take_over=take_over,
+                deps=deps,
             )
 
     async def approve(
@@ -129,13 +151,15 @@ class Agent(AgentDefinition[OutputT]):
         by: str = "",
         world: World | None = None,
         approver: Approver | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Allow the call of this digest, or all that wait, and continue the run.
 
         Raises:
             NotFoundError: no such run, or no such call waits.
         """
-        return await self._answer(run, call, True, reason, by, world, approver)
+        answer = partial(AnswerCall, approved=True, reason=reason, by=by)
+        return await self._answer(run, call, answer, world, approver, deps)
 
     async def deny(
         self,
@@ -146,12 +170,14 @@ class Agent(AgentDefinition[OutputT]):
         by: str = "",
         world: World | None = None,
         approver: Approver | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Refuse the call of this digest, or all that wait, and continue the run.
 
         The model reads the ``reason``. Raises NotFoundError as :meth:`approve` does.
         """
-        return await self._answer(run, call, False, reason, by, world, approver)
+        answer = partial(AnswerCall, approved=False, reason=reason, by=by)
+        return await self._answer(run, call, answer, world, approver, deps)
 
     async def cancel(
         self, run: str | Run, reason: str = "", *, world: World | None = None
@@ -169,6 +195,7 @@ class Agent(AgentDefinition[OutputT]):
         approver: Approver | None = None,
         observer: Observer | None = None,
         new_id: str | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Begin a run with the records of another one, as `World.fork` does.
 
@@ -176,7 +203,13 @@ class Agent(AgentDefinition[OutputT]):
         """
         async with _opened(world) as world:
             return await world.fork(
-                _id(run), self, changes, approver=approver, observer=observer, new_id=new_id
+                _id(run),
+                self,
+                changes,
+                approver=approver,
+                observer=observer,
+                new_id=new_id,
+                deps=deps,
             )
 
     def as_tool(self, name: str, description: str, *, timeout: float = 1800) -> AgentTool:
@@ -225,11 +258,10 @@ class Agent(AgentDefinition[OutputT]):
         self,
         run: str | Run,
         call: str | None,
-        approved: bool,
-        reason: str,
-        by: str,
+        answer: Callable[..., AnswerCall],
         world: World | None,
         approver: Approver | None,
+        deps: Any,
     ) -> Run[OutputT]:
         async with _opened(world) as world:
             waiting = (await world.get(_id(run))).questions
@@ -242,9 +274,8 @@ class Agent(AgentDefinition[OutputT]):
                     hint=f"`artificer show {_id(run)}` lists the calls of the run.",
                 )
             for digest in chosen:
-                answer = AnswerCall(call=digest, approved=approved, reason=reason, by=by)
-                await world.send(_id(run), answer.verified())
-            return await world.resume(_id(run), self, approver=approver)
+                await world.send(_id(run), answer(call=digest).verified())
+            return await world.resume(_id(run), self, approver=approver, deps=deps)
 
 
 def _id(run: str | Run) -> str:

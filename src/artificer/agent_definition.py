@@ -8,7 +8,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Generic, Literal, TypedDict, get_args
 
-from artificer.backends.function.executor import FunctionTool
+from artificer.backends.function.decorator import FunctionTool
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.model_settings import ModelSettings
@@ -17,7 +17,7 @@ from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError, InvalidValueError, ToolDefinitionError
-from artificer.ports import Executor, Provider
+from artificer.ports import Executor, Provider, RunContext
 from artificer.values.base import JsonObject
 
 AgentKind = Literal["chat", "deliver"]
@@ -38,6 +38,9 @@ ExecutedTool = FunctionTool[..., Any] | Executor | str | Path
 Tool = ExecutedTool | AgentTool
 """One of those, or an agent as a tool."""
 
+InstructionsFunction = Callable[[RunContext[Any]], str | Awaitable[str]]
+"""Writes the system prompt when a run begins."""
+
 Output = ResponseFormat | Mapping[str, Any] | type[Any] | UnionType | Callable[..., Any]
 """A JSON Schema, a type or a union of types that have one, or a function."""
 
@@ -50,7 +53,7 @@ class AgentFields(TypedDict, total=False):
 
     model: str | Provider | None
     kind: AgentKind | None
-    instructions: str | None
+    instructions: str | InstructionsFunction | None
     tools: Iterable[Tool]
     only: Iterable[str] | None
     policy: Policy | None
@@ -73,13 +76,16 @@ class AgentDefinition(Generic[OutputT]):
     force. ``capabilities`` are a folder, workspaces and introspection. A field that is None is as
     configured.
 
+    ``instructions`` are a text, or a function of a `RunContext` that returns one, also as an
+    ``async def``. It is called once, when a run begins; the text is recorded with the run.
+
     Resuming a run takes the functions, executors and the output type from its agent, and everything
     else from the journal.
     """
 
     model: str | Provider | None = field(default=None, kw_only=False)
     kind: AgentKind | None = None
-    instructions: str | None = None
+    instructions: str | InstructionsFunction | None = None
     tools: Iterable[Tool] = ()
     only: Iterable[str] | None = None
     policy: Policy | None = None

@@ -1,7 +1,8 @@
 """The events of a run for programs that follow it: the CLI, a web page, a caller's own code.
 
 Most come from records of the journal and carry the record's number, ``seq``. Text and arguments
-that are still forming are not journaled; their ``seq`` is that of the last record before them.
+that are still forming, and reports of progress, are not journaled; their ``seq`` is that of the
+last record before them.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from msgspec import structs
+
 from artificer.artifacts.ref import ArtifactRef
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, FinishReason, Generate
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 from artificer.core.verdict import VerdictWord
-from artificer.ports import Question
+from artificer.ports import CallProgress, Question
 from artificer.values.base import Digest, Problem, Text, Value, ValueReader
 from artificer.values.blocks import CallStatus
 from artificer.values.model import (
@@ -144,6 +147,17 @@ class CallStarted(_RunEvent):
     arguments: Text
 
 
+class CallProgressed(_RunEvent):
+    """A call under way has reported its progress (`RunContext.progress`). Not journaled."""
+
+    type: ClassVar[Literal["call_progressed"]] = "call_progressed"
+    call_id: str
+    tool: str
+    message: Text
+    done: int | None = None
+    total: int | None = None
+
+
 class CallFinished(_RunEvent):
     """A call ended. ``content`` is what the model reads."""
 
@@ -170,7 +184,8 @@ class ReplySentBack(_RunEvent):
 
 
 class EventsMissed(_RunEvent):
-    """The reader was slower than the model: ``count`` pieces of text or arguments were dropped.
+    """The reader was slower than the run: ``count`` pieces of text, arguments or reports of
+    progress were dropped.
 
     The complete reply follows in :class:`ModelReplied`. Records are never dropped.
     """
@@ -206,6 +221,7 @@ RunEvent = (
     | ApprovalRequested
     | ApprovalReceived
     | CallStarted
+    | CallProgressed
     | CallFinished
     | ArtifactCreated
     | ReplySentBack
@@ -251,6 +267,10 @@ class Translator:
         for pending in state.pending:
             if pending.call_id in tools:
                 self._calls[pending.n] = pending.call_id, tools[pending.call_id]
+
+    def progress(self, progress: CallProgress) -> RunEvent:
+        """Return the event of a report of progress."""
+        return CallProgressed(run=self.run, seq=self.seq, **structs.asdict(progress))
 
     def delta(self, delta: Delta) -> RunEvent:
         """Return the event of a piece that has formed."""

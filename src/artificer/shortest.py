@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from artificer.agent import Agent
 
@@ -23,6 +23,7 @@ def run(
     observer: Observer | None = None,
     run_id: str | None = None,
     history: EarlierMessages | None = None,
+    deps: Any = None,
     **fields: Unpack[AgentFields],
 ) -> Run:
     """Run a prompt to its end and wait for it, as `Agent.run_sync` does.
@@ -36,7 +37,7 @@ def run(
     """
     agent = replace(agent or Agent(), **fields)
     return agent.run_sync(
-        prompt, approver=approver, observer=observer, run_id=run_id, history=history
+        prompt, approver=approver, observer=observer, run_id=run_id, history=history, deps=deps
     )
 
 
@@ -47,8 +48,11 @@ def resume(
     approver: Approver | None = None,
     observer: Observer | None = None,
     take_over: bool = False,
+    deps: Any = None,
     **fields: Unpack[AgentFields],
 ) -> Run:
     """Continue a run and wait for its end, as `Agent.resume_sync` does."""
     agent = replace(agent or Agent(), **fields)
-    return agent.resume_sync(run_id, approver=approver, observer=observer, take_over=take_over)
+    return agent.resume_sync(
+        run_id, approver=approver, observer=observer, take_over=take_over, deps=deps
+    )

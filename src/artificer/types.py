@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.agent_definition import AgentKind as AgentKind
     from artificer.agent_definition import AgentTool as AgentTool
     from artificer.agent_definition import ExecutedTool as ExecutedTool
+    from artificer.agent_definition import InstructionsFunction as InstructionsFunction
     from artificer.agent_definition import Output as Output
     from artificer.agent_definition import OutputValidator as OutputValidator
     from artificer.agent_definition import Tool as Tool
@@ -37,8 +38,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.artifacts.spec import Spec as Spec
     from artificer.artifacts.withdraw import Withdrawal as Withdrawal
     from artificer.backends.browser.settings import BrowserConfig as BrowserConfig
-    from artificer.backends.function.executor import FunctionTool as FunctionTool
-    from artificer.backends.function.executor import ToolOptions as ToolOptions
+    from artificer.backends.function.decorator import FunctionTool as FunctionTool
+    from artificer.backends.function.decorator import ToolOptions as ToolOptions
     from artificer.backends.mcp.settings import McpConfig as McpConfig
     from artificer.backends.mcp.settings import McpOAuthConfig as McpOAuthConfig
     from artificer.backends.mcp.settings import McpServerConfig as McpServerConfig
@@ -95,6 +96,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.contracts.capabilities import Operation as Operation
     from artificer.contracts.definition import CedarKeys as CedarKeys
     from artificer.contracts.definition import EffectClass as EffectClass
+    from artificer.contracts.definition import Isolation as Isolation
     from artificer.contracts.definition import ModelRequest as ModelRequest
     from artificer.contracts.definition import Risk as Risk
     from artificer.contracts.definition import Toolset as Toolset
@@ -178,6 +180,9 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.ports.budget import SpendingLimit as SpendingLimit
     from artificer.ports.budget import Spent as Spent
     from artificer.ports.executor import CallLocks as CallLocks
+    from artificer.ports.executor import CallMonitor as CallMonitor
+    from artificer.ports.executor import CallProgress as CallProgress
+    from artificer.ports.executor import Outliving as Outliving
     from artificer.ports.journal import Claim as Claim
     from artificer.ports.journal import Durability as Durability
     from artificer.ports.journal import Head as Head
@@ -246,23 +251,25 @@ _NAMES = {
         "AgentKind",
         "AgentTool",
         "ExecutedTool",
+        "InstructionsFunction",
         "Output",
         "OutputValidator",
         "Tool",
     ),
     "guard.guarded": ("Guarded", "RecordedRuns"),
     "guard.tools": ("Guardable", "Guardables", "GuardOptions"),
-    "backends.function.executor": ("FunctionTool", "ToolOptions"),
+    "backends.function.decorator": ("FunctionTool", "ToolOptions"),
     "contracts.capabilities": ("Operation",),
     "contracts.definition": (
         "CedarKeys",
         "EffectClass",
+        "Isolation",
         "ModelRequest",
         "Risk",
         "Toolset",
         "Trust",
     ),
-    "ports.executor": ("CallLocks",),
+    "ports.executor": ("CallLocks", "CallMonitor", "CallProgress", "Outliving"),
     "artifacts.withdraw": ("Withdrawal",),
     "providers.scripted": ("ScriptedAnswer",),
     # policies

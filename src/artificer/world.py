@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from artificer.agent_definition import AgentDefinition
 from artificer.builds.brief import Brief
@@ -31,6 +31,7 @@ from artificer.system import SystemClock
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.engines import Attendance, idle_engine
+from artificer.wiring.instructions import instructed
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.signals import post
@@ -114,22 +115,23 @@ class World:
         observer: Observer | None = None,
         run_id: str | None = None,
         history: EarlierMessages | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Run a prompt to its end: a text, or a list of texts, images, sounds and files.
 
-        If the model cannot be reached the run is ``stalled``, and :meth:`resume` continues it.
-        Without an ``approver`` the run is ``waiting`` when the policy asks about a call:
-        :meth:`send` it an answer, then resume it. ``history`` is a run, or messages, to go on from.
+        ``history`` is a run, or messages, to go on from; ``deps`` are for the context of functions.
+        If the model cannot be reached the run is ``stalled``: :meth:`resume` it. Without an
+        ``approver`` it is ``waiting`` when the policy asks: :meth:`send` an answer, then resume it.
 
         Raises:
-            ConfigError: no model is named, its provider is unknown, or the agent names a tool
-                that it does not have.
+            ConfigError: no model is named, its provider is unknown, or a named tool is missing.
             AuthorError: a tool, the output, an attachment or the history cannot be used.
             MissingExtraError: the provider's SDK is not installed.
         """
-        attendance, agent = Attendance(approver, observer=observer), agent or AgentDefinition()
+        run_id = run_id or SystemClock().new_run_id()
+        agent = await instructed(agent or AgentDefinition(), run_id, deps)
+        attendance = Attendance(approver, observer=observer, deps=deps)
         async with assemble(self._resources, agent, prompt, attendance, history) as made:
-            run_id = run_id or SystemClock().new_run_id()
             state = await made.engine.start(run_id, made.spec, made.blobs)
             return await make_run(self._resources.storage, run_id, state, made.engine.judges.check)
 
@@ -142,10 +144,12 @@ class World:
         approver: Approver | None = None,
         run_id: str | None = None,
         history: EarlierMessages | None = None,
+        deps: Any = None,
     ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield a stream of its events. Raises what :meth:`run` raises."""
         run_id = run_id or SystemClock().new_run_id()
-        run = partial(self.run, prompt, agent, approver=approver, run_id=run_id, history=history)
+        more: Any = {"approver": approver, "run_id": run_id, "history": history, "deps": deps}
+        run = partial(self.run, prompt, agent, **more)
         async with RunStream(self._resources.reader(run_id), run) as stream:
             yield stream
 
@@ -177,9 +181,8 @@ class World:
         is ``waiting`` when there is a plan: :meth:`send` it a `Decide`, then resume it. The agent's
         limits are those of the build and all its runs together.
 
-        Raises:
-            NotFoundError: the project is not in a git repository, or has no commit.
-            ConfigError: no model is named, git is missing, or nothing tests a brief build.
+        Raises NotFoundError where the project has no git repository or no commit, ConfigError where
+        no model is named, git is missing, or nothing tests a brief build.
         """
         agent, run_id = agent or AgentDefinition(), run_id or SystemClock().new_run_id()
         options = options or BuildOptions()
@@ -199,18 +202,19 @@ class World:
         observer: Observer | None = None,
         take_over: bool = False,
         build_tokens: int | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Continue a run where its journal ends, and take the signals that were sent to it.
 
-        The agent brings the functions, executors and the output type of the run; all else is
-        recorded. With ``take_over`` the run is taken from a process that still executes it: that
-        process can record nothing more, and its unfinished calls are ambiguous unless they are
-        pure. ``build_tokens`` is the new limit of what all runs of a build use together.
+        The agent brings the functions, executors and the output type; ``deps`` are passed again;
+        all else is recorded. With ``take_over`` the run is taken from a process that still executes
+        it, which can record nothing more; its unfinished calls are ambiguous unless they are pure.
+        ``build_tokens`` is the new limit of what all runs of a build use together.
 
         Raises:
             NotFoundError: no such run.
             OwnedError: a living process executes the run.
-            ConfigError: a tool of the run is missing, or has changed.
+            ConfigError: a tool is missing, or has changed.
         """
         storage, agent = self._resources.storage, agent or AgentDefinition()
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
@@ -220,9 +224,9 @@ class World:
             reader = output_reader(agent, before.state.run_spec) if agent.has_output else None
             return await make_run(storage, run_id, before.state, reader)
         spec = before.state.run_spec
-        provider = recorded_provider(self._resources, agent, spec)
-        recorded = Recorded(run_id, spec, provider, build_tokens)
-        attendance = Attendance(approver, decider, observer)
+        wanted = recorded_provider(self._resources, agent, spec)
+        recorded = Recorded(run_id, spec, wanted, build_tokens)
+        attendance = Attendance(approver, decider, observer, deps)
         async with assemble_recorded(self._resources, agent, recorded, attendance) as engine:
             state = await engine.resume(run_id, take_over=take_over)
             return await make_run(self._resources.storage, run_id, state, engine.judges.check)
@@ -237,6 +241,7 @@ class World:
         decider: Decider | None = None,
         observer: Observer | None = None,
         new_id: str | None = None,
+        deps: Any = None,
     ) -> Run[OutputT]:
         """Begin a run with the facts of another one, up to where every call is answered.
 
@@ -245,15 +250,15 @@ class World:
 
         Raises:
             NotFoundError: no such run or record.
-            ConfigError: a tool of the run is missing or has changed, or the agent's policy is
-                another one.
+            ConfigError: a tool is missing or has changed, or the agent's policy is another one.
             OperatorError: a record cannot be edited, or the facts do not fit the changes.
         """
         from artificer.wiring.forks import new_fork
 
-        agent, new_id = agent or AgentDefinition(), new_id or SystemClock().new_run_id()
+        new_id = new_id or SystemClock().new_run_id()
+        agent = await instructed(agent or AgentDefinition(), new_id, deps)
         fork = await new_fork(self._resources, agent, run_id, new_id, changes)
-        attendance = Attendance(approver, decider, observer)
+        attendance = Attendance(approver, decider, observer, deps)
         async with assemble_recorded(self._resources, agent, fork.recorded, attendance) as engine:
             state = await engine.fork(new_id, fork.facts, fork.forked)
             return await make_run(self._resources.storage, new_id, state, engine.judges.check)

@@ -7,23 +7,22 @@ import enum
 import functools
 import json
 import os
-import signal
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import process_functions as functions
 import pytest
 from pydantic import AfterValidator, BaseModel, Field
-from tools_support import WRITER, appears, standard_input, stays
+from tools_support import appears, standard_input, stays
 
-from artificer.backends.function.executor import FunctionExecutor, FunctionTool, tool
+from artificer.backends.function.decorator import FunctionTool, tool
+from artificer.backends.function.executor import FunctionExecutor
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ToolDefinitionError
-from artificer.ports import Call, Receipt
+from artificer.ports import Call, Receipt, RunContext
 
 
 class Colour(enum.Enum):
@@ -319,136 +318,91 @@ class TestResults:
 
 @pytest.mark.req("function-process")
 class TestProcess:
-    async def test_a_def_has_a_process_and_stdin_of_its_own(self) -> None:
-        seen: list[int] = []
-
-        @tool
-        def look() -> dict[str, Any]:
-            """Look."""
-            seen.append(1)
-            return {"pid": os.getpid(), "session": os.getsid(0), "stdin": os.read(0, 9)}
-
+    async def test_a_call_has_a_clean_process_and_stdin_of_its_own(self) -> None:
+        functions.seen.append(0)
         with standard_input(b"not for the tool"):
-            facts = json.loads((await perform(look)).content)
+            facts = json.loads((await perform(functions.look)).content)
         assert facts["pid"] == facts["session"] != os.getpid()
         assert facts["stdin"] == ""
-        assert seen == []
+        assert facts["seen"] == [1], "nothing of the program's memory is copied"
+        assert functions.seen == [0]
+        functions.seen.clear()
 
     async def test_what_it_prints_stays_out_of_our_output(
         self, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        @tool
-        def speak() -> str:
-            """Speak."""
-            os.write(1, b"noise")
-            return "result"
-
-        assert (await perform(speak)).content == "result"
+        assert (await perform(functions.speak)).content == "result"
         assert capfd.readouterr().out == ""
 
-    @pytest.mark.parametrize(
-        ("end", "words"),
-        [
-            (lambda: os._exit(3), "exit code 3"),
-            (lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"),
-        ],
-    )
-    async def test_a_process_that_dies_is_an_error(
-        self, end: Callable[[], None], words: str
-    ) -> None:
-        @tool
-        def die() -> None:
-            """Die."""
-            end()
+    async def test_a_process_that_dies_is_an_error(self) -> None:
+        left, died = await perform(functions.leave, code=3), await perform(functions.die)
+        assert (left.status, died.status) == ("error", "error")
+        assert "exit code 3" in left.content
+        assert "SIGKILL" in died.content
 
-        receipt = await perform(die)
-        assert receipt.status == "error"
-        assert words in receipt.content
+    async def test_an_exception_is_an_error_without_its_traceback(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        receipt = await perform(functions.fail)
+        assert (receipt.status, receipt.content) == ("error", "LookupError: nothing there")
+        assert "in fail" in caplog.text
+        assert "nothing there" not in caplog.text, "logs hold no contents"
 
     async def test_it_may_use_asyncio_and_threads_itself(self) -> None:
-        @tool
-        def both() -> int:
-            """Use both."""
-            results: list[int] = []
-            thread = threading.Thread(target=results.append, args=(1,))
-            thread.start()
-            thread.join()
-            return asyncio.run(asyncio.sleep(0, 41)) + results[0]
+        assert (await perform(functions.use_both)).content == "42"
+        assert (await perform(functions.sleep_briefly, n=1)).content == "2"
 
-        assert (await perform(both)).content == "42"
+    async def test_it_reads_its_key_and_finds_a_function_under_another_name(self) -> None:
+        assert (await perform(functions.pay, amount=5)).content == "key-1:5:pay:5"
+        assert (await perform(functions.doubled, n=4)).content == "8"
 
     async def test_nothing_is_left_of_it_afterwards(self, tmp_path: Path) -> None:
-        @tool
-        def leave_behind(path: str) -> str:
-            """Leave a process behind that has left session, parent and environment."""
-            subprocess.Popen([sys.executable, "-c", WRITER, path], env={}, start_new_session=True)
-            while not Path(path).exists():
-                time.sleep(0.01)
-            return "left"
-
         file = tmp_path / "file"
-        assert (await perform(leave_behind, path=str(file))).content == "left"
+        assert (await perform(functions.leave_behind, path=str(file))).content == "left"
         assert await stays(file)
+
+    def test_the_definition_promises_it(self) -> None:
+        assert functions.look.definition.isolation == "process"
+
+    def test_what_the_process_cannot_import_is_refused_with_a_hint(self) -> None:
+        def inner() -> None:
+            """Doc."""
+
+        def with_context(ctx: RunContext[int]) -> None:
+            """Doc."""
+
+        with_context.__qualname__ = "with_context"
+        in_program = functools.update_wrapper(lambda: None, functions.plain)
+        in_program.__module__ = "__main__"
+        for function, reason, hint in (
+            (inner, "cannot be imported", "top level of a module"),
+            (in_program, "cannot be imported", "top level of a module"),
+            (with_context, "takes a RunContext", "isolation='thread'"),
+        ):
+            with pytest.raises(ToolDefinitionError, match=reason) as caught:
+                tool(isolation="process")(function)
+            assert caught.value.hint is not None and hint in caught.value.hint
 
 
 @pytest.mark.req("function-timeout")
 class TestTimeout:
     @pytest.mark.parametrize("how", ["loop", "sleep", "stubborn"])
-    async def test_a_def_ends_at_its_timeout(self, how: str, tmp_path: Path) -> None:
-        @tool(timeout=1)
-        def hang(how: str, path: str) -> None:
-            """Hang."""
-            if how == "stubborn":
-                signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            Path(path).write_text(str(os.getpid()))
-            if how == "sleep":
-                time.sleep(60)
-            while True:
-                pass
-
+    async def test_a_process_ends_at_its_timeout(self, how: str, tmp_path: Path) -> None:
         file = tmp_path / "pid"
         started = time.monotonic()
-        receipt = await perform(hang, how=how, path=str(file))
+        receipt = await perform(functions.hang, how=how, path=str(file))
         assert receipt.status == "timeout"
-        assert "within 1 s" in receipt.content
+        assert "within 3 s" in receipt.content
         assert time.monotonic() - started < 30
         with pytest.raises(ProcessLookupError):
             os.kill(int(file.read_text()), 0)
 
-    async def test_its_orphaned_grandchildren_end_too(self, tmp_path: Path) -> None:
-        @tool
-        def spread(path: str) -> None:
-            """Fork twice, leave the session, ignore SIGTERM, and go on."""
-            if os.fork() == 0:
-                os.setsid()
-                signal.signal(signal.SIGTERM, signal.SIG_IGN)
-                if os.fork() == 0:
-                    while True:
-                        with Path(path).open("a") as file:
-                            file.write("x")
-                        time.sleep(0.02)
-                os._exit(0)
-            time.sleep(60)
-
+    @pytest.mark.parametrize("function", [functions.spread, functions.go_on])
+    async def test_cancelling_ends_it_with_its_orphaned_grandchildren(
+        self, function: FunctionTool[..., Any], tmp_path: Path
+    ) -> None:
         file = tmp_path / "file"
-        task = asyncio.create_task(perform(spread, path=str(file)))
-        await appears(file)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await stays(file)
-
-    async def test_cancelling_ends_it(self, tmp_path: Path) -> None:
-        @tool
-        def go_on(path: str) -> None:
-            """Go on."""
-            while True:
-                with Path(path).open("a") as file:
-                    file.write("x")
-                time.sleep(0.02)
-
-        file = tmp_path / "file"
-        task = asyncio.create_task(perform(go_on, path=str(file)))
+        task = asyncio.create_task(perform(function, path=str(file)))
         await appears(file)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -495,7 +449,7 @@ class TestTimeout:
     ) -> None:
         release = asyncio.Event()
 
-        @tool(timeout=0.05)
+        @tool(timeout=0.05, effect="pure")
         async def deaf() -> None:
             """Be deaf."""
             while not release.is_set():

@@ -11,11 +11,13 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import paying
+from paying import PROGRAM, write
 
 from artificer import Config, ScriptedProvider, World, tool
 from artificer.agent import Agent
@@ -25,34 +27,11 @@ from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.model import ModelReply
 
-PROGRAM = Path(__file__).with_name("program.py")
-
-
-def write(folder: Path, line: str) -> None:
-    """Add a line to the ledger."""
-    with (folder / "ledger").open("a", encoding="utf-8") as ledger:
-        ledger.write(f"{line} {os.getpid()}\n")
-
 
 def has_acted(folder: Path) -> bool:
     """Whether the effect has happened."""
     ledger = folder / "ledger"
     return ledger.exists() and "act" in ledger.read_text(encoding="utf-8")
-
-
-def act(folder: Path) -> str:
-    """The effect, once it may go on."""
-    write(folder, "begin")
-    while not (folder / "go").exists():
-        time.sleep(0.01)
-    write(folder, "act")
-    return "paid"
-
-
-def start_a_daemon(folder: Path) -> str:
-    """The effect, by a process that leaves everything by which it could be found."""
-    subprocess.run([sys.executable, str(PROGRAM), "daemon"], cwd=folder, env={}, check=False)
-    return "started"
 
 
 def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
@@ -77,22 +56,21 @@ def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
             time.sleep(600)  # it is ended with the runtime
         return has_acted(folder)
 
-    def pay() -> str:
-        """Pay."""
-        return start_a_daemon(folder) if asked.get("way") == "daemon" else act(folder)
-
     async def pay_here() -> str:
         """Pay."""
-        write(folder, "begin")
+        write("begin")
         while not (folder / "go").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
-        write(folder, "act")
+        write("act")
         return "paid"
 
     options: dict[str, Any] = {"name": "pay", "effect": asked["effect"]}
     if asked.get("probe"):
         options["probe"] = find
-    return [tool(**options)(pay_here if asked.get("kind") == "async" else pay)]
+    if asked.get("kind") == "async":
+        return [tool(**options)(pay_here)]
+    pay = paying.daemon if asked.get("way") == "daemon" else paying.act
+    return [tool(isolation="process", **options)(pay)]
 
 
 def answer(body: JsonObject) -> ModelReply:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import paying
 import pytest
 from processes import Place, alive, place_in
 
@@ -129,7 +130,7 @@ async def test_a_daemon_does_not_outlive_its_call(tmp_path: Path) -> None:
 
 
 async def test_a_call_holds_its_own_lock_and_nothing_of_another(tmp_path: Path) -> None:
-    """Calls at once, forked and spawned: each sees its own lock and no other call's, no owner's."""
+    """Calls at once, of functions and programs: each sees its own lock, no other, no owner's."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "list.clad.toml").write_text(
@@ -138,24 +139,11 @@ async def test_a_call_holds_its_own_lock_and_nothing_of_another(tmp_path: Path) 
         f'[command]\nexec = ["{sys.executable}", "{PROGRAM}", "files", "{{n}}"]\n'
     )
 
-    def files() -> str:
-        found = []
-        for link in Path("/proc/self/fd").iterdir():
-            try:
-                found.append(str(link.readlink()))
-            except OSError:
-                continue
-        return "\n".join(found)
-
-    @tool(effect="once")
-    def forked(n: int) -> str:
-        """List."""
-        return files()
-
-    calls = [call(name, n=n) for name in ("forked", "spawned") for n in range(4)]
+    own = tool(effect="once", isolation="process", name="own")(paying.files)
+    calls = [call(name, n=n) for name in ("own", "spawned") for n in range(4)]
     model = ScriptedProvider([reply(*calls), say("Done.")])
     async with World.open(Config(home=tmp_path / "home", project="p")) as world:
-        run = await world.run("Go.", Agent(kind="chat", model=model, tools=[tools, forked]))
+        run = await world.run("Go.", Agent(kind="chat", model=model, tools=[tools, own]))
         results = [b.content for m in run.state.history for b in m.blocks if hasattr(b, "content")]
         assert len(results) == 8
         for content in results:

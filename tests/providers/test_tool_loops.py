@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.core.events import ModelFailed
 from artificer.core.spec import Limits

@@ -13,7 +13,7 @@ from test_runtime_properties import World as Driven
 
 from artificer import Limits, Policy, Rule, World
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.compare import compare
 from artificer.runtime.explain import explain

@@ -13,7 +13,7 @@ from test_runtime_properties import World as Driven
 
 from artificer import AuthorError, Limits, OperatorError, World
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.core.state import RunPhase

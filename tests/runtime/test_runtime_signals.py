@@ -11,7 +11,7 @@ import pytest
 
 from artificer import AnswerCall, FollowUp, Policy, Rule, World
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.signal_events import follows

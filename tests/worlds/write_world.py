@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from artificer.agent import Agent
-from artificer.backends.function.executor import tool
+from artificer.backends.function.decorator import tool
 from artificer.config import BudgetConfig, Config
 from artificer.contracts.capabilities import Capabilities, Grant
 from artificer.core.policy import Policy, Rule

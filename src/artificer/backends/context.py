@@ -33,7 +33,7 @@ class ExecutorContext:
     environment, which ``redactor`` takes out of texts. ``now`` is in milliseconds since 1970.
     ``evidence`` is where calls get folders of their own, ``folder`` where programs run (default:
     the current one), and ``grants`` is what a sandbox lets them do. ``settings`` are the
-    backend's own, if it has any.
+    backend's own, if it has any. ``deps`` are what the program passed to the run for its functions.
     """
 
     blobs: BlobStore
@@ -48,3 +48,4 @@ class ExecutorContext:
     folder: Path | None = None
     grants: Grants = field(default_factory=Grants)
     settings: Any = None
+    deps: Any = None

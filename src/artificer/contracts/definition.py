@@ -26,6 +26,14 @@ RISKS: tuple[Risk, ...] = get_args(Risk)
 Trust = Literal["trusted", "untrusted"]
 """Whether what a tool returns may be taken for what its author meant it to return."""
 
+Isolation = Literal["", "thread", "process"]
+"""Where a synchronous Python function runs, and so what the end of its time means.
+
+``thread``: it cannot be stopped. A call that is not ``pure`` is then ``ambiguous``, and nothing
+that shares its resources starts while it goes on. ``process``: it is killed, with everything that
+it started. All other tools have none of their own, and have ended when their call ends.
+"""
+
 BackendName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
 BACKENDS: tuple[BackendName, ...] = (
@@ -64,7 +72,8 @@ class ToolDefinition(CheckedValue):
     ``human_approval`` a person is asked before every call that policy allows. ``resources`` names
     what a call needs to itself, such as ``file:{path}``, where ``{path}`` is an argument: calls of
     one turn that share a resource run one after the other, unless all of them are ``pure``. With
-    ``probe`` the tool can tell afterwards whether a call had happened.
+    ``probe`` the tool can tell afterwards whether a call had happened. ``isolation`` says what the
+    end of its time means for a Python function.
 
     ``trust``, ``sensitive`` and ``origin`` are labels for the policy. What an ``untrusted`` tool
     returns may have been written by anybody; a ``sensitive`` one reaches what such data must not
@@ -86,12 +95,13 @@ class ToolDefinition(CheckedValue):
     resources: tuple[str, ...] = ()
     cedar: CedarKeys = CedarKeys()
     probe: bool = False
+    isolation: Isolation = ""
 
     @property
     def contract(self) -> ToolDefinition:
         """The tool without its labels: what must stay the same while a run goes on."""
         labels = {"trust": "trusted", "sensitive": False, "origin": "", "cedar": CedarKeys()}
-        return self.replace(**labels)
+        return self.replace(**labels, isolation="")
 
     def resources_of(self, arguments: JsonObject) -> tuple[str, ...]:
         """The resources of a call. An argument that is absent leaves its place empty."""
@@ -124,12 +134,21 @@ class Toolset(Value):
 
     def to_text(self) -> str:
         """Canonical JSON text: the neutral form that is stored (seed 004)."""
-        return canonical(self.to_json()).decode()  # schemas may hold floats
+        tools = [_without_later(tool.to_json()) for tool in self.tools]
+        return canonical({"tools": tools}).decode()  # schemas may hold floats
 
     @property
     def digest(self) -> str:
         """Digest of the neutral form."""
         return digest_of(self.to_text().encode())
+
+
+_LATER = {"isolation": ""}
+"""Members added after the first release: their defaults are left out, so digests stay."""
+
+
+def _without_later(tool: JsonObject) -> JsonObject:
+    return {name: member for name, member in tool.items() if _LATER.get(name, ...) != member}
 
 
 def toolset(tools: tuple[ToolDefinition, ...]) -> Toolset:

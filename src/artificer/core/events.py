@@ -269,13 +269,18 @@ class CallProbed(_Event):
 
 
 class ReceiptIgnored(_Event):
-    """Something came too late to change anything: ``what`` it was, and why."""
+    """Something came too late to change anything: ``what`` it was, and why.
+
+    ``status`` and ``content`` are those of the late result of a call, if it is one.
+    """
 
     type: ClassVar[Literal["ReceiptIgnored"]] = "ReceiptIgnored"
     what: Text
     reason: Text
     intent: int | None = None
     letter: int = 0
+    status: CallStatus | None = None
+    content: Text = ""
 
 
 class Origin(Value):

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any, TypedDict
 
 from artificer.agent_definition import AgentDefinition
-from artificer.backends.function.executor import FunctionTool
-from artificer.backends.function.executor import tool as as_tool
+from artificer.backends.function.decorator import FunctionTool
+from artificer.backends.function.decorator import tool as as_tool
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits

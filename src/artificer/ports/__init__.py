@@ -21,8 +21,11 @@ from artificer.ports.clock import Clock
 from artificer.ports.executor import (
     Call,
     CallLocks,
+    CallMonitor,
+    CallProgress,
     Executor,
     Lasting,
+    Outliving,
     Preview,
     Previewing,
     Probed,
@@ -46,6 +49,7 @@ from artificer.ports.journal import (
 from artificer.ports.locks import Locks
 from artificer.ports.provider import Attaching, Memo, Payload, Provider, Requiring
 from artificer.ports.reader import RunReader, RunView
+from artificer.ports.run_context import RunContext
 from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
 from artificer.ports.storage import Storage, StorageKind, StoragePlace
@@ -63,6 +67,10 @@ __all__ = [
     "Provider",
     "Requiring",
     "CallLocks",
+    "CallMonitor",
+    "CallProgress",
+    "Outliving",
+    "RunContext",
     "Call",
     "Receipt",
     "Executor",

@@ -27,12 +27,47 @@ class CallLocks(Struct, frozen=True):
     shared: Path
 
 
+class CallProgress(Struct, frozen=True):
+    """A report of a call under way: how far it is, of ``total`` if that is known."""
+
+    call_id: str
+    tool: str
+    message: str
+    done: int | None = None
+    total: int | None = None
+
+
+class Outliving(Protocol):
+    """Work that goes on after its call has ended, because nothing can stop it."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still goes on. May be asked from any thread."""
+
+    async def receipt(self) -> Receipt:
+        """Wait for its end, and return its late result."""
+
+
+class CallMonitor:
+    """Follows a call: empty hooks. Both are called from the event loop."""
+
+    def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
+        """Take a report of progress. It is not journaled."""
+
+    def outlived(self, work: Outliving) -> None:
+        """Learn that the work goes on after the call, because nothing can stop it."""
+
+
+NO_MONITOR = CallMonitor()
+
+
 class Call(Struct, frozen=True):
     """An approved tool call, about to be performed.
 
     ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a
     crash, different for every other call. An executor that starts processes has them hold the
-    ``locks``, so that a later owner knows whether they still live.
+    ``locks``, so that a later owner knows whether they still live. ``monitor`` receives what
+    becomes known about the call before and after its end.
     """
 
     run: str
@@ -41,6 +76,7 @@ class Call(Struct, frozen=True):
     arguments: JsonObject
     key: str
     locks: CallLocks | None = None
+    monitor: CallMonitor = NO_MONITOR
 
 
 class Receipt(Value):
@@ -74,7 +110,8 @@ class Executor(Protocol):
 
         A failing tool is a receipt with status ``error``, not an exception. When the time is up
         or the task is cancelled, the work has really ended before this returns: no thread and no
-        process goes on.
+        process goes on. Work that nothing can stop is passed to ``call.monitor.outlived``; its
+        receipt is ``ambiguous``, or ``timeout`` if the tool is pure.
         """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
+from artificer.ports import CallProgress
 from artificer.values.model import Delta
 
 
@@ -22,6 +23,9 @@ class Observer:
 
     def streamed(self, run: str, delta: Delta) -> None:
         """A piece of the model's reply has formed. Pieces are not journaled."""
+
+    def progressed(self, run: str, progress: CallProgress) -> None:
+        """A tool has reported its progress. Reports are not journaled."""
 
     def idle(self, run: str) -> None:
         """This process no longer executes the run, for any reason."""
@@ -52,6 +56,11 @@ class Observers(Observer):
         """Tell all of them."""
         for observer in self._all:
             observer.streamed(run, delta)
+
+    def progressed(self, run: str, progress: CallProgress) -> None:
+        """Tell all of them."""
+        for observer in self._all:
+            observer.progressed(run, progress)
 
     def idle(self, run: str) -> None:
         """Tell all of them."""

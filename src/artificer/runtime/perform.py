@@ -25,10 +25,12 @@ from artificer.ports import (
     BlobStore,
     Builder,
     Call,
+    CallMonitor,
     Clock,
     Executor,
     Lasting,
     Locks,
+    Outliving,
     Probed,
     Probing,
     Provider,
@@ -39,6 +41,7 @@ from artificer.ports.attachment import attachment_of, block_of
 from artificer.runtime.budgets import NO_BUDGETS, Budgets
 from artificer.runtime.cleaning import cleaned_bytes
 from artificer.runtime.effects_log import log, ms_since, tell
+from artificer.runtime.living_calls import LIVING_CALLS, LivingCalls
 from artificer.runtime.model_requests import ModelRequests
 from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import canonical_typed, digest_of
@@ -53,7 +56,8 @@ class Performer:
     Without an approver, a call that the policy asks about waits for a signal. ``grace_s`` is how
     much longer than its timeout a call may take to end its work and report. ``budgets`` limit the
     spending. ``clean`` removes the secrets of the environment from the results of tools: nothing
-    is recorded before. ``locks`` are those that the processes of calls hold.
+    is recorded before. ``locks`` are those that the processes of calls hold. ``living`` are the
+    calls that go on after their end.
     """
 
     provider: Provider
@@ -66,6 +70,7 @@ class Performer:
     budgets: Budgets = NO_BUDGETS
     clean: Callable[[str], str] = str
     locks: Locks | None = None
+    living: LivingCalls = LIVING_CALLS
 
     @property
     def model_requests(self) -> ModelRequests:
@@ -86,10 +91,12 @@ class Performer:
             await self.builder.relay(run, state, body)
         return opened(state, number, signal, self.clock.now())
 
-    async def call_tool(self, run: str, intent: CallTool, result_chars: int) -> ev.ToolReturned:
+    async def call_tool(
+        self, run: str, intent: CallTool, result_chars: int, monitor: CallMonitor
+    ) -> ev.ToolReturned:
         """Perform a tool call, within its time; every failure is a result."""
         started = time.monotonic()
-        receipt = await self._execute(run, intent)
+        receipt = await self._execute(run, intent, monitor)
         said = content = self.clean(receipt.content)
         attachments: tuple[AttachedBlock, ...] = ()
         if receipt.attachments:
@@ -140,12 +147,43 @@ class Performer:
             kept.append(block_of(found))
         return tuple(kept), note
 
-    async def _execute(self, run: str, intent: CallTool) -> Receipt:
+    async def late_result(
+        self, intent: CallTool, work: Outliving, result_chars: int
+    ) -> ev.ReceiptIgnored:
+        """Wait for the late result of a call that was answered before its work had ended."""
+        receipt = await work.receipt()
+        return ev.ReceiptIgnored(
+            at=self.clock.now(),
+            intent=intent.n,
+            what="ToolReturned",
+            reason="The work ended after the call had been answered.",
+            status=receipt.status,
+            content=head_and_tail(self.clean(receipt.content), result_chars),
+        )
+
+    def unstopped(self, intent: CallTool) -> ev.ToolReturned:
+        """Return the result of a call that was cancelled, and goes on because nothing can stop it.
+
+        It is ``ambiguous``, for it may still happen.
+        """
+        content = not_ok("ambiguous", f"{intent.tool}: {_UNSTOPPED}")
+        return ev.ToolReturned(
+            at=self.clock.now(),
+            intent=intent.n,
+            status="ambiguous",
+            content=content,
+            duration_ms=0,
+        )
+
+    async def _execute(self, run: str, intent: CallTool, monitor: CallMonitor) -> Receipt:
         executor = self.executors.get(intent.tool)
         if executor is None:
             return _failed("error", intent, "This tool is not available in this program.")
         call = self._locked(self._call(run, intent, executor))
+        call = structs.replace(call, monitor=_Following(monitor, call, self.living))
         definition = call.definition
+        if reason := await self.living.out_of_the_way(call):
+            return _failed("error", intent, reason)
         limit = asyncio.timeout(definition.timeout_ms / 1000 + self.grace_s)
         try:
             async with limit:
@@ -198,11 +236,12 @@ class Performer:
         return structs.replace(call, locks=self.locks.of(call.key))
 
     async def still_running(self, run: str, calls: Sequence[CallTool]) -> dict[int, str]:
-        """Why the processes of these calls may still act, by the number of the intent."""
-        if self.locks is None or not calls:
+        """Why the processes and threads of these calls may act, by the number of the intent."""
+        if not calls:
             return {}
         keys = {idempotency_key(run, intent): intent.n for intent in calls}
-        return {keys[key]: why for key, why in (await self.locks.held(keys)).items()}
+        found = {} if self.locks is None else await self.locks.held(keys)
+        return {keys[key]: why for key, why in {**found, **self.living.held(keys)}.items()}
 
     def settled(self, run: str, intents: Iterable[Intent]) -> None:
         """Release the locks of calls whose results are recorded."""
@@ -251,6 +290,30 @@ class Performer:
             by=decision.by,
             reason=decision.reason,
         )
+
+
+class _Following(CallMonitor):
+    """A monitor that has a call noted which outlives its end."""
+
+    def __init__(self, monitor: CallMonitor, call: Call, living: LivingCalls) -> None:
+        self._monitor = monitor
+        self._call = call
+        self._living = living
+
+    def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
+        """Pass it on."""
+        self._monitor.progressed(message, done, total)
+
+    def outlived(self, work: Outliving) -> None:
+        """Note the call, and pass it on."""
+        self._living.add(self._call, work)
+        self._monitor.outlived(work)
+
+
+_UNSTOPPED = (
+    "The run was cancelled while this call was under way, and nothing can stop it. It may still "
+    "happen, wholly, in part or not at all. Find out before you repeat it."
+)
 
 
 def idempotency_key(run: str, intent: CallTool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import partial
 
 from artificer.builds.jobs import CancelRun
 from artificer.core import events as ev
@@ -13,6 +14,8 @@ from artificer.core.overruled import overruled
 from artificer.core.signals import cancelled, read_signal
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import InvariantError, OperatorError
+from artificer.ports import Outliving
+from artificer.runtime.late_results import CallFollower, LateResults
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
@@ -42,6 +45,7 @@ class RunLoop:
         self._signals = signals
         self._tasks: dict[_Task, Intent] = {}
         self._woken = asyncio.Event()
+        self._late = LateResults(self._woken.set)
         self._signalled = False
         self._slots = asyncio.Semaphore(ledger.state.run_spec.limits.concurrency)
         self._cancelled: str | None = None
@@ -61,6 +65,7 @@ class RunLoop:
         try:
             await self._clean_up_build()
             while True:
+                await self._ledger.commit(*self._late.take())
                 self._start(intents)
                 if self._signalled:
                     self._signalled = False
@@ -86,6 +91,7 @@ class RunLoop:
             raise
         finally:
             self._signals.unwatch(self.run)
+            self._late.give_up()
             await _end(self._tasks)
             await self._performer.release(self.run)
 
@@ -134,7 +140,11 @@ class RunLoop:
                         await self._ledger.anchor()
                     limits = state.run_spec.limits
                     chars = limits.result_chars
-                    return Outcome(await self._performer.call_tool(self.run, intent, chars))
+                    call = CallFollower(
+                        intent, partial(self._observer.progressed, self.run), self._outlived
+                    )
+                    event = await self._performer.call_tool(self.run, intent, chars, call)
+                    return Outcome(event)
             case AskApproval():
                 return Outcome(await self._performer.ask_approver(self.run, intent))
             case AdvanceBuild(wish=job) if self._performer.builder is not None:
@@ -187,6 +197,11 @@ class RunLoop:
         why = "What it answers was settled before."
         return ev.ReceiptIgnored(at=event.at, intent=intent.n, what=event.type, reason=why)
 
+    def _outlived(self, intent: CallTool, work: Outliving) -> None:
+        chars = self._ledger.state.run_spec.limits.result_chars
+        late = self._performer.late_result(intent, work, chars)
+        self._late.add(intent, asyncio.ensure_future(late))
+
     # --- signals ------------------------------------------------------------------------------
 
     async def _receive_signals(self) -> list[Intent]:
@@ -233,9 +248,17 @@ class RunLoop:
         return []
 
     async def _finish_tasks(self) -> None:
-        """End all tasks, and record the outcomes of those that were done."""
+        """End all tasks, and record the outcomes of those that were done or go on for ever."""
         await _end(self._tasks)
+        unstopped = [
+            intent
+            for task, intent in self._tasks.items()
+            if task.cancelled() and isinstance(intent, CallTool) and self._late.awaits(intent.n)
+        ]
         await self._commit(list(self._tasks))
+        doubtful = [intent for intent in unstopped if intent.effect != "pure"]
+        await self._ledger.commit(*map(self._performer.unstopped, doubtful))
+        self._performer.settled(self.run, doubtful)
 
     async def _end_answered(self) -> None:
         """End the tasks whose intents are settled: a question that a signal has answered."""

@@ -16,12 +16,15 @@ from typing import Generic, Protocol, Self, TypeVar
 from artificer.core.record import EventLine, IntentLine, Line
 from artificer.core.state import RunState
 from artificer.events import RunEvent, TextStreamed, Translator
-from artificer.ports import BlobStore, Head, Journal, Snapshots
+from artificer.ports import BlobStore, CallProgress, Head, Journal, Snapshots
 from artificer.runtime.load import read_chain
 from artificer.runtime.observe import Observer
 from artificer.runtime.run_loop import IDLE
 from artificer.runtime.snapshot import restore
 from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta, TextDelta
+
+LivePiece = Delta | CallProgress
+"""Anything that readers see and no record holds."""
 
 LIMIT = 1_000
 """Records and pieces that wait for one reader."""
@@ -43,7 +46,7 @@ class Subscription:
         self.run = run
         self.adopted = 0
         """The number of the last record that a fork took over."""
-        self._waiting: deque[Line | Delta] = deque()
+        self._waiting: deque[Line | LivePiece] = deque()
         self._missed = 0
         self._changed = asyncio.Event()
 
@@ -55,22 +58,22 @@ class Subscription:
         self._waiting.append(line)
         self._changed.set()
 
-    def add_delta(self, delta: Delta) -> None:
+    def add_piece(self, piece: LivePiece) -> None:
         """Keep a piece, join it to the one before it, or count it as missed."""
         last = self._waiting[-1] if self._waiting else None
-        if last is not None and (joined := _joined(last, delta)) is not None:
+        if last is not None and (joined := _joined(last, piece)) is not None:
             self._waiting[-1] = joined
         elif len(self._waiting) >= LIMIT:
             self._missed += 1
         else:
-            self._waiting.append(delta)
+            self._waiting.append(piece)
         self._changed.set()
 
     def wake(self) -> None:
         """Let the reader look, though nothing was added."""
         self._changed.set()
 
-    def take(self) -> tuple[list[Line | Delta], int]:
+    def take(self) -> tuple[list[Line | LivePiece], int]:
         """Return what waits, and how many pieces were dropped before it."""
         taken, missed = list(self._waiting), self._missed
         self._waiting.clear()
@@ -85,9 +88,9 @@ class Subscription:
                 await self._changed.wait()
 
 
-def _joined(last: Line | Delta, delta: Delta) -> Delta | None:
+def _joined(last: Line | LivePiece, piece: LivePiece) -> LivePiece | None:
     """Return two pieces of the same text as one, if they may be."""
-    match last, delta:
+    match last, piece:
         case TextDelta(text=a), TextDelta(text=b) if len(a) + len(b) <= PIECE:
             return TextDelta(text=a + b)
         case ReasoningDelta(text=a), ReasoningDelta(text=b) if len(a) + len(b) <= PIECE:
@@ -130,7 +133,12 @@ class Feed(Observer):
     def streamed(self, run: str, delta: Delta) -> None:
         """Hand on a piece."""
         for reader in self._readers.get(run, ()):
-            reader.add_delta(delta)
+            reader.add_piece(delta)
+
+    def progressed(self, run: str, progress: CallProgress) -> None:
+        """Hand on a report of progress."""
+        for reader in self._readers.get(run, ()):
+            reader.add_piece(progress)
 
     def idle(self, run: str) -> None:
         """Wake the readers: nothing more comes from here."""
@@ -212,6 +220,8 @@ class EventReader:
                     yield event
                 # its own hash is in the record after it, so a later reading begins with it again
                 self._head = Head(seq=item.seq - 1, hash=item.prev)
+            elif isinstance(item, CallProgress):
+                yield self._translator.progress(item)
             else:
                 yield self._translator.delta(item)
 

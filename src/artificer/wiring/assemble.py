@@ -79,6 +79,7 @@ async def assemble(
             world=world,
             servers=servers,
             capabilities=capabilities,
+            deps=attendance.deps,
         ).narrowed(agent.only)
         tools.must_offer(choices_of(agent.settings))
         must_fit(model.policy, tools.toolset)
@@ -126,6 +127,7 @@ async def assemble_recorded(
             world=world,
             servers=servers,
             capabilities=spec.facilities,
+            deps=attendance.deps,
         )
         tools.must_match(spec.tools())
         check = output_reader(agent, spec)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 
 
 class Attendance(Struct, frozen=True):
-    """Who attends a run from this process: approves calls, decides about plans, observes."""
+    """Who attends a run from this process: approves calls, decides about plans, observes.
+
+    ``deps`` are what the program passes to the functions of the run.
+    """
 
     approver: Approver | None = None
     decider: Decider | None = None
     observer: Observer | None = None
+    deps: Any = None
 
     def __post_init__(self) -> None:
         """Check what only a type checker would notice. Raises AuthorError."""

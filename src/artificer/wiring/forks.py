@@ -91,7 +91,7 @@ def _fork_spec(
     price = before.price if model == recorded else None
     spec = before.replace(
         prompt=before.prompt if prompt is None else prompt,
-        system=before.system if agent.instructions is None else agent.instructions,
+        system=agent.instructions if isinstance(agent.instructions, str) else before.system,
         limits=limits,
         provider=provider.name,
         model=name,

@@ -87,10 +87,10 @@ def agent_facts(agent: AgentDefinition[Any]) -> dict[str, Any]:
     Raises:
         AuthorError: its output cannot be used.
     """
-    instructions = agent.instructions
+    text = agent.instructions
     return {
         "kind": agent.run_kind,
-        "system": system_prompt(agent.run_kind) if instructions is None else instructions,
+        "system": text if isinstance(text, str) else system_prompt(agent.run_kind),
         "choices": choices_of(agent.settings),
         "response_format": None if agent.output is None else format_of(agent.output),
         "output_check": type_name(agent.check) if agent.check else "",

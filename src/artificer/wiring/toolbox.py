@@ -10,7 +10,7 @@ from typing import Any
 from artificer.agent_definition import ExecutedTool
 from artificer.artifacts import catalog
 from artificer.backends.context import ExecutorContext, ToolServers
-from artificer.backends.function.executor import FunctionTool
+from artificer.backends.function.decorator import FunctionTool
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.kinds import KINDS, RunKind
@@ -81,18 +81,20 @@ def build_tools(
     world: WorldResources,
     servers: ToolServers | None = None,
     capabilities: Capabilities | None = None,
+    deps: Any = None,
 ) -> ToolBox:
-    """Collect the tools of a run. ``servers`` are those whose tools manifests may name.
+    """Collect the tools of a run. ``servers`` are those whose tools manifests may name, and
+    ``deps`` what the program passes to its functions.
 
     From here on programs may be started, so the memory of this process is closed to them.
 
     Raises:
         ManifestError: a manifest of a folder cannot be used.
-        ToolDefinitionError: two tools share a name.
+        ToolDefinitionError: two tools share a name, or one needs ``deps`` and has none.
     """
     keep_memory_private()
     capabilities = capabilities or Capabilities()
-    context = _context(world, servers or build_servers(world), capabilities)
+    context = _context(world, servers or build_servers(world), capabilities, deps)
     functions: list[FunctionTool[..., Any]] = []
     executors: list[Executor] = []
     folders: list[str] = []
@@ -127,7 +129,7 @@ def build_tools(
 
 
 def _context(
-    world: WorldResources, servers: ToolServers, capabilities: Capabilities
+    world: WorldResources, servers: ToolServers, capabilities: Capabilities, deps: Any
 ) -> ExecutorContext:
     """The parts of the world that a run's executors are made with."""
     config, storage = world.config, world.storage
@@ -143,6 +145,7 @@ def _context(
         evidence=storage.evidence,
         folder=Path(capabilities.host.folder) if capabilities.host else None,
         grants=grants_of(config),
+        deps=deps,
     )
 
 

@@ -1,146 +1,62 @@
-"""Python functions as tools.
-
->>> @tool(effect="pure")
-... async def add(a: int, b: int) -> int:
-...     \"\"\"Add two numbers.\"\"\"
-...     return a + b
->>> add.definition.name
-'add'
-"""
+"""Performing the calls of function tools: in the event loop, in threads, in processes."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import logging
-import os
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
 
 from artificer.backends.context import ExecutorContext
-from artificer.backends.function.argument import InvalidArgumentsError, description_of, unusable
-from artificer.backends.function.forked import ForkReport, run_forked
-from artificer.backends.function.results import content_of, prepare, split_result
-from artificer.backends.function.signature import Signature, signature_of
+from artificer.backends.function.argument import InvalidArgumentsError, unusable
+from artificer.backends.function.context import context_of
+from artificer.backends.function.decorator import FunctionTool, place_of
+from artificer.backends.function.ended import Ended, end_of, failed, returned
+from artificer.backends.function.threads import ThreadWork, start_thread
 from artificer.backends.refusal import refuse
-from artificer.contracts.definition import (
-    DEFAULT_TIMEOUT_MS,
-    EffectClass,
-    Risk,
-    ToolDefinition,
-    Trust,
-)
-from artificer.contracts.definition import toolset as toolset_of
-from artificer.errors import BugError, InvalidValueError, places
+from artificer.contracts.definition import ToolDefinition, toolset
+from artificer.errors import BugError
+from artificer.ownership.fifo import holding
+from artificer.plugins import on_call
 from artificer.ports import Call, Executor, Probed, Receipt
 from artificer.values.canon import canonical
-from artificer.values.text import clip
+from artificer.values.refusal import not_ok
 
 log = logging.getLogger("artificer.backends.function.executor")
 
-MAX_ERROR = 2_000
-"""Characters of an exception's message that a model is given."""
+_run_in_process = on_call("artificer.backends.function.processes:run_in_process")
 
 CANCEL_GRACE = 1.0
 """Seconds that a cancelled coroutine gets to clean up."""
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-@dataclass(eq=False, repr=False)
-class FunctionTool(Generic[P, R]):
-    """A function with the definition under which a model may call it. Still callable itself."""
-
-    function: Callable[P, R]
-    definition: ToolDefinition
-    _signature: Signature
-    _prober: Callable[P, Any] | None = None
-
-    def __post_init__(self) -> None:
-        """Take over the name and the documentation of the function."""
-        functools.update_wrapper(self, self.function)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.function(*args, **kwargs)
-
-
-class ToolOptions(TypedDict, total=False):
-    """The options of ``@tool``: fields of the tool's definition, ``timeout`` and ``probe``.
-
-    ``name`` and ``description`` are the function's own by default. ``trust`` is
-    "untrusted" for what returns other people's words, ``sensitive`` is for what such words must
-    not reach unasked. ``resources`` such as ``["file:{path}"]`` keep those calls of one turn apart
-    that share one. ``timeout`` is in seconds.
-
-    ``probe`` is a function with the same parameters that a ``once`` tool is asked after a crash:
-    True or the call's result when it had happened, False when it had not, None when it cannot tell.
-    """
-
-    name: str
-    description: str
-    effect: EffectClass
-    risk: Risk
-    trust: Trust
-    sensitive: bool
-    human_approval: bool
-    resources: Sequence[str]
-    timeout: float
-    probe: Callable[..., Any]
-
-
-@overload
-def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
-@overload
-def tool(
-    **options: Unpack[ToolOptions],
-) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
-def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
-    """Make a function a tool; usable bare or with :class:`ToolOptions`.
-
-    The schema comes from the type hints (``Annotated[int, Meta(ge=1)]`` for constraints), the
-    description from the docstring's first paragraph. A parameter annotated ``Call`` receives the
-    call, with its idempotency ``key``, and is not shown to the model.
-
-    An ``async def`` runs in the event loop and is cancelled when its time is up: it must not block,
-    nor swallow the cancellation. A ``def`` runs in a forked process of its own, which is killed
-    with all it started when its time is up: what it changes in memory stays there.
-
-    Raises:
-        ToolDefinitionError: the function cannot be a tool; says which function, where and why.
-    """
-    frame = inspect.currentframe()
-    local_names = frame.f_back.f_locals if frame and frame.f_back else {}
-
-    def decorate(function: Callable[P, R]) -> FunctionTool[P, R]:
-        _check(function)
-        signature = signature_of(function, local_names)
-        prepare(signature.returns)
-        if (probe := options.get("probe")) is not None:
-            _check_probe(function, probe)
-        definition = _definition(function, signature, options)
-        return FunctionTool(function, definition, signature, options.get("probe"))
-
-    return decorate(function) if function is not None else decorate
-
 
 class FunctionExecutor:
-    """Performs the calls of function tools."""
+    """Performs the calls of function tools. ``deps`` are the dependencies of the run."""
 
-    def __init__(self, tools: Sequence[FunctionTool[..., Any]]) -> None:
-        """Raises ToolDefinitionError when two tools share a name."""
+    def __init__(self, tools: Sequence[FunctionTool[..., Any]], deps: Any = None) -> None:
+        """Raises ToolDefinitionError when two tools share a name, or one lacks its ``deps``."""
         self._tools = {tool.definition.name: tool for tool in tools}
-        self._definitions = toolset_of(tuple(tool.definition for tool in tools)).tools
+        self._definitions = toolset(tuple(tool.definition for tool in tools)).tools
+        self._deps = deps
+        for tool in tools if deps is None else ():
+            if (needed := tool._signature.deps) is not None:
+                name = getattr(needed, "__name__", str(needed))
+                raise unusable(
+                    tool.function,
+                    f"needs dependencies of type {name}, and the run has none",
+                    "Pass them to the run: agent.run(…, deps=…), and again to resume it.",
+                )
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """The definitions, in the given order."""
+        """The definitions, in the order of the tools."""
         return self._definitions
 
     async def execute(self, call: Call) -> Receipt:
-        """Run the function within the call's time. What it raises becomes a receipt."""
+        """Call the function within the call's time. An exception becomes a receipt."""
         tool = self._tools.get(call.definition.name)
         if tool is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
@@ -148,7 +64,10 @@ class FunctionExecutor:
             arguments = tool._signature.read(canonical(call.arguments))
         except InvalidArgumentsError as error:
             return refuse(call.definition.name, error.problems)
-        return _receipt(call, await _perform(tool, tool.function, arguments, call))
+        if tool.definition.isolation == "process":
+            place, seconds = place_of(tool.function), call.definition.timeout_ms / 1000
+            return _receipt(call, await _run_in_process(place, call.arguments, seconds, call))
+        return await self._perform(tool, tool.function, arguments, call)
 
     async def probe(self, call: Call) -> Probed:
         """Ask the tool's probe whether a call had happened (ports.Probing)."""
@@ -156,132 +75,151 @@ class FunctionExecutor:
         if tool._prober is None:
             return Probed(found="unknown")
         arguments = tool._signature.read(canonical(call.arguments))
-        report = await _perform(tool, tool._prober, arguments, call)
-        if report is None or report.status != "ok" or report.content == "null":
+        receipt = await self._perform(tool, tool._prober, arguments, call)
+        if receipt.status != "ok" or receipt.content == "null":
             return Probed(found="unknown", reason="The probe could not tell.")
-        if report.content == "false":
+        if receipt.content == "false":
             return Probed(found="absent")
-        return Probed(found="happened", content="" if report.content == "true" else report.content)
+        return Probed(
+            found="happened", content="" if receipt.content == "true" else receipt.content
+        )
+
+    async def _perform(
+        self,
+        tool: FunctionTool[..., Any],
+        function: Callable[..., Any],
+        arguments: dict[str, Any],
+        call: Call,
+    ) -> Receipt:
+        """Call a function of a tool in this process."""
+        if tool._signature.call:
+            arguments[tool._signature.call] = call
+        if tool._signature.context:
+            arguments[tool._signature.context] = context_of(call, self._deps)
+        if inspect.iscoroutinefunction(function):
+            return await _in_loop(function(**arguments), call)
+        return await _in_thread(partial(end_of, function, arguments), call)
 
 
 def executors(
     tools: Sequence[FunctionTool[..., Any]], context: ExecutorContext
 ) -> Iterable[Executor]:
     """Return the executor of a run's functions."""
-    yield FunctionExecutor(tools)
+    yield FunctionExecutor(tools, context.deps)
 
 
-def _check(function: Callable[..., Any]) -> None:
-    if not (inspect.isfunction(function) or inspect.ismethod(function)):
-        raise unusable(function, "is not a function", "Write a def or an async def around it.")
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise unusable(function, "yields", "Return the whole result, for example as a list.")
-    if not inspect.iscoroutinefunction(function) and not hasattr(os, "fork"):
-        raise unusable(
-            function, "needs a process of its own, and this system has no fork", "Use async def."
-        )
+# --- in the event loop --------------------------------------------------------------------------
 
 
-def _check_probe(function: Callable[..., Any], probe: Callable[..., Any]) -> None:
-    """Refuse a probe that could not be called as its tool is: it would break after a crash only."""
-    hint = "Give the probe the tool's parameters, with defaults where the tool has them."
-    wanted = inspect.signature(function).parameters.values()
-    needed = [p.name for p in wanted if p.default is p.empty]
-    try:
-        taken = inspect.signature(probe)
-        for names in (needed, [p.name for p in wanted]):
-            taken.bind(**dict.fromkeys(names))
-    except (TypeError, ValueError) as error:
-        raise unusable(function, f"has a probe with other parameters: {error}", hint) from error
-    if inspect.isgeneratorfunction(probe) or inspect.isasyncgenfunction(probe):
-        raise unusable(function, "has a probe that yields", "Return True, False, None or a result.")
+class _Stubborn:
+    """A coroutine that goes on after its cancellation."""
+
+    def __init__(self, task: asyncio.Task[Ended], call: Call) -> None:
+        self._task = task
+        self._call = call
+
+    @property
+    def alive(self) -> bool:
+        return not self._task.done()
+
+    async def receipt(self) -> Receipt:
+        return _receipt(self._call, await asyncio.shield(self._task))
 
 
-def _definition(
-    function: Callable[..., Any], signature: Signature, options: ToolOptions
-) -> ToolDefinition:
-    facts: dict[str, Any] = {
-        "name": function.__name__,
-        "description": description_of(function),
-        "timeout_ms": round(options.get("timeout", DEFAULT_TIMEOUT_MS / 1000) * 1000),
-        "probe": "probe" in options,
-        **{name: value for name, value in options.items() if name not in ("timeout", "probe")},
-    }
-    facts["resources"] = tuple(facts.get("resources", ()))
-    if not facts["description"]:
-        raise unusable(
-            function, "has no description", "Write a docstring: it is what the model reads."
-        )
-    try:
-        return ToolDefinition(input_schema=signature.schema, **facts)
-    except InvalidValueError as error:
-        reason = f"has an unusable {error.pointer[1:]}: it {error.reason}"
-        raise unusable(function, reason) from error
-
-
-async def _perform(
-    tool: FunctionTool[..., Any],
-    function: Callable[..., Any],
-    arguments: dict[str, Any],
-    call: Call,
-) -> ForkReport | None:
-    """Run a function of a tool: in the event loop, or in a process of its own."""
-    if tool._signature.call:
-        arguments[tool._signature.call] = call
-    seconds = call.definition.timeout_ms / 1000
-    if inspect.iscoroutinefunction(function):
-        return await _run_async(function(**arguments), seconds)
-    lock = call.locks.own if call.locks is not None else None
-    return await run_forked(functools.partial(_run, function, arguments), seconds, lock)
-
-
-async def _run_async(work: Coroutine[Any, Any, Any], seconds: float) -> ForkReport | None:
+async def _in_loop(work: Coroutine[Any, Any, Any], call: Call) -> Receipt:
     task = asyncio.create_task(_guarded(work))
     try:
-        done, _ = await asyncio.wait((task,), timeout=seconds)
-        if done:
-            return (
-                ForkReport("error", "The tool was cancelled.")
-                if task.cancelled()
-                else task.result()
-            )
-        return None
+        await asyncio.wait((task,), timeout=call.definition.timeout_ms / 1000)
+        in_time = task.done()
     finally:
         if not task.done():
             task.cancel()
-            done, _ = await asyncio.wait((task,), timeout=CANCEL_GRACE)
-            if not done:
+            await asyncio.wait((task,), timeout=CANCEL_GRACE)
+            if not task.done():
                 log.error("A tool swallows its cancellation and goes on: %r.", work)
+                call.monitor.outlived(_Stubborn(task, call))
+    if not task.done():
+        return _unstopped(call)
+    if not in_time:
+        return _receipt(call, None)
+    if task.cancelled():
+        return _receipt(call, Ended("error", "The tool was cancelled."))
+    return _receipt(call, task.result())
 
 
-async def _guarded(work: Coroutine[Any, Any, Any]) -> ForkReport:
+async def _guarded(work: Coroutine[Any, Any, Any]) -> Ended:
     try:
-        return _returned(await work)
+        return returned(await work)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
-        return _failure(error)
+        return failed(error)
 
 
-def _run(function: Callable[..., Any], arguments: Mapping[str, Any]) -> ForkReport:
+# --- in a thread --------------------------------------------------------------------------------
+
+
+class _Unstopped:
+    """A thread that goes on after its call."""
+
+    def __init__(self, work: ThreadWork, call: Call) -> None:
+        self._work = work
+        self._call = call
+
+    @property
+    def alive(self) -> bool:
+        return self._work.alive
+
+    async def receipt(self) -> Receipt:
+        return _receipt(self._call, await asyncio.shield(self._work.ended))
+
+
+async def _in_thread(function: Callable[[], Ended], call: Call) -> Receipt:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + call.definition.timeout_ms / 1000
     try:
-        return _returned(function(**arguments))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
-        return _failure(error)
+        async with asyncio.timeout_at(deadline):
+            work = await start_thread(function, f"artificer tool {call.definition.name}")
+    except TimeoutError:
+        return Receipt(status="error", content="The tool did not start: all threads are busy.")
+    try:
+        await asyncio.wait((work.ended,), timeout=deadline - loop.time())
+    finally:
+        if not work.ended.done():
+            _leave(work, call)
+    return _receipt(call, work.ended.result()) if work.ended.done() else _unstopped(call)
 
 
-def _returned(result: Any) -> ForkReport:
-    rest, attachments = split_result(result)
-    return ForkReport("ok", content_of(rest), attachments=attachments)
+def _leave(work: ThreadWork, call: Call) -> None:
+    """Let a thread go on, and have others learn of it: here, and in other processes."""
+    if call.locks is not None:
+        held = ExitStack()
+        try:
+            held.enter_context(holding(call.locks.own))
+        except OSError as error:
+            log.warning("call %s has no lock: %s", call.id, error)
+        work.hold(held)
+    call.monitor.outlived(_Unstopped(work, call))
 
 
-def _failure(error: BaseException) -> ForkReport:
-    message = clip(f"{type(error).__name__}: {error}", MAX_ERROR)
-    return ForkReport("error", message, places(error))
+# --- receipts -----------------------------------------------------------------------------------
 
 
-def _receipt(call: Call, report: ForkReport | None) -> Receipt:
-    if report is None:
+def _receipt(call: Call, ended: Ended | None) -> Receipt:
+    """Return the receipt of a function that has ended, or was ended because its time was up."""
+    if ended is None:
         seconds = call.definition.timeout_ms / 1000
         return Receipt(status="timeout", content=f"The tool did not end within {seconds:g} s.")
-    if report.trace:
-        log.warning("Tool %s failed in call %s.\n%s", call.definition.name, call.id, report.trace)
-    return Receipt(status=report.status, content=report.content, attachments=report.attachments)
+    if ended.trace:
+        log.warning("Tool %s failed in call %s.\n%s", call.definition.name, call.id, ended.trace)
+    return Receipt(status=ended.status, content=ended.content, attachments=ended.attachments)
+
+
+def _unstopped(call: Call) -> Receipt:
+    """Return the receipt of a function that goes on although its time is up."""
+    if call.definition.effect == "pure":
+        return _receipt(call, None)
+    seconds = call.definition.timeout_ms / 1000
+    detail = (
+        f"{call.definition.name}: The tool did not end within {seconds:g} s, and cannot be stopped."
+        " It may still happen, wholly, in part or not at all. Find out before you repeat it."
+    )
+    return Receipt(status="ambiguous", content=not_ok("ambiguous", detail))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import NoneType
 from typing import Any
 
 from artificer.backends.function import plain
@@ -16,14 +15,6 @@ from artificer.values.text import head_and_tail
 
 MAX_CONTENT = 32_000
 """Characters of a result that a model is given: its beginning and its end."""
-
-_JSON_TYPES = (None, NoneType, dict, list, dict[str, Any], list[Any])
-
-
-def prepare(returns: Any) -> None:
-    """Import what writes results of this type, before any process is forked that would do it."""
-    if returns not in _JSON_TYPES and not plain.is_plain_type(returns):
-        import pydantic_core  # noqa: F401
 
 
 def split_result(result: Any) -> tuple[Any, tuple[Attachment, ...]]:

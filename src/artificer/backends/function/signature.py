@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, get_type_hints
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from artificer.backends.function.argument import (
 )
 from artificer.backends.function.inline import MAX_SCHEMA_BYTES
 from artificer.plugins import on_call
-from artificer.ports import Call
+from artificer.ports import Call, RunContext
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical
 
@@ -32,14 +33,16 @@ class Signature(Struct, frozen=True):
     """A function's parameters.
 
     ``schema`` is for a model. ``read`` makes keyword arguments of JSON text, and raises
-    InvalidArgumentsError. ``call`` names the parameter that receives the Call, if there is one.
-    ``returns`` is the type of the results.
+    InvalidArgumentsError. ``call`` names the parameter that receives the Call, and ``context`` the
+    one that receives the RunContext, if there are any. ``deps`` is the type of the dependencies
+    that the function cannot do without.
     """
 
     schema: JsonObject
     read: Callable[[bytes], dict[str, Any]]
     call: str | None
-    returns: Any
+    context: str | None
+    deps: Any
 
 
 def signature_of(function: Function, local_names: Mapping[str, Any]) -> Signature:
@@ -54,15 +57,31 @@ def signature_of(function: Function, local_names: Mapping[str, Any]) -> Signatur
         raise unusable(function, f"has a type hint that cannot be read: {error}") from error
     documented = parameter_docs(inspect.getdoc(function) or "")
     arguments: list[FunctionArgument] = []
-    call = None
-    for name, parameter in inspect.signature(function).parameters.items():
+    call = context = deps = None
+    for number, (name, parameter) in enumerate(inspect.signature(function).parameters.items()):
         _check(function, parameter, hints)
         if hints[name] is Call:
             call = name
+        elif RunContext in (hints[name], get_origin(hints[name])):
+            if number:
+                raise unusable(
+                    function,
+                    f"takes its RunContext as {name!r}, after other parameters",
+                    f"Make {name!r} the first parameter.",
+                )
+            context, deps = name, _required(*get_args(hints[name]))
         else:
             text = documented.get(name)
             arguments.append(FunctionArgument(name, hints[name], parameter.default, text))
-    return Signature(*_read(function, arguments), call, hints.get("return", Any))
+    return Signature(*_read(function, arguments), call, context, deps)
+
+
+def _required(deps: Any = None) -> Any:
+    """Return the type of dependencies that cannot be None; None if they can."""
+    optional = get_origin(deps) in (Union, UnionType) and NoneType in get_args(deps)
+    return (
+        None if optional or deps in (Any, object, None, NoneType) or type(deps) is TypeVar else deps
+    )
 
 
 def _read(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from artificer.backends.answer import ToolRefusal, receipt_of, refused
 from artificer.backends.context import ExecutorContext
-from artificer.backends.function.forked import run_forked
+from artificer.backends.function.processes import run_in_process
 from artificer.backends.host import reading, searching
 from artificer.backends.host.changes import Changer
 from artificer.backends.host.folder import Folder, PathParts
@@ -23,6 +23,8 @@ from artificer.ports import BlobStore, Call, Executor, Receipt
 from artificer.shielded import in_thread
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
+
+_SEARCH = "artificer.backends.host.searching:search"
 
 
 class HostExecutor:
@@ -111,28 +113,28 @@ class HostExecutor:
 
     async def _grep(self, call: Call) -> Receipt:
         arguments = call.arguments
+        pattern, ignore_case = str(arguments["pattern"]), arguments.get("ignore_case") is True
         try:
-            pattern = searching.compiled(
-                str(arguments["pattern"]), ignore_case=arguments.get("ignore_case") is True
-            )
+            searching.compiled(pattern, ignore_case=ignore_case)
             parts = self._parts(call)
         except ToolRefusal as refusal:
             return refused(call.definition.name, refusal)
-        work = partial(
-            searching.find_lines,
-            self._folder,
-            parts,
-            pattern,
-            str(arguments.get("glob", "")),
-            _number(arguments, "context", 0),
-            _number(arguments, "limit", 100),
-        )
-        report = await run_forked(work, self._grep_seconds)
+        search: JsonObject = {
+            "folder": str(self._folder.root),
+            "parts": [*parts],
+            "pattern": pattern,
+            "ignore_case": ignore_case,
+            "glob": str(arguments.get("glob", "")),
+            "context": _number(arguments, "context", 0),
+            "limit": _number(arguments, "limit", 100),
+        }
+        report = await run_in_process(_SEARCH, search, self._grep_seconds)
         if report is None:
             detail = "The search did not end in its time: narrow it, or simplify the pattern."
             return refused(call.definition.name, ToolRefusal(detail, "timeout"))
         if report.status == "error":
-            return refused(call.definition.name, ToolRefusal(report.content))
+            detail = report.content.removeprefix("ToolRefusal: ")
+            return refused(call.definition.name, ToolRefusal(detail))
         return Receipt(status="ok", content=report.content)
 
     def _parts(self, call: Call) -> PathParts:

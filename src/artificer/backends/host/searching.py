@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from fnmatch import translate
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 
 from artificer.backends.answer import ToolRefusal, page
-from artificer.backends.function.forked import ForkReport
 from artificer.backends.host.folder import Folder, PathParts
 from artificer.backends.host.reading import walk
 from artificer.values.base import JsonObject
@@ -82,41 +82,52 @@ def find_lines(
     glob: str,
     context: int,
     limit: int,
-) -> ForkReport:
-    """The lines that match, as ``path:line: text``; with context, ``path-line- text``.
+) -> str:
+    """Return the lines that match, as ``path:line: text``; with context, ``path-line- text``.
 
-    This runs in a process of its own.
+    Raises ToolRefusal.
     """
     found: list[str] = []
     matches, size, long = 0, 0, 0
-    try:
-        for path in _searched(folder, parts, glob):
-            lines = _lines(folder, path)
-            if lines is None:
-                long += 1
+    for path in _searched(folder, parts, glob):
+        lines = _lines(folder, path)
+        if lines is None:
+            long += 1
+            continue
+        name, last = well_formed("/".join(path)), -1
+        for number, line in enumerate(lines):
+            if not pattern.search(line):
                 continue
-            name, last = well_formed("/".join(path)), -1
-            for number, line in enumerate(lines):
-                if not pattern.search(line):
-                    continue
-                if matches == limit or size > MAX_CHARACTERS:
-                    found.append(f"(there is more: narrow the search; {matches} matches are shown)")
-                    return ForkReport("ok", "\n".join(found))
-                matches += 1
-                start = max(last + 1, number - context)
-                if context and found and start > last + 1:
-                    found.append("--")
-                last = min(len(lines) - 1, number + context)
-                for shown in range(start, last + 1):
-                    mark = ":" if shown == number or pattern.search(lines[shown]) else "-"
-                    text = clip(lines[shown], MAX_LINE)
-                    found.append(f"{name}{mark}{shown + 1}{mark} {text}")
-                    size += len(found[-1]) + 1
-    except ToolRefusal as refusal:
-        return ForkReport("error", refusal.detail)
+            if matches == limit or size > MAX_CHARACTERS:
+                found.append(f"(there is more: narrow the search; {matches} matches are shown)")
+                return "\n".join(found)
+            matches += 1
+            start = max(last + 1, number - context)
+            if context and found and start > last + 1:
+                found.append("--")
+            last = min(len(lines) - 1, number + context)
+            for shown in range(start, last + 1):
+                mark = ":" if shown == number or pattern.search(lines[shown]) else "-"
+                text = clip(lines[shown], MAX_LINE)
+                found.append(f"{name}{mark}{shown + 1}{mark} {text}")
+                size += len(found[-1]) + 1
     if long:
         found.append(f"({long} files are longer than {MAX_SEARCHED_BYTES} bytes: not searched)")
-    return ForkReport("ok", "\n".join(found) or "No line matches.")
+    return "\n".join(found) or "No line matches."
+
+
+def search(
+    folder: str,
+    parts: list[str],
+    pattern: str,
+    ignore_case: bool,
+    glob: str,
+    context: int,
+    limit: int,
+) -> str:
+    """Find lines: what a process of its own does, because an expression may take for ever."""
+    expression = compiled(pattern, ignore_case=ignore_case)
+    return find_lines(Folder(Path(folder)), tuple(parts), expression, glob, context, limit)
 
 
 def _searched(folder: Folder, parts: PathParts, glob: str) -> Iterator[PathParts]:

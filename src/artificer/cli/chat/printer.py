@@ -8,6 +8,7 @@ from artificer import events as happened
 from artificer.cli.terminal.console import clean, note, one_line
 from artificer.cli.terminal.words import FAILURES, duration
 from artificer.core.record import EventLine, IntentLine
+from artificer.ports import CallProgress
 from artificer.runtime.observe import Observer
 from artificer.values.model import Delta
 
@@ -35,6 +36,11 @@ class ReplyPrinter(Observer):
         if run == self.run:
             self._show(self._translator_of(run).delta(delta))
 
+    def progressed(self, run: str, progress: CallProgress) -> None:
+        """Show how far a call is."""
+        if run == self.run:
+            self._show(self._translator_of(run).progress(progress))
+
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
         """Show no record that is history."""
 
@@ -59,6 +65,8 @@ class ReplyPrinter(Observer):
                 shown = one_line(self._calls.pop(call, ""), ARGUMENTS)
                 took = duration(finished.duration_ms)
                 note(f"  {tool} {shown}  {status}  {took}", "dim" if status == "ok" else "bad")
+            case happened.CallProgressed(tool=tool, message=message):
+                note(f"  {tool}  {one_line(message, ARGUMENTS)}{_portion(event)}", "dim")
             case happened.CallJudged(tool=tool, verdict=verdict) if verdict not in ("allow", "ask"):
                 word = verdict.replace("_", " ")
                 note(f"  {tool}  {word}  {one_line(event.reason, 200)}".rstrip(), "bad")
@@ -86,3 +94,10 @@ class ReplyPrinter(Observer):
             sys.stdout.write("\n")
             sys.stdout.flush()
         self._printed = ""
+
+
+def _portion(event: happened.CallProgressed) -> str:
+    """Return how much is done, and of how much, as far as it is known."""
+    if event.done is None:
+        return ""
+    return f"  {event.done}" if event.total is None else f"  {event.done} of {event.total}"

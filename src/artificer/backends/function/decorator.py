@@ -1,0 +1,192 @@
+"""Python functions as tools.
+
+>>> @tool(effect="pure")
+... async def add(a: int, b: int) -> int:
+...     \"\"\"Add two numbers.\"\"\"
+...     return a + b
+>>> add.definition.name
+'add'
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
+
+from artificer.backends.function.argument import description_of, unusable
+from artificer.backends.function.signature import Signature, signature_of
+from artificer.contracts.definition import (
+    DEFAULT_TIMEOUT_MS,
+    EffectClass,
+    Isolation,
+    Risk,
+    ToolDefinition,
+    Trust,
+)
+from artificer.errors import InvalidValueError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(eq=False, repr=False)
+class FunctionTool(Generic[P, R]):
+    """A function with the definition under which a model may call it. Still callable itself."""
+
+    function: Callable[P, R]
+    definition: ToolDefinition
+    _signature: Signature
+    _prober: Callable[P, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Take over the name and the documentation of the function."""
+        functools.update_wrapper(self, self.function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+
+class ToolOptions(TypedDict, total=False):
+    """The options of ``@tool``: fields of the tool's definition, ``timeout`` and ``probe``.
+
+    ``name`` and ``description`` are the function's own by default. ``trust`` is
+    "untrusted" for what returns other people's words, ``sensitive`` is for what such words must
+    not reach unasked. ``resources`` such as ``["file:{path}"]`` keep those calls of one turn apart
+    that share one. ``timeout`` is in seconds. ``isolation`` is "thread" for a ``def`` by default;
+    with "process" every call has a clean process, which is killed when its time is up.
+
+    ``probe`` is a function with the same parameters that a ``once`` tool is asked after a crash:
+    True or the call's result when it had happened, False when it had not, None when it cannot tell.
+    """
+
+    name: str
+    description: str
+    effect: EffectClass
+    risk: Risk
+    trust: Trust
+    sensitive: bool
+    human_approval: bool
+    resources: Sequence[str]
+    timeout: float
+    isolation: Literal["thread", "process"]
+    probe: Callable[..., Any]
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+@overload
+def tool(
+    **options: Unpack[ToolOptions],
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
+    """Make a function a tool; usable bare or with :class:`ToolOptions`.
+
+    The schema comes from the type hints (``Annotated[int, Meta(ge=1)]`` for constraints), the
+    description from the docstring's first paragraph. A first parameter annotated
+    ``RunContext[Deps]`` receives the run's dependencies and the call's idempotency ``key``; it is
+    not shown to the model. Nor is a parameter annotated ``Call``, which receives the call.
+
+    An ``async def`` runs in the event loop and is cancelled when its time is up: it must not block,
+    nor swallow the cancellation. A ``def`` runs in a thread, which cannot be stopped: when its time
+    is up, the call is ``ambiguous`` unless it is ``pure``. ``isolation="process"`` runs each call
+    in a clean process, which is killed with all it started when its time is up.
+
+    Raises:
+        ToolDefinitionError: the function cannot be a tool; says which function, where and why.
+    """
+    frame = inspect.currentframe()
+    local_names = frame.f_back.f_locals if frame and frame.f_back else {}
+
+    def decorate(function: Callable[P, R]) -> FunctionTool[P, R]:
+        _check(function)
+        signature = signature_of(function, local_names)
+        if (probe := options.get("probe")) is not None:
+            _check_probe(function, probe)
+        definition = _definition(function, signature, options)
+        _check_isolation(function, signature, definition.isolation)
+        return FunctionTool(function, definition, signature, options.get("probe"))
+
+    return decorate(function) if function is not None else decorate
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """Return where a function can be imported from: ``module:name``."""
+    return f"{function.__module__}:{function.__qualname__}"
+
+
+def _check(function: Callable[..., Any]) -> None:
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        raise unusable(function, "is not a function", "Write a def or an async def around it.")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise unusable(function, "yields", "Return the whole result, for example as a list.")
+
+
+def _check_isolation(
+    function: Callable[..., Any], signature: Signature, isolation: Isolation
+) -> None:
+    """Refuse what a thread or a process cannot run."""
+    if isolation == "thread" and inspect.iscoroutinefunction(function):
+        raise unusable(
+            function, "is an async def, which runs in the event loop", "Leave out the isolation."
+        )
+    if isolation != "process":
+        return
+    if function.__module__ == "__main__" or "<" in function.__qualname__:
+        raise unusable(
+            function,
+            "cannot be imported by the process that shall run it",
+            "Define it at the top level of a module that the program imports.",
+        )
+    if inspect.ismethod(function):
+        raise unusable(
+            function,
+            "is a method, whose object is not in the process that shall run it",
+            "Use a function, and pass what it needs as arguments.",
+        )
+    if signature.context is not None:
+        raise unusable(
+            function,
+            "takes a RunContext, whose dependencies are not in the process that shall run it",
+            "Use isolation='thread', or take a parameter annotated Call for the idempotency key.",
+        )
+
+
+def _check_probe(function: Callable[..., Any], probe: Callable[..., Any]) -> None:
+    """Refuse a probe that could not be called as its tool is: it would break after a crash only."""
+    hint = "Give the probe the tool's parameters, with defaults where the tool has them."
+    wanted = inspect.signature(function).parameters.values()
+    needed = [p.name for p in wanted if p.default is p.empty]
+    try:
+        taken = inspect.signature(probe)
+        for names in (needed, [p.name for p in wanted]):
+            taken.bind(**dict.fromkeys(names))
+    except (TypeError, ValueError) as error:
+        raise unusable(function, f"has a probe with other parameters: {error}", hint) from error
+    if inspect.isgeneratorfunction(probe) or inspect.isasyncgenfunction(probe):
+        raise unusable(function, "has a probe that yields", "Return True, False, None or a result.")
+
+
+def _definition(
+    function: Callable[..., Any], signature: Signature, options: ToolOptions
+) -> ToolDefinition:
+    facts: dict[str, Any] = {
+        "name": function.__name__,
+        "description": description_of(function),
+        "timeout_ms": round(options.get("timeout", DEFAULT_TIMEOUT_MS / 1000) * 1000),
+        "probe": "probe" in options,
+        "isolation": "" if inspect.iscoroutinefunction(function) else "thread",
+        **{name: value for name, value in options.items() if name not in ("timeout", "probe")},
+    }
+    facts["resources"] = tuple(facts.get("resources", ()))
+    if not facts["description"]:
+        raise unusable(
+            function, "has no description", "Write a docstring: it is what the model reads."
+        )
+    try:
+        return ToolDefinition(input_schema=signature.schema, **facts)
+    except InvalidValueError as error:
+        reason = f"has an unusable {error.pointer[1:]}: it {error.reason}"
+        raise unusable(function, reason) from error

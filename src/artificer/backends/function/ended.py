@@ -1,0 +1,44 @@
+"""The ends of functions, as the model reads them and the log keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from artificer.backends.function.results import content_of, split_result
+from artificer.errors import places
+from artificer.ports import Attachment
+from artificer.values.text import clip
+
+MAX_ERROR = 2_000
+"""Characters of an exception's message that a model reads."""
+
+
+class Ended(Struct, frozen=True):
+    """The end of a function: what the model reads, and the places of an error for the log."""
+
+    status: Literal["ok", "error"]
+    content: str
+    trace: str = ""
+    attachments: tuple[Attachment, ...] = ()
+
+
+def returned(result: Any) -> Ended:
+    """Return the end of a function that has returned a result."""
+    rest, attachments = split_result(result)
+    return Ended("ok", content_of(rest), attachments=attachments)
+
+
+def failed(error: BaseException) -> Ended:
+    """Return the end of a function that has raised an error."""
+    return Ended("error", clip(f"{type(error).__name__}: {error}", MAX_ERROR), places(error))
+
+
+def end_of(function: Callable[..., Any], arguments: dict[str, Any]) -> Ended:
+    """Call a function and return its end."""
+    try:
+        return returned(function(**arguments))
+    except BaseException as error:  # noqa: BLE001 - what a tool raises is its result
+        return failed(error)

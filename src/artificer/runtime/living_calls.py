@@ -1,0 +1,74 @@
+"""The calls of this program whose work goes on after their end, because nothing can stop it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from artificer.ports import Call, Outliving
+
+_PAUSE_S = 0.02
+
+
+class _Living(Struct, frozen=True):
+    call: Call
+    work: Outliving
+
+
+class LivingCalls:
+    """Knows which calls go on, and keeps others away from the resources that they use."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Living] = []
+        self._lock = threading.Lock()
+
+    def add(self, call: Call, work: Outliving) -> None:
+        """Note a call whose work goes on."""
+        with self._lock:
+            self._calls = [*self._alive(), _Living(call, work)]
+
+    def held(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the reason for each of these calls, by idempotency key, that goes on here."""
+        living = {one.call.key for one in self._alive()}
+        return {key: "It goes on in a thread of this program." for key in keys if key in living}
+
+    async def out_of_the_way(self, call: Call) -> str:
+        """Wait, as long as a call may take, until nothing goes on that it must not overlap.
+
+        Return "" then, or the reason why the call must not start.
+        """
+        if not self._calls:
+            return ""
+        resources = set(call.definition.resources_of(call.arguments))
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + call.definition.timeout_ms / 1000
+        while (found := self._in_the_way(call, resources)) is not None:
+            if loop.time() >= deadline:
+                shared = resources & _resources(found)
+                return (
+                    f"It did not start: an earlier call of {found.definition.name} still goes on, "
+                    f"cannot be stopped, and uses {', '.join(sorted(shared))}."
+                )
+            await asyncio.sleep(_PAUSE_S)
+        return ""
+
+    def _in_the_way(self, call: Call, resources: set[str]) -> Call | None:
+        for one in self._alive():
+            both_pure = one.call.definition.effect == call.definition.effect == "pure"
+            if not both_pure and resources & _resources(one.call):
+                return one.call
+        return None
+
+    def _alive(self) -> list[_Living]:
+        return [one for one in self._calls if one.work.alive]
+
+
+def _resources(call: Call) -> set[str]:
+    return set(call.definition.resources_of(call.arguments))
+
+
+LIVING_CALLS = LivingCalls()
+"""Those of this program: a thread belongs to no world and to no event loop."""
