@@ -47,7 +47,7 @@ class StartOptions(ReplyLimit, UnattendedOption):
     repo: Path = option(
         type=EXISTING_FOLDER, default=Path(), help="The project. Default: this folder."
     )
-    model: str | None = model_option(help="For example anthropic/claude-sonnet-4-5.")
+    model: str | None = model_option(help="For example anthropic/claude-sonnet-5-5.")
     brief: bool = option(is_flag=True, help="No plan: a single code run, for a small task.")
     check: str | None = option(metavar="COMMAND", help="With --brief: the command that validates.")
     size: Literal["small", "medium", "large"] = option(
