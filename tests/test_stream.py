@@ -14,9 +14,9 @@ from artificer.backends.function.decorator import tool
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError, NotFoundError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime import stream as streams
+from artificer.runtime import feed
+from artificer.runtime.feed import Subscription
 from artificer.runtime.fork import ForkChanges
-from artificer.runtime.stream import Subscription
 from artificer.values.blocks import TextBlock
 from artificer.values.model import ArgumentsDelta, ModelReply, TextDelta
 from artificer.world import World
@@ -171,18 +171,18 @@ def test_pieces_are_joined_and_what_does_not_fit_is_counted() -> None:
     taken, missed = subscription.take()
     assert missed == 0
     assert "".join(item.text for item in taken if isinstance(item, TextDelta)) == "word " * 10_000
-    assert len(taken) <= 10_000 * 5 // streams.PIECE + 1
-    for number in range(3 * streams.LIMIT):
+    assert len(taken) <= 10_000 * 5 // feed.PIECE + 1
+    for number in range(3 * feed.LIMIT):
         subscription.add_piece(ArgumentsDelta(index=number, name="double", text="{"))
     taken, missed = subscription.take()
-    assert (len(taken), missed) == (streams.LIMIT, 2 * streams.LIMIT)
+    assert (len(taken), missed) == (feed.LIMIT, 2 * feed.LIMIT)
 
 
 @pytest.mark.req("stream-bounded")
 async def test_a_reader_who_sleeps_gets_every_record(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "LIMIT", 4)
+    monkeypatch.setattr(feed, "LIMIT", 4)
     script: list[ModelReply] = [reply(call("double", number=n)) for n in range(12)]
     agent = Agent(ScriptedProvider([*script, say("Done.")]), tools=[double], kind="chat")
     async with agent.stream("Double.", world=world) as stream:

@@ -207,7 +207,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         Raises:
             TamperedError: a record is not what was written.
         """
-        from artificer.events import Translator
+        from artificer.runtime.translator import Translator
 
         translator = Translator(self.id)
         return [event for line in self._lines() for event in translator.record(line)]

@@ -10,7 +10,8 @@ from artificer.core.policy import Consult, Policy
 from artificer.policies.engine import consult_here
 from artificer.ports import BlobStore
 from artificer.runtime.budgets import Account, Budgets
-from artificer.runtime.stream import EventReader, Feed
+from artificer.runtime.feed import Feed
+from artificer.runtime.stream import EventReader
 from artificer.wiring.providers import ProviderPool
 from artificer.wiring.secrets import redactor_of, redactor_of_everything
 from artificer.wiring.storage import OpenStorage

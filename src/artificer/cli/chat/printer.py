@@ -10,6 +10,7 @@ from artificer.cli.terminal.words import FAILURES, duration
 from artificer.core.record import EventLine, IntentLine
 from artificer.ports import CallProgress
 from artificer.runtime.observe import Observer
+from artificer.runtime.translator import Translator
 from artificer.values.model import Delta
 
 ARGUMENTS = 60
@@ -22,7 +23,7 @@ class ReplyPrinter(Observer):
     def __init__(self) -> None:
         self.run: str | None = None
         self.failure: happened.ModelRequestFailed | None = None
-        self._translator: happened.Translator | None = None
+        self._translator: Translator | None = None
         self._printed = ""
         self._calls: dict[str, str] = {}
 
@@ -48,9 +49,9 @@ class ReplyPrinter(Observer):
         """Show this run from now on."""
         self.run, self.failure, self._translator = run, None, None
 
-    def _translator_of(self, run: str) -> happened.Translator:
+    def _translator_of(self, run: str) -> Translator:
         if self._translator is None:
-            self._translator = happened.Translator(run)
+            self._translator = Translator(run)
         return self._translator
 
     def _show(self, event: happened.RunEvent) -> None:

@@ -19,10 +19,10 @@ from artificer.events import (
     ModelReplied,
     RunEvent,
     RunStarted,
-    Translator,
     TurnStarted,
 )
 from artificer.runtime.observe import Observer
+from artificer.runtime.translator import Translator
 from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta
 
 ARGUMENTS = 60
