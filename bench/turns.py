@@ -27,7 +27,7 @@ from measure import Contestant, Row, Spent, by_turns, installed, main, row
 from worlds import Requests, opened, run, script_of
 
 COMMIT_BYTES = 1_800
-PEERS = {"pydantic_ai": "peer_pydantic_ai", "langgraph": "peer_langgraph"}
+PEERS = {"pydantic_ai": "peer_pydantic_ai", "langgraph.checkpoint.sqlite": "peer_langgraph"}
 
 
 async def turns_at(durability: Durability, turns: int, reached: Any = None) -> Spent:
@@ -127,9 +127,9 @@ def rows(rounds: int = 5, turns: int = 50) -> Iterator[Row]:
     yield row(peer, figures, "process", "pydantic_ai", clock="cpu", goal="≤ 0.3")
     bare = f"a turn at `power` / {commits:.3g} bare fsynced commits"
     yield row(bare, figures, "power", "bare", goal="≤ 3")
-    if "langgraph" in figures:
+    if "langgraph.checkpoint.sqlite" in figures:
         other = "a turn at `power` / LangGraph, SqliteSaver, `sync`"
-        yield row(other, figures, "power", "langgraph")
+        yield row(other, figures, "power", "langgraph.checkpoint.sqlite")
 
 
 if __name__ == "__main__":

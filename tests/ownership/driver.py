@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -64,11 +65,18 @@ def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
         write("act")
         return "paid"
 
+    def pay_in_thread() -> str:
+        """Pay, by a process that nobody keeps."""
+        subprocess.run([sys.executable, str(PROGRAM), "act"], check=False)
+        return "paid"
+
     options: dict[str, Any] = {"name": "pay", "effect": asked["effect"]}
     if asked.get("probe"):
         options["probe"] = find
     if asked.get("kind") == "async":
         return [tool(**options)(pay_here)]
+    if asked.get("kind") == "thread":
+        return [tool(**options)(pay_in_thread)]
     pay = paying.daemon if asked.get("way") == "daemon" else paying.act
     return [tool(isolation="process", **options)(pay)]
 

@@ -106,6 +106,37 @@ def test_a_late_orphan_keeps_its_call_in_doubt_and_is_named(
     place.until(lambda: not alive(orphan))
 
 
+@CLASSES
+def test_a_process_that_a_thread_had_started_keeps_its_call_in_doubt(
+    place: Place, effect: str, probe: bool
+) -> None:
+    """No keeper ends it, but its environment names its dead owner."""
+    facts = {"kind": "thread", "effect": effect, "probe": probe}
+    owner = place.under_way(**facts)
+    (orphan,) = place.ledger("begin")
+    owner.send(signal.SIGKILL)
+    outcome = place.start("resume", **facts).outcome()
+    assert (outcome["status"], statuses(outcome)) == ("completed", ["ambiguous"])
+    assert str(orphan) in outcome["results"][0][1]
+    assert place.ledger("begin") == [orphan], "nothing was repeated"
+    place.allow()
+    place.until(lambda: place.ledger("act"))
+    assert place.ledger("act") == [orphan]
+
+
+def test_a_process_that_a_thread_had_started_may_end_in_time(place: Place) -> None:
+    facts = {"kind": "thread", "effect": "once", "probe": True}
+    owner = place.under_way(**facts)
+    (orphan,) = place.ledger("begin")
+    owner.send(signal.SIGKILL)
+    resumed = place.start("resume", **facts)
+    resumed.go()
+    place.allow()
+    outcome = resumed.end()
+    assert (outcome["status"], statuses(outcome)) == ("completed", ["ok"])
+    assert place.ledger("begin") == place.ledger("act") == [orphan]
+
+
 @KINDS
 def test_a_daemon_without_environment_session_and_descriptors_dies_with_the_runtime(
     place: Place, kind: str

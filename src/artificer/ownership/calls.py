@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from artificer.ownership.descendants import descendants
 from artificer.ownership.fifo import holders, is_held
 from artificer.ownership.process import FOLDER, SERVERS, ProcessOwner
 from artificer.ports import CallLocks
@@ -38,16 +39,21 @@ class ProjectLocks(Struct, frozen=True):
     async def held(self, keys: Iterable[str]) -> dict[str, str]:
         """Wait until the processes of these calls, and servers of dead owners, are gone.
 
+        So are the processes that functions of dead owners had started: nobody knows of which call.
         Return the reason for each call whose processes still live, naming them.
         """
         wanted = list(keys)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.patience_s
-        while any(self._locks(key) for key in wanted):
+        started = descendants(self.owner.died)
+        while any(self._locks(key) for key in wanted) or started:
             if loop.time() >= deadline:
                 break
             await asyncio.sleep(_PAUSE_S)
-        return {key: _why(locks) for key in wanted if (locks := self._locks(key))}
+            started = started and descendants(self.owner.died, started)
+            started = started or descendants(self.owner.died)  # what these have started in turn
+        found = {key: self._locks(key) for key in wanted}
+        return {key: _why(locks, started) for key, locks in found.items() if locks or started}
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove the locks of calls with recorded results."""
@@ -70,7 +76,7 @@ class ProjectLocks(Struct, frozen=True):
         return [path for path in left if not self.owner.lives(path.name.removesuffix(SERVERS))]
 
 
-def _why(locks: Iterable[Path]) -> str:
-    pids = sorted({pid for path in locks for pid in holders(path)})
+def _why(locks: Iterable[Path], started: Iterable[int]) -> str:
+    pids = sorted({*started, *(pid for path in locks for pid in holders(path))})
     who = f"process {', '.join(map(str, pids))}" if pids else "a process"
     return f"What its former owner had started was still alive: {who}."

@@ -75,6 +75,11 @@ class ProcessOwner(LocalOwner):
         mine = self._lock is not None and owner == self._id
         return mine or _find(self._folder / f"{owner}{_ENDING}").liveness == "alive"
 
+    def died(self, owner: str) -> bool:
+        """Return whether an owner of this project's runs is dead, and had not released them."""
+        file = self._folder / f"{owner}{_ENDING}"
+        return owner.isalnum() and file.exists() and not self.lives(owner)
+
     @property
     def servers(self) -> Path:
         """The lock of the servers that this process starts and several calls share."""

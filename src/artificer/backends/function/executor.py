@@ -19,7 +19,9 @@ from artificer.backends.function.threads import ThreadWork, start_thread
 from artificer.backends.refusal import refuse
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.errors import BugError
+from artificer.ownership.descendants import mark_descendants
 from artificer.ownership.fifo import holding
+from artificer.ownership.process import SERVERS
 from artificer.plugins import on_call
 from artificer.ports import Call, Executor, Probed, Receipt
 from artificer.values.canon import canonical
@@ -92,6 +94,8 @@ class FunctionExecutor:
         call: Call,
     ) -> Receipt:
         """Call a function of a tool in this process."""
+        if call.locks is not None:
+            mark_descendants(call.locks.shared.name.removesuffix(SERVERS))
         if tool._signature.call:
             arguments[tool._signature.call] = call
         if tool._signature.context:
