@@ -41,14 +41,12 @@ _CLOEXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-def keep(
-    leash: socket.socket, work: Callable[[], None], *, execs: bool, gives: Sequence[int]
-) -> NoReturn:
-    """Be a keeper: do the work in a process of its own, and end with it and all that it left.
+def keep(leash: socket.socket, become: Callable[[], None], *, gives: Sequence[int]) -> NoReturn:
+    """Be a keeper: have a process ``become`` a program, and end it and all that it left.
 
-    ``execs`` says that the work ends by becoming a program, ``gives`` which descriptors are the
-    work's alone. What is written to the leash: ``started PID`` or ``failed ERRNO``, and ``ended
-    STATUS`` when the process has ended. It is not reaped before, so its number means no other.
+    ``gives`` are the descriptors that are the program's alone. The keeper writes to the leash
+    ``started PID`` or ``failed ERRNO``, and ``ended STATUS`` when the process has ended. It does
+    not reap it before, so that its number means no other.
     """
     try:
         with contextlib.suppress(OSError):
@@ -57,7 +55,7 @@ def keep(
             signal.signal(number, signal.SIG_DFL if number == signal.SIGCHLD else signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _control(_SET_CHILD_SUBREAPER, 1)
-        pid = _start(leash, work, execs=execs)
+        pid = _start(leash, become)
         for descriptor in gives:
             os.close(descriptor)
         _watch(leash, pid)
@@ -68,8 +66,8 @@ def keep(
             os._exit(0)
 
 
-def _start(leash: socket.socket, work: Callable[[], None], *, execs: bool) -> int:
-    """Fork the process that does the work, and say so when that has begun."""
+def _start(leash: socket.socket, become: Callable[[], None]) -> int:
+    """Fork the process that becomes the program, and say so when it has."""
     me = os.getpid()
     readable, writable = os.pipe()
     pid = os.fork()
@@ -78,16 +76,14 @@ def _start(leash: socket.socket, work: Callable[[], None], *, execs: bool) -> in
             leash.close()
             os.close(readable)
             _be_the_process(me)
-            if not execs:
-                os.close(writable)
-            work()
+            become()
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.write(writable, str(error.errno or 1).encode())
         finally:
             os._exit(127)
     os.close(writable)
-    failed = os.read(readable, 32)  # nothing when it is closed: by exec, or before the work
+    failed = os.read(readable, 32)  # nothing when exec has closed it
     os.close(readable)
     leash.sendall(b"failed %s\n" % failed if failed else b"started %d\n" % pid)
     return pid
@@ -191,7 +187,7 @@ def _answer(leash: socket.socket) -> NoReturn:
         request = json.loads(received)
     except (OSError, ValueError):
         os._exit(1)
-    keep(leash, lambda: _become(request, descriptors), execs=True, gives=descriptors[:3])
+    keep(leash, lambda: _become(request, descriptors), gives=descriptors[:3])
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:

@@ -47,13 +47,9 @@ class Held:
 class Kept:
     """A process that a keeper started. :meth:`end` must be called."""
 
-    def __init__(self, leash: socket.socket, child: int | None = None) -> None:
-        """``child`` is the keeper's number if it is a child of ours.
-
-        Raises OSError when the keeper could not start the process.
-        """
+    def __init__(self, leash: socket.socket) -> None:
+        """Raises OSError when the keeper could not start the process."""
         self._leash = leash
-        self._child = child
         self._said = b""
         self._ready: asyncio.Future[None] | None = None
         self.returncode: int | None = None
@@ -62,15 +58,15 @@ class Kept:
             try:
                 data = leash.recv(256)
             except OSError as error:
-                self._fail()
+                self._let_go()
                 raise OSError(errno.ETIMEDOUT, "its keeper does not answer") from error
             if not data:
-                self._fail()
+                self._let_go()
                 raise OSError(errno.EAGAIN, "its keeper could not be started")
             self._said += data
         word, number = self._next()
         if word == "failed":
-            self._fail()
+            self._let_go()
             raise OSError(number, os.strerror(number))
         self.pid = number
         leash.setblocking(False)
@@ -157,7 +153,7 @@ class Kept:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(KILL_PATIENCE):
                     await self.exited()
-        if not self.members() and self._child is None:  # the keeper, too, ends by itself
+        if not self.members():  # the keeper, too, ends by itself
             self._let_go()
             return True
         loop = asyncio.get_running_loop()
@@ -180,15 +176,7 @@ class Kept:
             return False
         finally:
             self._let_go()
-        if self._child is not None:
-            _reap(self._child)
         return True
-
-    def _fail(self) -> None:
-        """Nothing was started: its keeper ends, and is reaped if it is a child of ours."""
-        self._let_go()
-        if self._child is not None:
-            _reap(self._child)
 
     def _let_go(self) -> None:
         self._wake()
@@ -201,13 +189,7 @@ def drop_leash(ours: socket.socket) -> None:
     ours.close()
 
 
-def _reap(child: int) -> None:
-    """Reap a keeper that has closed its end of the leash: it is exiting."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(child, 0)
-
-
-def fork_leash() -> tuple[socket.socket, socket.socket]:
+def new_leash() -> tuple[socket.socket, socket.socket]:
     """A leash: our end of it, and the keeper's."""
     ours, theirs = socket.socketpair()
     _leashes.add(ours)
@@ -248,7 +230,7 @@ class _Program:
         return leash
 
     def _forked(self) -> socket.socket:
-        ours, theirs = fork_leash()
+        ours, theirs = new_leash()
         try:
             with theirs:
                 self.ask(theirs)
