@@ -34,7 +34,7 @@ class ProjectLocks(Struct, frozen=True):
 
     def of(self, key: str) -> CallLocks:
         """Return the locks that the processes of a call hold, by its idempotency key."""
-        return CallLocks(self._call(key), self.owner.servers)
+        return CallLocks(self._call(key), self.owner.servers, self.owner.id)
 
     async def held(self, keys: Iterable[str]) -> dict[str, str]:
         """Wait until the processes of these calls, and servers of dead owners, are gone.
@@ -45,15 +45,10 @@ class ProjectLocks(Struct, frozen=True):
         wanted = list(keys)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.patience_s
-        started = descendants(self.owner.died)
-        while any(self._locks(key) for key in wanted) or started:
-            if loop.time() >= deadline:
-                break
+        # Other processes set no event.
+        while (left := self._left_by(wanted)) and loop.time() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(_PAUSE_S)
-            started = started and descendants(self.owner.died, started)
-            started = started or descendants(self.owner.died)  # what these have started in turn
-        found = {key: self._locks(key) for key in wanted}
-        return {key: _why(locks, started) for key, locks in found.items() if locks or started}
+        return {key: _why(*whose) for key, whose in left.items()}
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove the locks of calls with recorded results."""
@@ -63,6 +58,15 @@ class ProjectLocks(Struct, frozen=True):
 
     def _call(self, key: str) -> Path:
         return self.owner.project / CALLS / key
+
+    def _left_by(self, keys: Iterable[str]) -> dict[str, tuple[list[Path], list[int]]]:
+        """Return the held locks and the living processes that keep calls uncertain, by their keys.
+
+        The processes that functions had started are those of every call.
+        """
+        started = descendants(self.owner.died)
+        found = {key: (self._locks(key), started) for key in keys}
+        return {key: left for key, left in found.items() if any(left)}
 
     def _locks(self, key: str) -> list[Path]:
         """Return the held locks that keep a call's result uncertain."""

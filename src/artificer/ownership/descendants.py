@@ -8,7 +8,7 @@ name out of its environment is not found, nor is any where there is no ``/proc``
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,10 +23,9 @@ def mark_descendants(owner: str) -> None:
         os.environ[MARK] = " ".join((*names, owner))
 
 
-def descendants(of: Callable[[str], bool], among: Iterable[int] | None = None) -> list[int]:
-    """Return the living processes, of all or ``among`` some, that name an owner of which ``of``."""
-    numbers = _numbers() if among is None else among
-    return sorted(pid for pid in numbers if pid != os.getpid() and any(map(of, _owners(pid))))
+def descendants(of: Callable[[str], bool]) -> list[int]:
+    """Return the living processes that name an owner of which ``of`` is true."""
+    return sorted(pid for pid in _numbers() if pid != os.getpid() and any(map(of, _owners(pid))))
 
 
 def _numbers() -> list[int]:

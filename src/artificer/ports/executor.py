@@ -21,10 +21,12 @@ class CallLocks(Struct, frozen=True):
     """The locks that the processes of a call hold as long as they live (`ownership.fifo.holding`).
 
     ``own`` is for those that are the call's alone, ``shared`` for servers that outlive it.
+    ``owner`` is the id of the run's owner, which those that cannot hold a lock name.
     """
 
     own: Path
     shared: Path
+    owner: str
 
 
 class CallProgress(Struct, frozen=True):

@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,6 @@ from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.errors import BugError
 from artificer.ownership.descendants import mark_descendants
 from artificer.ownership.fifo import holding
-from artificer.ownership.process import SERVERS
 from artificer.plugins import on_call
 from artificer.ports import Call, Executor, Probed, Receipt
 from artificer.values.canon import canonical
@@ -95,7 +95,7 @@ class FunctionExecutor:
     ) -> Receipt:
         """Call a function of a tool in this process."""
         if call.locks is not None:
-            mark_descendants(call.locks.shared.name.removesuffix(SERVERS))
+            mark_descendants(call.locks.owner)
         if tool._signature.call:
             arguments[tool._signature.call] = call
         if tool._signature.context:
@@ -115,21 +115,6 @@ def executors(
 # --- in the event loop --------------------------------------------------------------------------
 
 
-class _Stubborn:
-    """A coroutine that goes on after its cancellation."""
-
-    def __init__(self, task: asyncio.Task[Ended], call: Call) -> None:
-        self._task = task
-        self._call = call
-
-    @property
-    def alive(self) -> bool:
-        return not self._task.done()
-
-    async def receipt(self) -> Receipt:
-        return _receipt(self._call, await asyncio.shield(self._task))
-
-
 async def _in_loop(work: Coroutine[Any, Any, Any], call: Call) -> Receipt:
     task = asyncio.create_task(_guarded(work))
     try:
@@ -141,7 +126,7 @@ async def _in_loop(work: Coroutine[Any, Any, Any], call: Call) -> Receipt:
             await asyncio.wait((task,), timeout=CANCEL_GRACE)
             if not task.done():
                 log.error("A tool swallows its cancellation and goes on: %r.", work)
-                call.monitor.outlived(_Stubborn(task, call))
+                call.monitor.outlived(_Unstopped(call, task, lambda: not task.done()))
     if not task.done():
         return _unstopped(call)
     if not in_time:
@@ -159,21 +144,6 @@ async def _guarded(work: Coroutine[Any, Any, Any]) -> Ended:
 
 
 # --- in a thread --------------------------------------------------------------------------------
-
-
-class _Unstopped:
-    """A thread that goes on after its call."""
-
-    def __init__(self, work: ThreadWork, call: Call) -> None:
-        self._work = work
-        self._call = call
-
-    @property
-    def alive(self) -> bool:
-        return self._work.alive
-
-    async def receipt(self) -> Receipt:
-        return _receipt(self._call, await asyncio.shield(self._work.ended))
 
 
 async def _in_thread(function: Callable[[], Ended], call: Call) -> Receipt:
@@ -201,7 +171,26 @@ def _leave(work: ThreadWork, call: Call) -> None:
         except OSError as error:
             log.warning("call %s has no lock: %s", call.id, error)
         work.hold(held)
-    call.monitor.outlived(_Unstopped(work, call))
+    call.monitor.outlived(_Unstopped(call, work.ended, lambda: work.alive))
+
+
+# --- what cannot be stopped ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Unstopped:
+    """A coroutine or a thread that goes on after its call (ports.Outliving)."""
+
+    call: Call
+    ended: asyncio.Future[Ended]
+    is_alive: Callable[[], bool]
+
+    @property
+    def alive(self) -> bool:
+        return self.is_alive()
+
+    async def receipt(self) -> Receipt:
+        return _receipt(self.call, await asyncio.shield(self.ended))
 
 
 # --- receipts -----------------------------------------------------------------------------------
