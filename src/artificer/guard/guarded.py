@@ -104,7 +104,7 @@ class Guarded:
         call.claimed = True
         try:
             return await self._ended(call)
-        except BaseException:
+        except BaseException:  # also a cancellation: the caller may ask again
             call.claimed = call.status is not None and call.status != "ambiguous"
             raise
 
