@@ -12,6 +12,7 @@ from artificer import events
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.core.policy import Policy, Rule
+from artificer.core.spec import Limits
 from artificer.errors import AuthorError, NotFoundError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime import feed
@@ -179,16 +180,20 @@ def test_pieces_are_joined_and_what_does_not_fit_is_counted() -> None:
 
 
 @pytest.mark.req("stream-bounded")
-async def test_a_reader_who_sleeps_gets_every_record(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feed, "LIMIT", 4)
-    script: list[ModelReply] = [reply(call("double", number=n)) for n in range(12)]
-    agent = Agent(ScriptedProvider([*script, say("Done.")]), tools=[double], kind="chat")
+async def test_a_reader_who_sleeps_gets_every_record(world: World) -> None:
+    turns = feed.LIMIT // 5
+    script: list[ModelReply] = [reply(call("double", number=n)) for n in range(turns)]
+    agent = Agent(
+        ScriptedProvider([*script, say("Done.")]),
+        tools=[double],
+        kind="chat",
+        limits=Limits(turns=turns + 1),
+    )
     async with agent.stream("Double.", world=world) as stream:
         run = await stream.result()
         seen = [event async for event in stream]
     whole = [event async for event in world.events(run.id)]
+    assert (run.status, whole[-1].seq > feed.LIMIT) == ("completed", True)
     pieces = events.TextStreamed | events.ArgumentsStreamed | events.EventsMissed
     assert [event for event in seen if not isinstance(event, pieces)] == whole
     assert any(isinstance(event, events.EventsMissed) for event in seen)

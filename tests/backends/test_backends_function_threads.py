@@ -173,15 +173,15 @@ class TestOneCall:
         release.set()
         assert (await monitor.works[0].receipt()).content == "late"
 
-    async def test_where_all_threads_are_busy_a_call_has_not_started(
-        self, gate: Gate, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(threads, "_free", threading.Semaphore(1))
-        first = asyncio.create_task(perform(slow(gate, effect="pure")))
-        await asyncio.to_thread(gate.started.wait)
-        second = await perform(slow(Gate()))
-        assert (second.status, "threads are busy" in second.content) == ("error", True)
-        assert (await first).status == "timeout"
+    async def test_where_all_threads_are_busy_a_call_has_not_started(self, gate: Gate) -> None:
+        blocked = await asyncio.gather(
+            *(perform(slow(gate, effect="pure")) for _ in range(threads.MAX_THREADS))
+        )
+        assert {receipt.status for receipt in blocked} == {"timeout"}
+        other = Gate()
+        late = await perform(slow(other))
+        assert (late.status, "threads are busy" in late.content) == ("error", True)
+        assert not other.started.is_set()
 
     def test_a_coroutine_has_no_thread(self) -> None:
         async def wait() -> None:
