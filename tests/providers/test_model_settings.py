@@ -14,7 +14,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import ModelSettings, RequestSettings
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError, ConfigError, InvalidValueError
-from artificer.ports import Memo, Provider
+from artificer.ports import Image, Memo, Provider
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.local import Local
 from artificer.providers.openai_chat import OpenAIChat
@@ -26,6 +26,7 @@ from artificer.values.model import ToolChoice
 from artificer.wiring.providers import ProviderPool
 from artificer.wiring.settings import settings_of
 from artificer.world import World
+from pictures import png
 
 ALL = ModelSettings(
     temperature=0.5,
@@ -196,6 +197,20 @@ async def test_a_secret_of_a_header_is_sent_and_not_recorded(
             assert (await world.archive.replay(run.id)).identical
     assert double.heads[-1].count("x-gateway-key: bearer hunter2-hunter2") == 1
     assert _files_with(b"hunter2", tmp_path) == []
+
+
+@pytest.mark.req("settings-recorded")
+async def test_further_headers_are_sent_next_to_attachments() -> None:
+    settings = ModelSettings(extra_headers={"X-Team": "red"})
+    image = Image.from_bytes(png(), name="cat.png")
+    double = Double(lambda _: [chunk("stop", content="A cat.")])
+    async with double as url, World.in_memory() as world:
+        provider = OpenAIChat("mine", base_url=url)
+        agent = Agent(provider, settings=settings, kind="chat")
+        run = await agent.run(["What is it?", image], world=world)
+        await provider.aclose()
+    assert run.status == "completed"
+    assert "x-team: red" in double.heads[-1]
 
 
 @pytest.mark.req("settings-secrets")

@@ -239,27 +239,3 @@ def test_two_calls_with_one_id_are_two_calls() -> None:
     assert [json.loads(call.arguments)["city"] for call in calls] == ["Oslo", "Rome"]
     assert len({call.id for call in calls}) == 2
     assert all(call.name == "weather" for call in calls)
-
-
-@pytest.mark.req("provider-hostile-stream")
-async def test_what_an_sdk_parses_into_its_own_types_is_still_read() -> None:
-    """The container of a code execution has a date, which the SDK makes a ``datetime``."""
-    from anthropic.types import RawMessageStartEvent
-
-    from artificer.providers.sdk import _plain_events
-
-    message = {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": "m",
-        "content": [],
-        "usage": {"input_tokens": 1, "output_tokens": 1},
-        "container": {"id": "c", "expires_at": "2026-11-22T13:00:00Z"},
-    }
-
-    async def events() -> Any:
-        yield RawMessageStartEvent.model_validate({"type": "message_start", "message": message})
-
-    (event,) = [event async for event in _plain_events(events())]
-    assert json.loads(json.dumps(event))["message"]["container"]["expires_at"].startswith("2026")

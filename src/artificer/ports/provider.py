@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.values.base import JsonObject
@@ -88,7 +88,7 @@ class Payload(Struct, frozen=True):
         ``fetch`` returns a blob's bytes. The digest of a request is made without them.
         """
         whole = [with_blobs(item, fetch) for item in self.items]
-        return Payload(self.fields, self.key, self.items, self.tools, whole)
+        return structs.replace(self, whole=whole)
 
 
 class Provider(Protocol):

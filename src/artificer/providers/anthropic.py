@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from artificer.contracts.definition import ModelRequest
@@ -21,6 +21,7 @@ class Anthropic(SdkProvider[MessagesDialect]):
     vendor = "ANTHROPIC"
     own_name = "anthropic"
     sdk = "anthropic"
+    path = "/v1/messages"
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
@@ -40,9 +41,10 @@ class Anthropic(SdkProvider[MessagesDialect]):
         base_url, timeout = self._endpoint.base_url, self._limits.request
         return AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
 
-    def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
-        create: Callable[..., Awaitable[Any]] = client.messages.create
-        return create
+    def _stream_class(self) -> type:
+        from anthropic import AsyncStream
+
+        return AsyncStream[object]
 
     def _reply_stream(self, payload: Payload) -> MessagesStream:
         return MessagesStream(self._dialect, payload.tools)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
@@ -24,6 +23,7 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
     """
 
     own_name = "openai-chat"
+    path = "/chat/completions"
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
@@ -43,10 +43,6 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
             formats=True,
             max_tokens_key="max_completion_tokens",
         )
-
-    def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
-        create: Callable[..., Awaitable[Any]] = client.chat.completions.create
-        return create
 
     def _reply_stream(self, payload: Payload) -> ChatStream:
         return ChatStream(self._dialect, payload.tools)

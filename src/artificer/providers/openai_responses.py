@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
@@ -20,6 +19,7 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
     """A provider of OpenAI Responses: OpenAI itself, or a compatible server."""
 
     own_name = "openai"
+    path = "/responses"
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
@@ -32,10 +32,6 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
     def _usual_dialect(self, name: str, *, own: bool) -> ResponsesDialect:
         strict = OPENAI_STRICT if own else None
         return ResponsesDialect(name, strict=strict, caches=own, formats=own)
-
-    def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
-        create: Callable[..., Awaitable[Any]] = client.responses.create
-        return create
 
     def _reply_stream(self, payload: Payload) -> ResponsesStream:
         budget = count_of(payload.fields, "max_output_tokens")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
 from artificer.contracts.definition import ModelRequest
@@ -24,9 +24,6 @@ from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
 D = TypeVar("D", bound=Dialect)
-
-_DEMANDED = frozenset({"model", "messages", "max_tokens", "input", "stream"})
-
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -111,6 +108,12 @@ class SdkProvider(ABC, Generic[D]):
     sdk: ClassVar[str]
     """The SDK's module, which is also the name of the extra that installs it."""
 
+    path: ClassVar[str]
+    """The path of requests, below the base URL."""
+
+    options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """The options of the SDK for each request."""
+
     def __init__(
         self,
         name: str | None = None,
@@ -175,7 +178,7 @@ class SdkProvider(ABC, Generic[D]):
             return key
         client = self._client.get(key, self._new_client)
         return await generate_with_attempts(
-            open_stream_with(self._create(client), payload),
+            self._opening(client, payload),
             lambda: self._reply_stream(payload),
             on_delta,
             self._limits,
@@ -195,8 +198,32 @@ class SdkProvider(ABC, Generic[D]):
         """Return the SDK's client, with its own retries off."""
 
     @abstractmethod
-    def _create(self, client: Any) -> Callable[..., Awaitable[Any]]:
-        """Return the client's method that starts a stream."""
+    def _stream_class(self) -> type:
+        """Return the SDK's class of a stream of objects."""
+
+    def _opening(self, client: Any, payload: Payload) -> OpenStream:
+        """Return a source of the events of one request.
+
+        The client's ``post`` sends the body as it is and yields events as the server sent them.
+        The methods for each endpoint would make a model of every event, check nothing, and refuse
+        members that they do not know.
+        """
+
+        async def open_stream() -> Any:
+            options = dict(self.options)
+            if payload.headers:
+                sent = {k: with_secrets(v, os.environ) for k, v in payload.headers.items()}
+                options["headers"] = sent
+            return await client.post(
+                self.path,
+                cast_to=object,
+                body=payload.body,
+                options=options,
+                stream=True,
+                stream_cls=self._stream_class(),
+            )
+
+        return open_stream
 
     @abstractmethod
     def _reply_stream(self, payload: Payload) -> ReplyStream:
@@ -208,39 +235,15 @@ class OpenAISdkProvider(SdkProvider[D]):
 
     vendor = "OPENAI"
     sdk = "openai"
+    options = MappingProxyType({"security": {"bearer_auth": True}})  # never an administrator's key
+
+    def _stream_class(self) -> type:
+        from openai import AsyncStream
+
+        return AsyncStream[object]
 
     def _new_client(self, key: str) -> Any:
         from openai import AsyncOpenAI
 
         base_url, timeout = self._endpoint.base_url, self._limits.request
         return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
-
-
-def open_stream_with(create: Callable[..., Awaitable[Any]], payload: Payload) -> OpenStream:
-    """Return a source of plain events for an SDK's ``create``.
-
-    Members that ``create`` requires are passed by name, all others in ``extra_body``, because
-    the SDKs refuse members they do not know (a server's own options; Anthropic's ``temperature``).
-    """
-    named = {name: value for name, value in payload.body.items() if name in _DEMANDED}
-    others = {name: value for name, value in payload.body.items() if name not in _DEMANDED}
-
-    @asynccontextmanager
-    async def reading(stream: Any) -> AsyncIterator[AsyncIterator[object]]:
-        async with stream:
-            yield _plain_events(stream)
-
-    async def open_stream() -> Any:
-        members: dict[str, Any] = {**named, "extra_body": others}
-        if payload.headers:
-            sent = {k: with_secrets(v, os.environ) for k, v in payload.headers.items()}
-            members["extra_headers"] = sent
-        return reading(await create(**members))
-
-    return open_stream
-
-
-async def _plain_events(stream: Any) -> AsyncIterator[object]:
-    """Yield events as the server sent them; the SDK's models add and check nothing."""
-    async for event in stream:
-        yield event.to_dict(mode="json", warnings=False) if hasattr(event, "to_dict") else event
