@@ -25,6 +25,7 @@ from artificer.values.model import Delta, ModelFailure, ModelReply
 
 D = TypeVar("D", bound=Dialect)
 
+
 @dataclass(frozen=True)
 class Endpoint:
     """The server of requests, and the key for it.
