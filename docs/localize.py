@@ -41,7 +41,7 @@ def localize(site: Path) -> list[str]:
         f"{page} links to {link}, which is not there"
         for page in site.rglob("*.html")
         for link in LINK.findall(page.read_text(encoding="utf-8"))
-        if not re.match("[a-z]+:", link) and not (page.parent / link).exists()
+        if not re.match("[a-z]+:|/", link) and not (page.parent / link).exists()
     ]
 
 
