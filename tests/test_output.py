@@ -230,16 +230,112 @@ async def test_a_function_without_named_parameters_is_refused(function: Any) -> 
         assert await world.archive.runs() == []
 
 
-@pytest.mark.req("output-function")
-async def test_a_function_that_breaks_is_the_authors_turn() -> None:
-    def broken(item: str) -> str:
-        raise KeyError(item)
+SHELF: dict[str, int] = {}
 
-    async with World.in_memory() as world:
-        agent = Agent(ScriptedProvider([say('{"item": "tea"}')]), output=broken)
-        with pytest.raises(AuthorError, match=r"broken, .* failed: KeyError") as raised:
+
+def price(item: str) -> int:
+    """Return what an item costs."""
+    return SHELF[item]
+
+
+class Shelved(BaseModel):
+    item: str
+
+    @field_validator("item")
+    @classmethod
+    def there(cls, item: str) -> str:
+        return item if SHELF[item] else ""
+
+
+async def looked_up(text: str) -> int:
+    return SHELF[json.loads(text)["item"]]
+
+
+def stopped(_text: str) -> int:
+    return SHELF["tea"] if SHELF else next(iter(()))
+
+
+async def gave_up(_text: str) -> int:
+    if not SHELF:
+        raise asyncio.CancelledError
+    return SHELF["tea"]
+
+
+@pytest.mark.req("output-code-breaks")
+@pytest.mark.parametrize(
+    ("broken", "name", "said", "output"),
+    [
+        ({"output": price}, "price", "KeyError", 7),
+        ({"output": Shelved}, "Shelved", "in Shelved.there at .*KeyError|KeyError.*there at", None),
+        ({"check": looked_up}, "looked_up", "KeyError", 7),
+        ({"check": stopped}, "stopped", "StopIteration", 7),
+        ({"check": gave_up}, "gave_up", "CancelledError", 7),
+    ],
+)
+async def test_a_reply_is_checked_again_once_the_code_that_broke_is_fixed(
+    broken: dict[str, Any], name: str, said: str, output: Any, tmp_path: Path
+) -> None:
+    SHELF.clear()
+    provider = ScriptedProvider([say('{"item": "tea"}'), DOWN])
+    agent = Agent(provider, **broken)
+    async with World.open(Config(home=tmp_path)) as world:
+        for _ in range(2):  # it breaks as often as it is resumed before it is fixed
+            with pytest.raises(AuthorError, match=said) as raised:
+                async with asyncio.timeout(20):
+                    await (
+                        world.resume("x", agent)
+                        if await world.archive.runs()
+                        else agent.run("Go.", world=world, run_id="x")
+                    )
+            assert name in str(raised.value) and f"{Path(__file__).name}:" in str(raised.value)
+            assert "resume the run" in str(raised.value.hint)
+            run = await world.get("x")
+            assert (run.status, run.text) == ("open", '{"item": "tea"}')
+            why = await world.archive.explain("x")
+            assert "waits for the agent's own code" in why.why
+            assert (await world.archive.replay("x")).identical
+        SHELF["tea"] = 7
+        run = await world.resume("x", agent)
+        assert run.status == "completed"
+        assert run.output == (output or Shelved(item="tea")) and len(provider.requests) == 1
+        assert (await world.archive.replay("x")).identical
+        assert (await world.archive.verify()).problems == []
+        assert await rerun_recording(await world.archive.export_run("x"), world.config) == []
+
+
+@pytest.mark.req("output-code-breaks")
+async def test_a_reply_whose_check_was_cut_off_is_kept(tmp_path: Path) -> None:
+    began, done = asyncio.Event(), list[str]()
+
+    async def slow(text: str) -> None:
+        if not began.is_set():
+            began.set()
+            await asyncio.Event().wait()
+        done.append(text)
+
+    provider = ScriptedProvider([say("One.")])
+    agent = Agent(provider, check=slow)
+    async with World.open(Config(home=tmp_path)) as world:
+        task = asyncio.create_task(agent.run("Go.", world=world, run_id="x"))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await world.resume("x", agent)).output == "One."
+    assert done == ["One."] and len(provider.requests) == 1
+
+
+@pytest.mark.req("output-code-breaks")
+async def test_a_run_whose_check_breaks_can_be_cancelled_and_forked(tmp_path: Path) -> None:
+    SHELF.clear()
+    agent = Agent(ScriptedProvider([say('{"item": "tea"}'), say('{"item": "tea"}')]), output=price)
+    async with World.open(Config(home=tmp_path)) as world:
+        with pytest.raises(AuthorError):
             await agent.run("Go.", world=world, run_id="x")
-        assert raised.value.hint is not None and (await world.get("x")).status == "open"
+        SHELF["tea"] = 7
+        assert (await world.fork("x", agent)).output == 7
+        assert (await world.cancel("x")).status == "cancelled"
+        assert (await world.archive.replay("x")).identical
 
 
 def short(text: str) -> str:

@@ -32,6 +32,15 @@ async def finished(work: Awaitable[T]) -> T:
         return future.result()
 
 
+def cancelling() -> bool:
+    """Whether the current task is being cancelled. A thread without an event loop has none."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return False
+    return task is not None and task.cancelling() > 0
+
+
 async def checkpoint() -> None:
     """Let a cancellation take effect that has come while nothing waited."""
     task = asyncio.current_task()

@@ -101,8 +101,13 @@ class TestTable:
 
     def test_phases_within_a_commit_take_only_their_one_fact(self) -> None:
         """So that a journal never ends in one of them."""
-        for phase in (RunPhase.JUDGING, RunPhase.CHECKING, RunPhase.FINISHING):
+        for phase in (RunPhase.JUDGING, RunPhase.FINISHING):
             assert sum(p == phase for p, _ in TABLE) == 1
+
+    @pytest.mark.req("output-code-breaks")
+    def test_a_reply_without_a_verdict_is_checked_again_or_cancelled(self) -> None:
+        events = {event for phase, event in TABLE if phase is RunPhase.CHECKING}
+        assert events == {ev.ReplyChecked, ev.RunResumed, ev.CancelRequested}
 
 
 @pytest.mark.req("receipts-match-intents")

@@ -194,9 +194,28 @@ def _place(violation: ErrorDetails, value: JsonValue) -> list[str | int]:
     return path
 
 
-def broken(what: str, error: Exception) -> AuthorError:
+def broken(what: str, error: BaseException) -> AuthorError:
     """Return the error for code of the output's author that failed, instead of rejecting."""
     return AuthorError(
-        f"{what} failed: {error!r}.",
-        hint="It rejects a value with ValueError or AssertionError. Fix it and resume the run.",
+        f"{what} failed: {_said(error)}, {_place_of(error)}.",
+        hint="Fix it and resume the run: the reply is recorded and is checked again. A value is "
+        "rejected with ValueError or AssertionError.",
     )
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return clip(repr(error), LONGEST_MESSAGE)
+    except Exception:  # noqa: BLE001 - it is the author's class
+        return type(error).__name__
+
+
+def _place_of(error: BaseException) -> str:
+    """Return the place of the last frame of an error's traceback."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "at an unknown place"
+    code = trace.tb_frame.f_code
+    return f"in {code.co_qualname} at {code.co_filename}:{trace.tb_lineno}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from artificer.core import builds, reports
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
+from artificer.core.intents import CheckReply
 from artificer.core.repeats import Repeats
 from artificer.core.rules import check_known, keeps_reports, since
 from artificer.core.state import RunPhase, RunState, with_history, with_message, with_words
-from artificer.core.steps import Step, answered, is_pending, settle
+from artificer.core.steps import Step, answered, emit, is_pending, settle
 from artificer.core.turns import finish, next_turn
 from artificer.errors import InvariantError
 from artificer.values.blocks import user
@@ -29,12 +30,18 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
 
 
 def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
-    """The wall clock restarts; a stalled run repeats its request, a paused one continues."""
+    """The wall clock restarts; a stalled run repeats its request, a paused one continues.
+
+    A reply whose check has no verdict is checked again.
+    """
     hold = None if state.hold == "pause" else state.hold
     state = state.replace(running_since=state.now, hold=hold)
     if state.phase is RunPhase.STALLED:
         state = state.replace(turn=state.turn - 1, failure=None)
         return next_turn(state)
+    if state.phase is RunPhase.CHECKING:
+        check = CheckReply(n=state.next_intent, turn=state.turn)
+        return emit(state.replace(pending=()), check)
     if state.phase is RunPhase.PAUSED and not state.calls:
         return next_turn(state)
     return dispatch(state) if state.phase in (RunPhase.PAUSED, RunPhase.WORKING) else (state, ())

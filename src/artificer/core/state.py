@@ -33,8 +33,9 @@ from artificer.values.tokens import tokens_of
 
 
 class RunPhase(StrEnum):
-    """Where a run stands. ``JUDGING``, ``CHECKING`` and ``FINISHING`` last no longer than a commit.
+    """Where a run stands. ``JUDGING`` and ``FINISHING`` last no longer than a commit.
 
+    ``CHECKING`` lasts until the agent's own code has checked a reply; without such code, no longer.
     ``BUILDING`` serves the jobs of a build's scheduler. ``STALLED`` waits for an operator: the
     model could not be reached. ``PAUSED`` waits for a person. ``FINISHED`` lasts until
     somebody has more to ask.

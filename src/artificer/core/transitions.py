@@ -54,6 +54,9 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.WORKING, ev.ToolReturned): _row(calls.tool_returned, *_AFTER_CALLS),
     (P.WORKING, ev.CallProbed): _row(lifecycle.call_probed, P.WORKING),
     (P.CHECKING, ev.ReplyChecked): _row(replies.reply_checked, *_TURN, P.PAUSED),
+    # The agent's own code had not come to a verdict; it is asked again.
+    (P.CHECKING, ev.RunResumed): _row(lifecycle.run_resumed, P.CHECKING),
+    (P.CHECKING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.FINISHING, ev.RunFinished): _row(lifecycle.run_finished, P.FINISHED, *_TURN),
     # A process that resumes a run records that first; an idle run continues with it.
     (P.GENERATING, ev.RunResumed): _row(lifecycle.run_resumed, P.GENERATING),

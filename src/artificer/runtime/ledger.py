@@ -13,102 +13,32 @@ from collections.abc import Sequence
 from functools import partial
 
 from artificer.core.events import Event
-from artificer.core.facts import Judges, establish, reply_to_check
-from artificer.core.intents import INLINE, CheckReply, Compact, Generate, Intent
-from artificer.core.outputs import outputs_of
-from artificer.core.record import EventLine, IntentLine, encode
+from artificer.core.facts import Judges, OutputCheck, establish, reply_to_check
+from artificer.core.intents import CheckReply, Intent
 from artificer.core.state import RunState
-from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, BudgetError, OperatorError, TamperedError
 from artificer.ownership.local import FormerOwner, Hold
 from artificer.ports import (
     Anchored,
     BlobStore,
-    Head,
     Joined,
     Journal,
     Lease,
-    Payload,
     Provider,
-    Record,
     Settlement,
     Spending,
 )
+from artificer.runtime.batch import Batch
 from artificer.runtime.budgets import NO_BUDGETS, Charges
 from artificer.runtime.model_requests import size_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.requests import Requests, asks
+from artificer.runtime.requests import Requests
 from artificer.runtime.snapshot import Taker
 from artificer.shielded import checkpoint, finished, shielded
-from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
 
 log = logging.getLogger("artificer.runtime.ledger")
-
-
-class _Batch:
-    """Records that will be appended together."""
-
-    def __init__(self, run: str, head: Head, state: RunState, requests: Requests) -> None:
-        self.run = run
-        self.last: Head | Record = head
-        self.state = state
-        self.lines: list[EventLine | IntentLine] = []
-        self.records: list[Record] = []
-        self.blobs: list[bytes] = []
-        self.external: list[Intent] = []
-        self.adopted = 0
-        self.requests_made: list[tuple[Generate | Compact, Payload]] = []
-        self._requests = requests
-
-    def reduce(self, event: Event) -> list[Intent]:
-        """Record an event and the intents that follow; return those to be done at once."""
-        outputs, blobs = outputs_of(self.state, event)
-        self.blobs.extend(blobs)
-        self.state, intents = reduce(self.state, event)
-        self._add(
-            EventLine(
-                run=self.run,
-                seq=self.last.seq + 1,
-                prev=self.last.hash,
-                event=event,
-                state=self.state.digest,
-                outputs=outputs,
-            )
-        )
-        for intent in intents:
-            self._intend(intent)
-        self.external.extend(i for i in intents if not isinstance(i, INLINE))
-        return [i for i in intents if isinstance(i, INLINE)]
-
-    def _intend(self, intent: Intent) -> None:
-        request, tools = None, None
-        if asks(intent):
-            payload, request = self._requests.prepare(self.state, intent)
-            self.requests_made.append((intent, payload))
-            tools = self._requests.tools(self.state, payload)
-        if tools is not None:
-            self.blobs.append(tools[1])
-        self._add(
-            IntentLine(
-                run=self.run,
-                seq=self.last.seq + 1,
-                prev=self.last.hash,
-                intent=intent,
-                digest=intent.digest,
-                request=request,
-                tools=() if tools is None else tools[:1],
-            )
-        )
-
-    def _add(self, line: EventLine | IntentLine) -> None:
-        body, blobs = encode(line)
-        record = Record(run=self.run, seq=line.seq, hash=digest_of(body), body=body)
-        self.lines.append(line)
-        self.records.append(record)
-        self.blobs.extend(blobs)
-        self.last = record
 
 
 class Ledger:
@@ -157,10 +87,12 @@ class Ledger:
         ``outcomes`` are what the events came from: what else they hold is part of the commit. And
         so is the reservation of what a request may cost that the events lead to.
 
-        Nothing has changed when this raises an error of ours. When the waiting task is cancelled,
-        the commit comes to its end first: it is never in doubt whether something was recorded.
+        Nothing has changed when this raises an error of ours, but for an AuthorError: the reply
+        is recorded then, and not its check. When the waiting task is cancelled, the append under
+        way comes to its end first: it is never in doubt whether something was recorded.
 
         Raises:
+            AuthorError: the agent's own code failed, instead of accepting or rejecting a reply.
             Fenced: another process took the run over.
             TransitionError: an event has no place in the run's phase.
         """
@@ -168,7 +100,7 @@ class Ledger:
         try:
             if not events:
                 return ()
-            batch = _Batch(self.run, self._head, self.state, self.requests)
+            batch = Batch(self.run, self._head, self.state, self.requests)
             batch.blobs += [blob for outcome in outcomes for blob in outcome.blobs]
             return await self._commit(batch, events, settlements)
         except ArtificerError:  # what cannot be recorded is paid for all the same
@@ -183,46 +115,56 @@ class Ledger:
 
         Returns and raises what :meth:`commit` does; what the facts once led to is not performed.
         """
-        batch = _Batch(self.run, self._head, self.state, self.requests)
+        batch = Batch(self.run, self._head, self.state, self.requests)
         for fact in facts:
             batch.reduce(fact)
         batch.external.clear()
         batch.adopted = len(batch.lines)
-        return await self._commit(batch, events)
+        return await self._commit(batch, events, [])
 
     async def _commit(
-        self, batch: _Batch, events: Sequence[Event], settlements: Sequence[Settlement] = ()
+        self, batch: Batch, events: Sequence[Event], settlements: list[Settlement]
     ) -> Sequence[Intent]:
+        """Append events and what follows from them; empty ``settlements`` once they are recorded.
+
+        A reply is durable before the agent's own code checks it, however that ends.
+        """
         waiting: deque[Event] = deque(events)
+        external: list[Intent] = []
         while waiting:
             event = waiting.popleft()
             facts: list[Event] = []
             for intent in batch.reduce(event):
-                judges = await self._informed(batch.state, intent)
+                judges, reply = self._judges, self._foreign(batch.state, intent)
+                if reply is not None:
+                    check, text = reply
+                    await self._append(batch, settlements, event.at)
+                    external += batch.external
+                    batch = Batch(self.run, self._head, self.state, self.requests)
+                    judges = (judges or Judges())._replace(checked=await check.problems(text))
                 fact, blob = establish(batch.state, intent, event.at, judges)
                 facts.append(fact)
                 if blob is not None:
                     batch.blobs.append(blob)
             waiting.extendleft(reversed(facts))
         await self._append(batch, settlements, events[-1].at)
-        return batch.external
+        return [*external, *batch.external]
 
-    async def _informed(self, state: RunState, intent: Intent) -> Judges | None:
-        """Return the judges, with the answer of the agent's own code about a final reply."""
-        judges = self._judges
-        if judges is None or judges.check is None or not isinstance(intent, CheckReply):
-            return judges
+    def _foreign(self, state: RunState, intent: Intent) -> tuple[OutputCheck, str] | None:
+        """Return the agent's own code about a final reply and the reply; None if there is none."""
+        check = self._judges.check if self._judges is not None else None
+        if check is None or not isinstance(intent, CheckReply):
+            return None
         reply = reply_to_check(state)
-        return (
-            judges if reply is None else judges._replace(checked=await judges.check.problems(reply))
-        )
+        return None if reply is None else (check, reply)
 
-    async def _append(self, batch: _Batch, settlements: Sequence[Settlement], now: int) -> None:
+    async def _append(self, batch: Batch, unsettled: list[Settlement], now: int) -> None:
         joined, apart = self._sorted(batch.blobs)
         if apart:  # before the records: what these cite is there
             await finished(asyncio.to_thread(self._store, apart))
         charges = self._charges(batch, now)
         wanted = [r for charge in charges.values() for r in charge.reservations()]
+        settlements = tuple(unsettled)
         append = partial(
             self._journal.append, self.run, self._epoch, self._head, batch.records, joined
         )
@@ -234,6 +176,7 @@ class Ledger:
         except TamperedError as error:  # what happened is recorded, whatever a budget looks like
             log.warning("a budget cannot be used: %s", error.message)
             self._head = await finished(append())
+        unsettled.clear()
         self.state = batch.state
         for number, line in enumerate(batch.lines):
             tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
@@ -242,7 +185,7 @@ class Ledger:
             self.taker.offer(self._head, self.state)
         await checkpoint()
 
-    def _charges(self, batch: _Batch, now: int) -> dict[int, Charges]:
+    def _charges(self, batch: Batch, now: int) -> dict[int, Charges]:
         """Return what the requests of a batch may cost, by intent, where the price is known."""
         waiting = {intent.n for intent in batch.external}
         found = {

@@ -43,6 +43,7 @@ from artificer.runtime.cleaning import cleaned_bytes
 from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.runtime.living_calls import LIVING_CALLS, LivingCalls
 from artificer.runtime.model_requests import ModelRequests
+from artificer.shielded import cancelling
 from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import canonical_typed, digest_of
 from artificer.values.refusal import not_ok
@@ -328,5 +329,4 @@ def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) 
 
 def _is_cancellation(error: BaseException) -> bool:
     """Whether it is this task that is being cancelled, not something inside the tool."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+    return isinstance(error, asyncio.CancelledError) and cancelling()

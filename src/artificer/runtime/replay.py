@@ -118,6 +118,8 @@ class _Machine:
 
     def end(self, seq: int) -> None:
         """A journal may end anywhere between commits, and a commit is whole."""
+        if self._unchecked():
+            self._facts.clear()
         if self._expected or self._facts:
             missing = (self._expected or self._facts)[0]
             raise _Diverged(seq, f"intent {missing.n}", missing.type, "the journal ends")
@@ -126,6 +128,8 @@ class _Machine:
         if self._expected:
             missing = self._expected[0]
             raise _Diverged(line.seq, f"intent {missing.n}", missing.type, line.event.type)
+        if self._unchecked() and not isinstance(line.event, ReplyChecked):
+            self._facts.clear()
         self._compare_fact(line.event)
         outputs, _ = outputs_of(self.state, line.event)
         if line.outputs is not None and line.outputs != outputs:
@@ -142,6 +146,10 @@ class _Machine:
         for intent in intents:
             if isinstance(intent, INLINE):
                 self._facts.append(intent)
+
+    def _unchecked(self) -> bool:
+        """Whether a reply waits for the agent's own code, which is asked after a commit."""
+        return self.state.phase is RunPhase.CHECKING and bool(self.state.run_spec.checked_by)
 
     def _intent(self, line: IntentLine) -> None:
         if not self._expected:

@@ -13,7 +13,7 @@ from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact,
 from artificer.core.overruled import overruled
 from artificer.core.signals import cancelled, read_signal
 from artificer.core.state import RunPhase, RunState
-from artificer.errors import InvariantError, OperatorError
+from artificer.errors import AuthorError, InvariantError, OperatorError
 from artificer.ports import Outliving
 from artificer.runtime.late_results import CallFollower, LateResults
 from artificer.runtime.ledger import Ledger
@@ -86,7 +86,7 @@ class RunLoop:
                     intents = [*intents, *await self._resumable_jobs()]
         except asyncio.CancelledError:
             await _end(self._tasks)
-            with suppress(OperatorError):  # the run is then as if they had not ended yet
+            with suppress(OperatorError, AuthorError):  # the run is then as if they had not ended
                 await self._commit(list(self._tasks))
             raise
         finally:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,7 @@ from artificer.contracts.output import (
 from artificer.contracts.response_format import ResponseFormat, format_of
 from artificer.core.spec import RunSpec
 from artificer.errors import AuthorError, ConfigError
+from artificer.shielded import cancelling
 from artificer.values.base import Problem
 from artificer.values.text import clip
 
@@ -76,15 +78,30 @@ async def _call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         RejectedOutputError: it raised ValueError or AssertionError.
+        AuthorError: it raised something else.
     """
-    try:
-        if inspect.iscoroutinefunction(function):
+    if inspect.iscoroutinefunction(function):
+        with _verdict_of(function):
             return await function(*args, **kwargs)
-        return await asyncio.to_thread(function, *args, **kwargs)
+
+    def called() -> Any:
+        with _verdict_of(function):  # in the thread: StopIteration does not get out of one
+            return function(*args, **kwargs)
+
+    return await asyncio.to_thread(called)
+
+
+@contextmanager
+def _verdict_of(function: Callable[..., Any]) -> Iterator[None]:
+    """Turn what a function of the agent's author raises into a rejection or an author's error."""
+    try:
+        yield
     except (ValueError, AssertionError) as error:
         message = clip(str(error) or type(error).__name__, LONGEST_MESSAGE)
         raise RejectedOutputError([Problem(pointer="", message=message)]) from error
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and cancelling():
+            raise
         raise broken(f"{type_name(function)}, which accepts or rejects replies,", error) from error
 
 
