@@ -12,7 +12,7 @@ from artificer.artifacts.ref import ArtifactRef, MadeKind
 from artificer.artifacts.table import Table
 from artificer.ports import BlobStore
 from artificer.render.charts.words import grid
-from artificer.render.figures import table_grid
+from artificer.render.tables import table_grid
 from artificer.values.base import Digest, JsonObject, JsonValue
 
 

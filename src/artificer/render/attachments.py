@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
+from markupsafe import Markup
 from msgspec import Struct
 
-from artificer.render.text import code_span, escape, one_line
+from artificer.render.template import filled
+from artificer.render.text import code_span, one_line
 from artificer.values.blocks import AttachedBlock, ImageBlock
 from artificer.values.media_types import IMAGES, pixels_of, sniffed
 
@@ -35,12 +37,12 @@ class ShownAttachment(Struct, frozen=True):
         return one_line(self.block.name) or self.block.type
 
 
-def attachments_html(attached: Sequence[ShownAttachment]) -> str:
+def attachments_html(attached: Sequence[ShownAttachment]) -> Markup:
     """Return the section of a page, or nothing."""
     if not attached:
-        return ""
-    items = "\n".join(map(_item, attached))
-    return f"<h2>{TITLE}</h2>\n{items}"
+        return Markup()
+    items = [{"name": shown.name, "facts": shown.facts, "url": _url(shown)} for shown in attached]
+    return filled("attachments", title=TITLE, items=items)
 
 
 def attachments_markdown(attached: Sequence[ShownAttachment]) -> list[str]:
@@ -51,14 +53,12 @@ def attachments_markdown(attached: Sequence[ShownAttachment]) -> list[str]:
     return [f"## {TITLE}", "\n".join(lines)]
 
 
-def _item(shown: ShownAttachment) -> str:
-    caption = f"<bdi>{escape(shown.name)}</bdi>: {escape(shown.facts)}"
-    data = shown.data
-    if data is None or not isinstance(shown.block, ImageBlock) or not _is_image(shown.block, data):
-        return f"<p>{caption}</p>"
-    url = f"data:{shown.block.media_type};base64,{base64.b64encode(data).decode()}"
-    picture = f'<img src="{url}" alt="{escape(shown.name)}">'
-    return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+def _url(shown: ShownAttachment) -> str:
+    """Return an image as a data URI, and nothing for any other attachment."""
+    block, data = shown.block, shown.data
+    if data is None or not isinstance(block, ImageBlock) or not _is_image(block, data):
+        return ""
+    return f"data:{block.media_type};base64,{base64.b64encode(data).decode()}"
 
 
 def _is_image(block: ImageBlock, data: bytes) -> bool:

@@ -16,12 +16,11 @@ from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.render.attachments import attachments_markdown
 from artificer.render.charts.words import Grid, grid, summary
-from artificer.render.figures import table_grid, tally
 from artificer.render.message import message_markdown
 from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.report import STATUS_WORDS, ArtifactName, Report
 from artificer.render.source import passage_markdown
-from artificer.render.tables import numeric_columns, shown
+from artificer.render.tables import numeric_columns, shown, table_grid, tally
 from artificer.render.text import clean, code_span, escape_markdown, fenced
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from markupsafe import Markup
+
 from artificer.render.narrative import Citation, Marks, read
 from artificer.render.prose import passage_html
+from artificer.render.template import filled
 from artificer.render.text import clean, escape_markdown
 
-Inline = Callable[[Citation], str]
-"""Return the name by which a sentence refers to a cited artifact."""
 
-
-def message_html(message: str, inline: Inline) -> str:
+def message_html(message: str, inline: Callable[[Citation], Markup]) -> Markup:
     """Return the message as HTML. Citations become names; no artifact is placed."""
-    body = "\n".join(
+    blocks = (
         passage_html(passage, inline)
         if not passage.on_own_line
-        else f"<p>{', '.join(map(inline, passage.citations))}</p>"
+        else Markup("<p>{}</p>").format(Markup(", ").join(map(inline, passage.citations)))
         for passage in read(message)
     )
-    return f'<aside class="message" aria-label="Message">\n{body}\n</aside>'
+    return filled("message", blocks=tuple(blocks))
 
 
-def message_markdown(message: str, inline: Inline) -> Iterator[str]:
+def message_markdown(message: str, inline: Callable[[Citation], str]) -> Iterator[str]:
     """Yield the message as a block quote of plain text, if there is a message."""
     if not message.strip():
         return

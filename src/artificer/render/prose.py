@@ -9,6 +9,7 @@ from functools import cache
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from markupsafe import Markup
 
 from artificer.render.links import inert
 from artificer.render.narrative import Citation, Marks, Passage, markdown
@@ -21,7 +22,9 @@ _SCHEMES = {"http", "https", "mailto"}
 _DIRECTED = {"paragraph", "heading", "list_item", "blockquote", "td", "th"}
 
 
-def passage_html(passage: Passage, inline: Callable[[Citation], str], *, top: bool = False) -> str:
+def passage_html(
+    passage: Passage, inline: Callable[[Citation], Markup], *, top: bool = False
+) -> Markup:
     """Return the passage as HTML, with the result of ``inline`` in place of each citation.
 
     ``top`` marks the page's own heading. Any other first-level heading becomes a second-level one,
@@ -37,7 +40,8 @@ def passage_html(passage: Passage, inline: Callable[[Citation], str], *, top: bo
         link_rel="noopener noreferrer",
     )
     marks = passage.marks
-    return marks.pattern.sub(lambda m: inline(marks.citations[int(m[1])]), cleaned).rstrip("\n")
+    resolved = marks.pattern.sub(lambda m: inline(marks.citations[int(m[1])]), cleaned)
+    return Markup(resolved.rstrip("\n"))
 
 
 @cache

@@ -1,14 +1,17 @@
-"""A grid as an HTML table, and as a CSV file inside a link."""
+"""A grid as the page shows it, and as a CSV file inside a link."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import quote
 
-from artificer.artifacts.table import Cell
+from msgspec import Struct
+
+from artificer.artifacts.checklist import Checklist
+from artificer.artifacts.table import Cell, Table
 from artificer.render.charts.words import Grid
 from artificer.render.spreadsheet import to_csv
-from artificer.render.text import escape, figure, one_line
+from artificer.render.text import figure
 
 _NUMERIC = re.compile(
     r"[(~≈<>]?\s?[+\-−±]?\s?[$€£¥]?\s?\d[\d.,  ]*\s?[%‰°×]?\s?[a-zA-Zµ€$£¥/]{0,5}\)?"
@@ -19,41 +22,69 @@ _LONG = 40
 """Columns with longer text than this get more width."""
 
 
-def table_html(grid: Grid, caption: str, label: str) -> str:
-    """Return the table in a container that scrolls sideways and that a keyboard can reach.
+class ColumnView(Struct, frozen=True):
+    """A column's heading, and the CSS class of its cells: numbers, long text or none."""
 
-    ``caption`` is HTML; ``label`` is the container's name for assistive technology.
-    """
+    name: str
+    style: str
+
+
+class CellView(Struct, frozen=True):
+    """A cell as it is shown; None for an empty one. ``heads`` its row, if it is a heading."""
+
+    text: str | None
+    numeric: bool
+    heads: bool
+
+
+class TableView(Struct, frozen=True):
+    """A grid as its template reads it."""
+
+    columns: tuple[ColumnView, ...]
+    rows: tuple[tuple[CellView, ...], ...]
+
+
+class CsvFile(Struct, frozen=True):
+    """A link that saves a grid as ``name``.csv, without any script. ``data`` is percent-encoded."""
+
+    name: str
+    what: str
+    data: str
+
+
+def table_view(grid: Grid) -> TableView:
+    """Return the grid as the page shows it."""
     numeric = numeric_columns(grid)
-    head = "".join(
-        f'<th scope="col" dir="auto"{_column_class(grid, index, n)}>{escape(name)}</th>'
+    columns = (
+        ColumnView(name, _column_class(grid, index, n))
         for index, (name, n) in enumerate(zip(grid.columns, numeric, strict=True))
     )
-    body = "".join(
-        "<tr>"
-        + "".join(
+    rows = (
+        tuple(
             _cell(cell, n, heads=index == 0 and grid.row_headed and not numeric[0])
             for index, (cell, n) in enumerate(zip(row, numeric, strict=True))
         )
-        + "</tr>\n"
         for row in grid.rows
     )
-    if not grid.rows:
-        body = f'<tr><td class="none" colspan="{len(grid.columns)}">No rows</td></tr>'
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(one_line(label))}">'
-        f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
-    )
+    return TableView(tuple(columns), tuple(rows))
 
 
-def csv_link(grid: Grid, name: str, what: str) -> str:
-    """Return a link that saves the grid as ``name``.csv, without any script."""
-    data = quote(to_csv(grid), safe="")
-    return (
-        f'<a class="download" download="{escape(name)}.csv"'
-        f' aria-label="Save as CSV: {escape(what)}"'
-        f' href="data:text/csv;charset=utf-8,{data}">Save as CSV</a>'
-    )
+def table_grid(table: Table) -> Grid:
+    """Return the table's cells. The first column becomes row headings if its names are unique."""
+    first = [row[0] for row in table.rows]
+    heads = len(set(first)) == len(first) and all(isinstance(c, str) and c for c in first)
+    return Grid(table.columns, table.rows, row_headed=heads and len(table.columns) > 1)
+
+
+def tally(checklist: Checklist) -> str:
+    """Return the progress of a checklist, such as "2 of 3 done"."""
+    done = sum(item.checked for item in checklist.items)
+    return f"{done} of {len(checklist.items)} done"
+
+
+def csv_file(grid: Grid, name: str, what: str) -> CsvFile:
+    """Return the link that saves the grid as ``name``.csv."""
+    return CsvFile(name, what, quote(to_csv(grid), safe=""))
 
 
 def numeric_columns(grid: Grid) -> list[bool]:
@@ -70,24 +101,16 @@ def shown(cell: Cell) -> str:
     return figure(cell) if isinstance(cell, int | float) else cell
 
 
-def _cell(cell: Cell, numeric: bool, *, heads: bool) -> str:
-    if cell is None:
-        return f'<td class="none{" num" if numeric else ""}" aria-label="no value">—</td>'
-    if heads:
-        return f'<th scope="row" dir="auto">{escape(shown(cell))}</th>'
-    return f'<td dir="auto"{_number_class(numeric)}>{escape(shown(cell))}</td>'
+def _cell(cell: Cell, numeric: bool, *, heads: bool) -> CellView:
+    return CellView(None if cell is None else shown(cell), numeric, heads)
 
 
 def _column_class(grid: Grid, index: int, numeric: bool) -> str:
     """Return the CSS class of a column: numbers, long text, or none."""
     if numeric:
-        return _number_class(numeric)
+        return "num"
     longest = max((len(shown(row[index])) for row in grid.rows), default=0)
-    return ' class="long"' if longest > _LONG else ""
-
-
-def _number_class(numeric: bool) -> str:
-    return ' class="num"' if numeric else ""
+    return "long" if longest > _LONG else ""
 
 
 def _is_numeric(cells: list[Cell]) -> bool:
