@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypedDict, get_args
 
 from artificer.backends.function.decorator import FunctionTool
 from artificer.contracts.capabilities import Capabilities
-from artificer.contracts.definition import ToolDefinition
+from artificer.contracts.definition import AGENT_ORIGIN, ToolDefinition
 from artificer.contracts.model_settings import ModelSettings
 from artificer.contracts.output import OutputT
 from artificer.contracts.response_format import ResponseFormat
@@ -207,7 +207,7 @@ def agent_tool(
             },
             effect="keyed",
             timeout_ms=round(timeout * 1000),
-            origin="agent",
+            origin=AGENT_ORIGIN,
         )
     except InvalidValueError as error:
         raise ToolDefinitionError(f"The agent cannot be the tool {name!r}: {error}") from error

@@ -36,6 +36,7 @@ from artificer.wiring.workspaces import build_workspaces
 
 if TYPE_CHECKING:
     from artificer.runtime.builds.tree import BuildNode
+    from artificer.runtime.family import ChildNode
 
 
 def is_of_build(run: str, runs: Collection[str]) -> bool:
@@ -113,6 +114,16 @@ class Archive:
             if run.startswith(f"{run_id}.")
         }
         return nodes(run_id, history.lines, states)
+
+    async def children(self, run_id: str) -> list[ChildNode]:
+        """The runs of the agents that a run called as tools, each followed by its own children.
+
+        Raises NotFoundError, TamperedError.
+        """
+        from artificer.runtime.family import children_of
+
+        lines = (await self.history(run_id)).lines
+        return await children_of(self._storage.journal, self._storage.blobs, run_id, lines)
 
     async def search(self, words: str, limit: int = 20) -> list[Hit]:
         """Find the records whose text holds all the words, newest run first.

@@ -213,6 +213,16 @@ class Run(Struct, Generic[OutputT], frozen=True):
         return [event for line in self._lines() for event in translator.record(line)]
 
     @property
+    def children(self) -> tuple[str, ...]:
+        """The ids of the runs that its calls of agents started, in order.
+
+        `world.archive.children` reads them, with their own children. Raises TamperedError.
+        """
+        from artificer.runtime.family import called
+
+        return tuple(called(self.id, self._lines()))
+
+    @property
     def html(self) -> str:
         """The deliverable as one self-contained page. Raises OperatorError before the end."""
         from artificer.render.html import to_html

@@ -206,6 +206,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.runtime.day_budget import DayBudget as DayBudget
     from artificer.runtime.explain import Explanation as Explanation
     from artificer.runtime.explain import Refusal as Refusal
+    from artificer.runtime.family import ChildNode as ChildNode
     from artificer.runtime.keeping import StorageCheck as StorageCheck
     from artificer.runtime.keeping import Sweep as Sweep
     from artificer.runtime.kept import Compared as Compared
@@ -416,6 +417,7 @@ _NAMES = {
     "builds.table": ("Pass", "Size", "StepKind"),
     "runtime.builds.promote": ("Promotion",),
     "runtime.builds.tree": ("BuildNode",),
+    "runtime.family": ("ChildNode",),
     "wiring.builds": ("Builds",),
     # the journal and the budget
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),

@@ -57,6 +57,10 @@ DEFAULT_TIMEOUT_MS = 120_000
 _PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 
 
+AGENT_ORIGIN = "agent"
+"""The origin of a tool that is an agent."""
+
+
 class CedarKeys(CheckedValue):
     """``[tool.cedar]``: the type of the resource that a call is about, and the action it takes."""
 

@@ -14,6 +14,7 @@ from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.ports import Call, Provider, Receipt
 from artificer.runtime.engine import Engine
+from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import restore
 from artificer.wiring.engines import Attendance
 from artificer.wiring.resources import WorldResources
@@ -55,7 +56,7 @@ class ChildExecutor:
 
     async def execute(self, call: Call) -> Receipt:
         """Start the run of a call, or continue the one that was started before a crash."""
-        run = child_id(call)
+        run = child_id(call.run, call.definition.name, call.key)
         if await self.world.storage.journal.read(run, limit=1):
             return self._receipt(run, await self._resume(run))
         return self._receipt(run, await self._start(run, call))
@@ -94,11 +95,6 @@ class ChildExecutor:
             usage=state.usage,
             cost_micros=state.cost_micros,
         )
-
-
-def child_id(call: Call) -> str:
-    """Return the id of the run that a call starts: the same after a crash, and of no other call."""
-    return f"{call.run}.{call.definition.name.replace('.', '-')}-{call.key[:12]}"
 
 
 def bounded(own: Limits, parent: RunState) -> Limits:

@@ -20,7 +20,10 @@ class RunsOptions:
     """
 
     limit: int = option(type=POSITIVE, default=20, show_default=True, metavar="N")
-    everything: bool = option("--all", is_flag=True, help="Include the runs that builds started.")
+    everything: bool = option("--all", is_flag=True, help="Include the runs that others started.")
+    as_tree: bool = option(
+        "--tree", is_flag=True, help="Show below each run those that it started, with their cost."
+    )
     as_json: bool = json_flag("Print a JSON array.")
 
 
@@ -41,7 +44,7 @@ class ShowOptions:
     run: str = run_argument()
     as_json: bool = json_flag("Print a JSON object with all records.")
     raw: bool = option(is_flag=True, help="Print the complete records as JSON lines.")
-    as_tree: bool = option("--tree", is_flag=True, help="Show a build with all its runs.")
+    as_tree: bool = option("--tree", is_flag=True, help="Show a run with all runs that it started.")
 
 
 @options

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
+import click
 from msgspec import to_builtins
 
+from artificer.archive import Archive
 from artificer.cli.commands.inspect import RunsOptions
+from artificer.cli.inspect.show_tree import Tree, tree_of
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, one_line, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
-from artificer.cli.terminal.words import moment
+from artificer.cli.terminal.words import cost, moment, sum_of
+from artificer.errors import ArtificerError
 from artificer.runtime.summary import Summary
 
+OF_TREE = ("RUN", "STARTED (UTC)", "WHAT", "STATUS", "TURNS", "TOKENS", "COST", "PROMPT")
 COLUMNS = ("RUN", "STARTED (UTC)", "KIND", "STATUS", "RECORDS", "MODEL", "PROMPT")
 PROMPT = 48
 """Characters of a prompt that are shown."""
@@ -22,18 +29,25 @@ PROMPT = 48
 @interruptible
 async def runs(settings: Settings, options: RunsOptions) -> Exit:
     """Print the newest runs as a table or as JSON."""
+    if options.as_tree and options.everything:
+        raise click.UsageError("--tree and --all exclude each other.")
     async with opened_archive(settings) as archive:
         # One more than is printed shows whether there are older runs.
         found = await archive.summaries(options.limit + 1, builds=options.everything)
         folder = archive.config.project_folder
-    summaries = found[-options.limit :]
+        summaries = found[-options.limit :]
+        trees = [await _tree(archive, of) for of in summaries] if options.as_tree else None
     if options.as_json:
-        out_json(to_builtins(summaries))
+        out_json(to_builtins(summaries) if trees is None else [*map(_as_json, summaries, trees)])
         return Exit.OK
     if not summaries:
         note(f"No runs in {folder} yet.")
         return Exit.OK
-    print_table([COLUMNS, *map(_row, summaries)])
+    if trees is None:
+        print_table([COLUMNS, *map(_row, summaries)])
+    else:
+        below = map(_rows_of_tree, summaries, trees)
+        print_table([OF_TREE, *chain.from_iterable(below)])
     if len(found) > len(summaries):
         note("There are older runs: --limit shows more.")
     return Exit.OK
@@ -45,3 +59,38 @@ def _row(summary: Summary) -> tuple[str, ...]:
     records = f"{summary.records:,}"
     model = one_line(summary.model, PROMPT)
     return (summary.run, begun, summary.kind, summary.status, records, model, prompt)
+
+
+async def _tree(archive: Archive, summary: Summary) -> Tree | None:
+    """A run with those below it; None where its records do not say."""
+    try:
+        return await tree_of(archive, await archive.get(summary.run))
+    except ArtificerError:
+        return None
+
+
+def _as_json(summary: Summary, tree: Tree | None) -> dict[str, object]:
+    shown: dict[str, object] = to_builtins(summary)
+    if tree is None:
+        return shown
+    state = tree.run.state
+    used = {"turns": state.turn, "usage": state.usage.to_json(), "cost_micros": state.cost_micros}
+    return {**shown, **used, "runs": tree.as_json()}
+
+
+def _rows_of_tree(summary: Summary, tree: Tree | None) -> list[tuple[str, ...]]:
+    """A run and those that it started, with what each has used, its own children included."""
+    begun = moment(summary.at) if summary.at else ""
+    prompt = one_line(summary.prompt, PROMPT)
+    if tree is None:
+        return [(summary.run, begun, summary.kind, summary.status, "", "", "", prompt)]
+    state = tree.run.state
+    used = (str(state.turn), sum_of(state.usage), cost(state.cost_micros))
+    rows: list[tuple[str, ...]] = [
+        (summary.run, begun, summary.kind, summary.status, *used, prompt)
+    ]
+    for node in tree.nodes:
+        name = "  " * node.depth + node.run.removeprefix(summary.run)
+        used = (str(node.turns), sum_of(node.usage), cost(node.cost_micros))
+        rows.append((name, "", node.name, node.status, *used, ""))
+    return rows

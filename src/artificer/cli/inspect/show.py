@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from artificer.cli.commands.inspect import ShowOptions
-from artificer.cli.inspect.show_tree import print_tree, tree_as_json
+from artificer.cli.inspect.show_tree import tree_of
 from artificer.cli.inspect.timeline import DETAIL, Entry, entries
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
@@ -29,11 +29,11 @@ async def show(settings: Settings, options: ShowOptions) -> Exit:
     async with opened_archive(settings) as archive:
         run_id = await archive.find(options.run)
         history = await archive.history(run_id)
-        nodes = await archive.tree(run_id) if options.as_tree else []
-    if options.as_tree and options.as_json:
-        out_json(tree_as_json(history.run, nodes))
-    elif options.as_tree:
-        print_tree(history.run, nodes)
+        tree = await tree_of(archive, history.run) if options.as_tree else None
+    if tree is not None and options.as_json:
+        out_json(tree.to_json())
+    elif tree is not None:
+        tree.print()
     elif options.raw:
         for line in history.lines:
             out(line.canonical().decode())

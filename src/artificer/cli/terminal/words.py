@@ -45,6 +45,11 @@ def tokens(usage: Usage) -> str:
     return f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
 
 
+def sum_of(usage: Usage) -> str:
+    """Return ``1,290``, the tokens in and out."""
+    return f"{usage.input_tokens + usage.output_tokens:,}"
+
+
 def cost(micros: int | None) -> str:
     """Return ``$0.0123``, or nothing if the price is unknown."""
     return "" if micros is None else f"${micros / 1_000_000:.4f}"

@@ -41,6 +41,11 @@ class BuildNode:
     cost_micros: int | None = None
 
     @property
+    def name(self) -> str:
+        """The name of the run in a list."""
+        return self.step
+
+    @property
     def depth(self) -> int:
         """How deep it stands below the build: the plan 1, a spec 1, a phase 2, its code 3."""
         return {"plan": 1, "spec": 1, "phase": 2, "code": 3}[self.step.partition("/")[0]]
