@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from artificer.core.record import EventLine, IntentLine
-from artificer.core.state import RunState
+if TYPE_CHECKING:  # a process of a function's own imports the ports, and none of this
+    from artificer.core.record import EventLine, IntentLine
+    from artificer.core.state import RunState
 
 
 class RunView(Struct, frozen=True):
