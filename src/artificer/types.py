@@ -152,6 +152,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.record import Line as Line
     from artificer.core.repeats import Repeats as Repeats
     from artificer.core.signals import Signal as Signal
+    from artificer.core.sources import CallSource as CallSource
     from artificer.core.spec import RunSpec as RunSpec
     from artificer.core.state import CallState as CallState
     from artificer.core.state import Doubt as Doubt
@@ -276,6 +277,7 @@ _NAMES = {
     # policies
     "core.conditions": ("Match",),
     "core.policy": ("DecisionWord", "Occasion", "PolicyQuery", "PolicyText"),
+    "core.sources": ("CallSource",),
     "core.taint": ("Taint",),
     "core.verdict": ("Verdict", "VerdictWord"),
     # settings

@@ -9,6 +9,7 @@ from artificer.core.gate import with_artifact
 from artificer.core.intents import AskApproval, CallTool, Intent
 from artificer.core.repeats import Done, Repeats, turn_digest
 from artificer.core.reports import made_or_withdrawn
+from artificer.core.sources import labels_of, without_label
 from artificer.core.state import (
     CallState,
     Doubt,
@@ -17,6 +18,7 @@ from artificer.core.state import (
     labelled,
     results_of,
     with_message,
+    with_sources,
 )
 from artificer.core.steps import Step, answered, call_of, calls_with, emit, settle
 from artificer.core.turns import finish, next_turn
@@ -29,8 +31,9 @@ def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
     if [c.id for c in state.calls] != [v.call_id for v in event.verdicts]:
         raise InvariantError("The verdicts are not those of the turn's calls.")
     calls: list[CallState] = []
-    for call, verdict in zip(state.calls, event.verdicts, strict=True):
-        call = call.replace(verdict=verdict)
+    labels = labels_of(state.run_spec, state.sources, event.verdicts)
+    for call, verdict, label in zip(state.calls, event.verdicts, labels, strict=True):
+        call = call.replace(verdict=verdict, label=label)
         if verdict.verdict != "allow" and verdict.verdict != "ask":
             call = answered(call, verdict.verdict, verdict.content)
         calls.append(call)
@@ -55,7 +58,7 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
         call = call.replace(attachments=event.attachments)
     state = _counted(state, event)
     if event.status == "ok":
-        call = call.replace(artifact=event.artifact, withdrawn=event.withdrawn)
+        call = call.replace(artifact=event.artifact, withdrawn=event.withdrawn, data=event.data)
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
         state = state.replace(doubts=(*state.doubts, doubt))
@@ -109,6 +112,7 @@ def close_turn(state: RunState) -> RunState:
             state = state.replace(artifacts=made)
         state = made_or_withdrawn(state, call.artifact, call.withdrawn)
     repeats = _repeats(state)
+    state = with_sources(state)
     return with_message(state, results_of(state), calls=(), repeats=repeats)
 
 
@@ -122,7 +126,8 @@ def _repeats(state: RunState) -> Repeats:
     for call in state.calls:
         read = call.verdict.arguments if call.verdict else None
         arguments = written[call.id].arguments if read is None else read
-        result = "".join([call.content, *(block.digest for block in call.attachments)])
+        content = without_label(call.content, call.label)
+        result = "".join([content, *(block.digest for block in call.attachments)])
         done.append(Done(written[call.id].name, arguments, call.status or "cancelled", result))
     return state.repeats.after(turn_digest(done), limit)
 

@@ -132,7 +132,8 @@ class ToolReturned(_Event):
 
     ``artifact`` is what it made, ``withdrawn`` what it took out of the report. ``attachments`` are
     the images, sounds and files that it returned. ``usage`` and ``cost_micros`` are those of a run
-    that the call started.
+    that the call started. ``data`` is the blob of the result as exact JSON, in a run whose
+    artifacts can be bound to it.
     """
 
     type: ClassVar[Literal["ToolReturned"]] = "ToolReturned"
@@ -147,6 +148,7 @@ class ToolReturned(_Event):
     attachments: tuple[AttachedBlock, ...] = ()
     usage: Usage | None = None
     cost_micros: int | None = None
+    data: Digest | None = None
 
 
 class ReplyChecked(_Event):

@@ -5,7 +5,8 @@ rule stays as it was for runs of an older version, and :data:`RULES` goes up by 
 that changes any. ``RunSpec.rules`` records the version.
 
 1. The rules of the first journals.
-2. Changes since, each behind a question to :func:`since`.
+2. Changes of repairs, notes and reports, each behind a question to :func:`since`.
+3. Calls have labels, and artifacts can be bound to results (:mod:`artificer.core.sources`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Protocol
 
 from artificer.errors import OperatorError
 
-RULES = 2
+RULES = 3
 """The version with which runs begin now."""
 
 

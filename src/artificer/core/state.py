@@ -18,6 +18,7 @@ from artificer.core.intents import FinishReason
 from artificer.core.kinds import KINDS
 from artificer.core.repeats import Repeats
 from artificer.core.rules import since
+from artificer.core.sources import CallSource, chained
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
 from artificer.core.verdict import Verdict
@@ -77,7 +78,8 @@ class Pending(Value):
 class CallState(Value):
     """One call of the turn in progress, and its answer once there is one.
 
-    ``approved`` says that a person let it through, while it waits for its turn.
+    ``approved`` says that a person let it through, while it waits for its turn. ``label`` is its
+    name as a source, and ``data`` the blob of its result's data (rules 3).
     """
 
     id: str
@@ -88,6 +90,8 @@ class CallState(Value):
     approved: bool = False
     withdrawn: Withdrawal | None = None
     attachments: tuple[AttachedBlock, ...] = ()
+    label: str = ""
+    data: Digest | None = None
 
 
 class Doubt(Value):
@@ -121,7 +125,8 @@ class RunState(Value):
     artifacts that it need not cite. ``unfinished`` is the text so far of a reply that is being
     continued, for the ``continuations``-th time. ``message`` is a reply that is shown with the
     narrative; while ``mending``, replies answer our request for a repair, and are not.
-    ``attached`` counts the attachments of ``history``.
+    ``attached`` counts the attachments of ``history``. ``sources`` are the calls that artifacts
+    may be bound to, in call order, and ``sources_digest`` the digest of all of them (rules 3).
     """
 
     phase: RunPhase = RunPhase.NEW
@@ -173,6 +178,8 @@ class RunState(Value):
     message: str = ""
     mending: bool = False
     attached: Attached = Attached()
+    sources: tuple[CallSource, ...] = ()
+    sources_digest: str = ""
 
     @property
     def digest(self) -> str:
@@ -253,8 +260,8 @@ class RunState(Value):
         )
 
 
-_BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts"})
-"""Fields that follow from the conversation and the spec; the state's digest uses their digests."""
+_BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts", "sources"})
+"""Fields that follow from others; the state's digest uses the digests of those."""
 
 
 def with_message(state: RunState, message: Message, **changes: object) -> RunState:
@@ -290,6 +297,25 @@ def labelled(state: RunState, call: CallState) -> RunState:
     tool = state.run_spec.tools().get(call.verdict.tool) if call.verdict else None
     taint = tainted(state.taint, tool, call.id)
     return state if taint is state.taint else state.replace(taint=taint)
+
+
+def with_sources(state: RunState) -> RunState:
+    """The state at the end of a turn, whose calls with a label are sources from now on."""
+    added: list[CallSource] = []
+    for call in state.calls:
+        if call.label and call.verdict is not None and call.status is not None:
+            source = CallSource(
+                label=call.label,
+                tool=call.verdict.tool,
+                call_id=call.id,
+                status=call.status,
+                digest=call.data,
+            )
+            added.append(source)
+    if not added:
+        return state
+    sources, digest = (*state.sources, *added), chained(state.sources_digest, added)
+    return state.replace(sources=sources, sources_digest=digest)
 
 
 def results_of(state: RunState) -> Message:

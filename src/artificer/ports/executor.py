@@ -87,7 +87,8 @@ class Receipt(Value):
     ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
     as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
     ``withdraw_artifact``. ``attachments`` are images, sounds and files that the model is shown.
-    ``usage`` and ``cost_micros`` are those of a run that the call started.
+    ``usage`` and ``cost_micros`` are those of a run that the call started. ``data`` is the whole
+    result as JSON text, for artifacts that are bound to it: its numbers as the source wrote them.
     """
 
     status: CallStatus
@@ -98,6 +99,7 @@ class Receipt(Value):
     attachments: tuple[Attachment, ...] = ()
     usage: Usage | None = None
     cost_micros: int | None = None
+    data: Text | None = None
 
 
 class Executor(Protocol):

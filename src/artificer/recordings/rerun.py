@@ -18,6 +18,7 @@ from artificer.core.facts import WHOLE, Judges, OutputCheck
 from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, Line
+from artificer.core.sources import MARK
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
@@ -254,6 +255,8 @@ def inputs_of(recorded: Loaded, blobs: BlobStore) -> RecordedInputs:
 
 def _receipt(event: ev.ToolReturned, blobs: BlobStore) -> Receipt:
     content = event.content if event.whole is None else blobs.get(event.whole).decode()
+    if event.data is not None and event.whole is None:
+        content = content.rpartition(MARK)[0]  # the line is added again
     attachments = (
         attachment_of(blobs.get(block.digest), block.media_type, name=block.name)
         for block in event.attachments
@@ -264,6 +267,7 @@ def _receipt(event: ev.ToolReturned, blobs: BlobStore) -> Receipt:
         evidence=event.evidence,
         artifact=event.artifact,
         attachments=tuple(attachments),
+        data=None if event.data is None else blobs.get(event.data).decode(),
     )
 
 

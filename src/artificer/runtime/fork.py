@@ -129,7 +129,7 @@ def _edited(line: Line, content: str | None, spec: RunSpec) -> ev.Event:
         if content is None:
             return event
         if isinstance(event, ev.ToolReturned):
-            return event.replace(content=content, whole=None)
+            return event.replace(content=content, whole=None, data=None)
     what = line.event.type if isinstance(line, EventLine) else line.intent.type
     raise OperatorError(
         f"Record {line.seq} is a {what}; only a tool's result can be edited.",

@@ -43,6 +43,8 @@ from artificer.runtime.cleaning import cleaned_bytes
 from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.runtime.living_calls import LIVING_CALLS, LivingCalls
 from artificer.runtime.model_requests import ModelRequests
+from artificer.runtime.outcome import Outcome
+from artificer.runtime.receipt_data import NO_DATA, ReceiptData, data_of
 from artificer.shielded import cancelling
 from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import canonical_typed, digest_of
@@ -93,20 +95,34 @@ class Performer:
         return opened(state, number, signal, self.clock.now())
 
     async def call_tool(
-        self, run: str, intent: CallTool, result_chars: int, monitor: CallMonitor
-    ) -> ev.ToolReturned:
-        """Perform a tool call, within its time; every failure is a result."""
+        self,
+        run: str,
+        intent: CallTool,
+        result_chars: int,
+        monitor: CallMonitor,
+        label: str = "",
+    ) -> Outcome:
+        """Perform a tool call, within its time; every failure is a result.
+
+        With a ``label`` the data of the result are kept, and the result ends with their shape.
+        """
         started = time.monotonic()
         receipt = await self._execute(run, intent, monitor)
         said = content = self.clean(receipt.content)
         attachments: tuple[AttachedBlock, ...] = ()
         if receipt.attachments:
-            attachments, note = await asyncio.to_thread(self._keep, receipt.attachments)
+            attachments, note = await asyncio.to_thread(
+                _keep, receipt.attachments, self.blobs, self.clean
+            )
             said = content = said + note
+        data = NO_DATA
+        if label and receipt.status == "ok":
+            data = await asyncio.to_thread(data_of, receipt, label, self.clean)
         whole = None
         if len(said) > result_chars:
             whole = await asyncio.to_thread(self.blobs.put, said.encode())
-            content = f"{head_and_tail(said, result_chars)}\n(the whole result is {whole})"
+            shown = _opening(said, data, result_chars)
+            content = f"{shown}\n(the whole result is {whole})"
         duration = ms_since(started)
         tell(
             "tool",
@@ -118,11 +134,11 @@ class Performer:
             chars=len(said),
             result=said.encode(),
         )
-        return ev.ToolReturned(
+        event = ev.ToolReturned(
             at=self.clock.now(),
             intent=intent.n,
             status=receipt.status,
-            content=content,
+            content=content + data.line,
             duration_ms=duration,
             evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
             artifact=receipt.artifact,
@@ -131,22 +147,9 @@ class Performer:
             cost_micros=receipt.cost_micros,
             whole=whole,
             attachments=attachments,
+            data=None if data.data is None else digest_of(data.data),
         )
-
-    def _keep(self, attachments: Sequence[Attachment]) -> tuple[tuple[AttachedBlock, ...], str]:
-        """Store attachments; return what is recorded of them, and a note about unusable ones."""
-        kept: list[AttachedBlock] = []
-        note = ""
-        for attachment in attachments:
-            data = cleaned_bytes(attachment.data, self.clean)
-            try:
-                found = attachment_of(data, attachment.media_type, name=attachment.name)
-            except ArtificerError as error:
-                note += f"\n[An attachment was left out: {error.message}]"
-                continue
-            self.blobs.put(found.data)
-            kept.append(block_of(found))
-        return tuple(kept), note
+        return Outcome(event, blobs=() if data.data is None else (data.data,))
 
     async def late_result(
         self, intent: CallTool, work: Outliving, result_chars: int
@@ -321,6 +324,32 @@ def idempotency_key(run: str, intent: CallTool) -> str:
     """The key of a call: the same after a crash, and of no other call."""
     parts = {"arguments": intent.arguments, "format": FORMAT, "n": intent.n, "run": run}
     return digest_of(canonical_typed({**parts, "tool": intent.tool})).removeprefix("sha256:")
+
+
+def _keep(
+    attachments: Sequence[Attachment], blobs: BlobStore, clean: Callable[[str], str]
+) -> tuple[tuple[AttachedBlock, ...], str]:
+    """Store attachments; return what is recorded of them, and a note about unusable ones."""
+    kept: list[AttachedBlock] = []
+    note = ""
+    for attachment in attachments:
+        data = cleaned_bytes(attachment.data, clean)
+        try:
+            found = attachment_of(data, attachment.media_type, name=attachment.name)
+        except ArtificerError as error:
+            note += f"\n[An attachment was left out: {error.message}]"
+            continue
+        blobs.put(found.data)
+        kept.append(block_of(found))
+    return tuple(kept), note
+
+
+def _opening(said: str, data: ReceiptData, limit: int) -> str:
+    """The part of a long result that the model is shown: its first rows, if it has rows."""
+    rows = data.opening(limit)
+    if not rows:
+        return head_and_tail(said, limit)
+    return f"The result has {len(said):,} characters. Its first rows:\n{rows}"
 
 
 def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:

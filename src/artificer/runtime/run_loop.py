@@ -143,8 +143,8 @@ class RunLoop:
                     call = CallFollower(
                         intent, partial(self._observer.progressed, self.run), self._outlived
                     )
-                    event = await self._performer.call_tool(self.run, intent, chars, call)
-                    return Outcome(event)
+                    label = next((c.label for c in state.calls if c.id == intent.call_id), "")
+                    return await self._performer.call_tool(self.run, intent, chars, call, label)
             case AskApproval():
                 return Outcome(await self._performer.ask_approver(self.run, intent))
             case AdvanceBuild(wish=job) if self._performer.builder is not None:

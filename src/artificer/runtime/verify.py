@@ -206,8 +206,8 @@ def cited(line: Line) -> Iterator[str]:
             yield digest
         case ev.PromptReceived(spec=spec):
             yield from (block.digest for block in spec.attachments)
-        case ev.ToolReturned(artifact=artifact, whole=whole, evidence=evidence):
-            yield from (d for d in (artifact and artifact.payload, whole) if d)
+        case ev.ToolReturned(artifact=artifact, whole=whole, data=data, evidence=evidence):
+            yield from (d for d in (artifact and artifact.payload, whole, data) if d)
             yield from (block.digest for block in line.event.attachments)
             yield from _kept_by(evidence)
         case ev.RunFinished(deliverable=digest):

@@ -1,0 +1,1 @@
+"""Artifacts whose numbers and rows come from recorded results of tools."""

@@ -1,0 +1,86 @@
+"""The sources of a run: the calls whose results its artifacts may be bound to (since rules 3).
+
+Each call that the gate lets through has a label, ``tool#n``: it is the run's ``n``-th call of that
+tool, counted in the order in which the model wrote them. Results name their label, and an artifact
+refers to one. A call that failed, or whose result has no data, has a label and no digest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from artificer.contracts.definition import ToolDefinition, Toolset
+from artificer.core.rules import since
+from artificer.core.spec import RunSpec
+from artificer.core.verdict import Verdict
+from artificer.values.base import Digest, Value
+from artificer.values.blocks import CallStatus
+from artificer.values.canon import digest_of
+
+MARK = "\n[Data: "
+"""The beginning of the line that ends a result with a label."""
+
+
+class CallSource(Value):
+    """A call with a label. ``digest`` is the blob of its data, if it has some."""
+
+    label: str
+    tool: str
+    call_id: str
+    status: CallStatus
+    digest: Digest | None = None
+
+
+def knows_sources(spec: RunSpec) -> bool:
+    """Whether the calls of a run have labels: it has tools whose artifacts can be bound."""
+    return since(spec, 3) and _can_bind(spec.toolset)
+
+
+def is_binding(tool: ToolDefinition) -> bool:
+    """Whether a tool takes ``data``, a reference to a recorded result."""
+    if tool.backend != "artifact":
+        return False
+    properties = tool.input_schema.get("properties")
+    data = properties.get("data") if isinstance(properties, dict) else None
+    members = data.get("properties") if isinstance(data, dict) else None
+    return isinstance(members, dict) and "call" in members
+
+
+def labels_of(
+    spec: RunSpec, sources: Sequence[CallSource], verdicts: Sequence[Verdict]
+) -> tuple[str, ...]:
+    """Return the label of each call of a turn, "" for one that has none."""
+    if not knows_sources(spec):
+        return ("",) * len(verdicts)
+    before = Counter(source.tool for source in sources)
+    return tuple(_label(spec, verdict, before) for verdict in verdicts)
+
+
+def chained(digest: str, sources: Sequence[CallSource]) -> str:
+    """Return the digest of all sources of a run, from that of the earlier ones."""
+    for source in sources:
+        digest = digest_of(digest.encode() + source.identity())
+    return digest
+
+
+def without_label(content: str, label: str) -> str:
+    """Return a result's content with the same words for every call of its tool."""
+    if not label:
+        return content
+    said, mark, line = content.rpartition(MARK)
+    return said + mark + line.removeprefix(label) if mark else content
+
+
+def _label(spec: RunSpec, verdict: Verdict, before: Counter[str]) -> str:
+    tool = spec.tools().get(verdict.tool)
+    if verdict.verdict not in ("allow", "ask") or tool is None or tool.backend == "artifact":
+        return ""
+    before[tool.name] += 1
+    return f"{tool.name}#{before[tool.name]}"
+
+
+@lru_cache(maxsize=64)
+def _can_bind(toolset: str) -> bool:
+    return any(map(is_binding, Toolset.read(toolset).tools))

@@ -1,0 +1,87 @@
+"""The data of a tool's result, before they are recorded: exact, without secrets, within bounds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from artificer.artifacts.binding.shape import data_line, first_rows, shape_of
+from artificer.ports import Receipt
+from artificer.runtime.cleaning import Clean
+from artificer.values.exact_json import InexactError, exact, parse
+
+MAX_DATA_BYTES = 8 * 1024 * 1024
+"""Bytes of the largest data that are kept."""
+
+
+_SECRET = "it holds a secret where none can be removed"
+
+
+class ReceiptData(NamedTuple):
+    """The data of a result as bytes, if they can be used, and the line about them.
+
+    ``value`` is what the bytes say, for the first rows.
+    """
+
+    data: bytes | None = None
+    line: str = ""
+    value: Any = None
+
+    def opening(self, limit: int) -> str:
+        """Return the first rows, within a number of characters, or nothing."""
+        return "" if self.data is None else first_rows(self.value, limit)
+
+
+NO_DATA = ReceiptData()
+
+
+def data_of(receipt: Receipt, label: str, clean: Clean) -> ReceiptData:
+    """Return the data of a receipt.
+
+    An executor that says nothing about data, and has no evidence of its own, returns data if its
+    content is a JSON object or array. The line says why data cannot be used.
+    """
+    text = receipt.data
+    if text is None:
+        if receipt.evidence is not None or receipt.content.lstrip()[:1] not in ("{", "["):
+            return NO_DATA
+        text = receipt.content
+    try:
+        value, data = _kept(text, clean)
+    except InexactError as error:
+        if receipt.data is None:
+            return NO_DATA
+        return ReceiptData(line=f"\n[Data: {label} cannot be bound: {error}]")
+    return ReceiptData(data, f"\n{data_line(label, shape_of(value))}", value)
+
+
+def _kept(text: str, clean: Clean) -> tuple[Any, bytes]:
+    if len(text) > MAX_DATA_BYTES or len(data := text.encode()) > MAX_DATA_BYTES:
+        size = f"its result has more than {MAX_DATA_BYTES:,} bytes"
+        raise InexactError(size)
+    value = parse(text)
+    kept = exact(value)
+    if "\\" in kept or clean(kept) != kept:
+        value = _cleaned(value, clean)
+        kept = exact(value)
+        if clean(kept) != kept:
+            raise InexactError(_SECRET)
+    data = kept.encode()
+    return value, data
+
+
+def _cleaned(value: Any, clean: Clean) -> Any:
+    """Return a value with every secret taken out of its texts."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(item, clean) for item in value]
+    if isinstance(value, dict):
+        members = {clean(name): _cleaned(member, clean) for name, member in value.items()}
+        if len(members) != len(value):
+            raise InexactError(_SECRET)
+        return members
+    if isinstance(value, msgspec.Raw) and clean(text := bytes(value).decode()) != text:
+        raise InexactError(_SECRET)
+    return value

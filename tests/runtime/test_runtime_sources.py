@@ -1,0 +1,197 @@
+"""Results that artifacts can be bound to: their data, labels and shape, as runs record them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from artificer.core import events as ev
+from artificer.core.record import EventLine
+from artificer.core.spec import Limits
+from artificer.core.state import RunState
+from artificer.ports import Call, Receipt
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.recordings.export import export
+from artificer.recordings.recording import check, read_recording
+from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
+from artificer.runtime.load import load
+from artificer.runtime.receipt_data import MAX_DATA_BYTES
+from artificer.runtime.verify import verify
+from artificer.testing.rig import Rig
+from artificer.values.base import JsonObject
+from artificer.values.exact_json import read_exact
+
+BINDS: JsonObject = {
+    "type": "object",
+    "properties": {"data": {"type": "object", "properties": {"call": {"type": "string"}}}},
+}
+
+DISKS = '{"items": [{"name": "a", "bytes": 1.10}, {"name": "b", "bytes": 12345678901234567890}]}'
+
+
+async def returned(rig: Rig) -> list[ev.ToolReturned]:
+    return [e for e in await rig.events() if isinstance(e, ev.ToolReturned)]
+
+
+def binding_rig(content: str | Receipt = DISKS) -> Rig:
+    """A rig with a tool that can bind, and one whose result is as given."""
+    rig = Rig()
+
+    async def never(call: Call) -> str:
+        return "{}"
+
+    async def disks(call: Call) -> Receipt | str:
+        return content
+
+    rig.tools.add("bind", never, schema=BINDS, backend="artifact")
+    rig.tools.add("disks", disks)
+    return rig
+
+
+async def run_once(rig: Rig, **options: object) -> RunState:
+    return await rig.run([reply(call("disks")), say("Done.")], **options)
+
+
+@pytest.mark.req("sources-data")
+class TestData:
+    async def test_are_a_blob_with_every_number_as_it_was_written(self) -> None:
+        rig = binding_rig()
+        state = await run_once(rig)
+        (event,) = await returned(rig)
+        assert event.data is not None
+        data = rig.blobs.get(event.data)
+        assert b'"bytes":1.10' in data and b"12345678901234567890" in data
+        assert str(read_exact(data)["items"][0]["bytes"]) == "1.10"
+        assert [(s.label, s.tool, s.digest) for s in state.sources] == [
+            ("disks#1", "disks", event.data)
+        ]
+
+    @pytest.mark.parametrize(
+        "text", ["plain", "12", "[1, NaN]", '{"a": 1, "a": 2}', "[" * 90 + "]" * 90, '["\\ud800"]']
+    )
+    async def test_are_not_of_other_texts(self, text: str) -> None:
+        rig = binding_rig(text)
+        state = await run_once(rig)
+        (event,) = await returned(rig)
+        assert (event.data, event.content) == (None, text)
+        assert [(s.label, s.digest) for s in state.sources] == [("disks#1", None)]
+
+    async def test_are_only_of_results_that_are_ok(self) -> None:
+        rig = binding_rig(Receipt(status="error", content="{}", data="{}"))
+        state = await run_once(rig)
+        assert (await returned(rig))[0].data is None
+        assert [(s.status, s.digest) for s in state.sources] == [("error", None)]
+
+    async def test_have_a_limit_that_the_model_learns_of(self) -> None:
+        rig = binding_rig(
+            Receipt(status="ok", content="Much.", data=json.dumps(["x" * MAX_DATA_BYTES]))
+        )
+        await run_once(rig)
+        (event,) = await returned(rig)
+        assert event.data is None
+        assert event.content == (
+            "Much.\n[Data: disks#1 cannot be bound: its result has more than 8,388,608 bytes]"
+        )
+
+    async def test_are_kept_only_where_something_can_be_bound(self) -> None:
+        for rig, rules in ((binding_rig(), 2), (Rig(), 3)):
+            if rules == 3:
+                rig.tools.add("disks", _disks)
+            state = await run_once(rig, rules=rules)
+            (event,) = await returned(rig)
+            assert (event.data, event.content, state.sources) == (None, DISKS, ())
+
+
+async def _disks(call: Call) -> str:
+    return DISKS
+
+
+@pytest.mark.req("sources-labels")
+class TestLabels:
+    async def test_count_the_calls_of_each_tool_in_the_order_of_the_calls(self) -> None:
+        rig = binding_rig()
+
+        async def fail(call: Call) -> Receipt:
+            return Receipt(status="error", content="No.")
+
+        rig.tools.add("fail", fail)
+        both = reply(call("disks", n=1), call("fail"), call("gone"), call("disks", n=2))
+        state = await rig.run([both, reply(call("disks", n=3), call("fail", n=2)), say("Done.")])
+        assert [s.label for s in state.sources] == [
+            "disks#1",
+            "fail#1",
+            "disks#2",
+            "disks#3",
+            "fail#2",
+        ]
+        assert (await rig.replay()).identical
+
+    async def test_stay_in_a_fork(self) -> None:
+        rig = binding_rig()
+        before = await run_once(rig)
+        loaded = await load(rig.journal, rig.blobs, "run")
+        plan = plan_fork(loaded.lines, ForkChanges(steer="Go on."), before.run_spec)
+        origin = await origin_of(rig.journal, "run", plan, before.run_spec, before.run_spec)
+        engine = rig.engine(ScriptedProvider([reply(call("disks", n=2)), say("Done.")]))
+        forked = ev.RunForked(at=rig.clock.now(), origin=origin, steer="Go on.")
+        after = await engine.fork("fork", plan.facts, forked)
+        assert [s.label for s in after.sources] == ["disks#1", "disks#2"]
+        assert after.sources[0] == before.sources[0]
+
+    async def test_an_edited_result_has_no_data(self) -> None:
+        rig = binding_rig()
+        before = await run_once(rig)
+        loaded = await load(rig.journal, rig.blobs, "run")
+        (seq,) = [
+            line.seq
+            for line in loaded.lines
+            if isinstance(line, EventLine) and isinstance(line.event, ev.ToolReturned)
+        ]
+        plan = plan_fork(loaded.lines, ForkChanges(edits={seq: '{"items": []}'}), before.run_spec)
+        (edited,) = [fact for fact in plan.facts if isinstance(fact, ev.ToolReturned)]
+        assert edited.data is None
+
+    async def test_do_not_hide_that_a_model_repeats_itself(self) -> None:
+        rig = binding_rig()
+        turns = [reply(call("disks")) for _ in range(9)]
+        state = await rig.run([*turns, say("Done.")], limits=Limits(repeats=3))
+        assert state.reason == "stuck"
+
+
+@pytest.mark.req("sources-shown")
+class TestWhatTheModelReads:
+    async def test_each_result_ends_with_its_label_and_shape(self) -> None:
+        rig = binding_rig()
+        await run_once(rig)
+        (event,) = await returned(rig)
+        assert event.content == DISKS + (
+            '\n[Data: disks#1 · rows at "/items": 2 · columns: name (text), bytes (number)]'
+        )
+
+    async def test_a_long_result_shows_its_first_rows(self) -> None:
+        rows = [{"n": n, "what": "x" * 20} for n in range(500)]
+        rig = binding_rig(json.dumps({"rows": rows}))
+        await run_once(rig, limits=Limits(result_chars=200))
+        (event,) = await returned(rig)
+        assert event.whole is not None and event.data is not None
+        assert event.content.splitlines() == [
+            f"The result has {len(json.dumps({'rows': rows})):,} characters. Its first rows:",
+            *(f'{{"n":{n},"what":"{"x" * 20}"}}' for n in range(5)),
+            f"(the whole result is {event.whole})",
+            '[Data: disks#1 · rows at "/rows": 500 · columns: n (number), what (text)]',
+        ]
+
+
+@pytest.mark.req("sources-kept")
+class TestKeeping:
+    async def test_the_blob_goes_with_the_run_and_is_verified(self) -> None:
+        rig = binding_rig()
+        await run_once(rig)
+        (event,) = await returned(rig)
+        recording = await read_recording(await export(rig.journal, rig.blobs, "run"))
+        assert await check(recording, ScriptedProvider([])) == []
+        assert event.data is not None and recording.blobs.has(event.data)
+        rig.blobs._blobs.pop(event.data)  # type: ignore[attr-defined]
+        (problem,) = (await verify(rig.journal, rig.blobs)).problems
+        assert event.data in problem
