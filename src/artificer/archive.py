@@ -13,7 +13,7 @@ from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config, load_config
 from artificer.errors import NotFoundError
 from artificer.policies.engine import consult_here
-from artificer.ports import Provider, RunHead, Storage
+from artificer.ports import Indexed, Provider, RunHead, Storage
 from artificer.recordings.export import export
 from artificer.recordings.file import compress
 from artificer.runs import History, Run
@@ -25,7 +25,7 @@ from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.replay import Replay, replay
-from artificer.runtime.search import Hit, search
+from artificer.runtime.search import Hit, Searcher, text_query
 from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
@@ -53,13 +53,16 @@ class Archive:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, config: Config | None = None) -> AsyncIterator[Self]:
+    async def open(
+        cls, config: Config | None = None, *, indexing: bool = False
+    ) -> AsyncIterator[Self]:
         """Open the world of this project to be read, as ``artificer.toml`` and the environment say.
 
-        Nothing is made or changed, also where there is no world yet.
+        Nothing is made or changed, also where there is no world yet. With ``indexing``, a search
+        keeps its index up to date, where it may write it.
         """
         config = config or load_config()
-        storage = await opened(config, read_only=True)
+        storage = await opened(config, read_only=True, indexing=indexing)
         try:
             yield cls(config, storage)
         finally:
@@ -125,15 +128,30 @@ class Archive:
         lines = (await self.history(run_id)).lines
         return await children_of(self._storage.journal, self._storage.blobs, run_id, lines)
 
-    async def search(self, words: str, limit: int = 20) -> list[Hit]:
-        """Find the records whose text holds all the words, newest run first.
+    async def search(
+        self,
+        words: str,
+        limit: int = 20,
+        *,
+        kind: str | None = None,
+        since: int = 0,
+        progress: ReportProgress = unreported,
+    ) -> list[Hit]:
+        """Find the records whose text holds all the words, newest first.
 
-        Prompts, follow-ups, replies, calls and their results are searched, run by run.
+        Prompts, follow-ups, replies, calls and their results are searched for words,
+        ``"phrases"`` and beginnings of words (``word*``), without case and accents; of runs of a
+        ``kind``, and recorded at ``since`` or later (milliseconds since 1970-01-01 UTC).
+        ``progress`` is called while texts are indexed that were not.
 
-        >>> for hit in await world.archive.search("invoice overdue"):
+        >>> for hit in await world.archive.search('"overdue invoice" march'):
         ...     print(hit.run, hit.seq, hit.snippet)
         """
-        return await search(self._storage.journal, self._storage.blobs, words, limit)
+        storage = self._storage
+        index = storage.search_index if isinstance(storage, Indexed) else None
+        query = text_query(words, kind, since)
+        searcher = Searcher(storage.journal, storage.blobs, index, query)
+        return await searcher.hits(limit, progress)
 
     async def find(self, word: str) -> str:
         """Return the id of the one run that ``word`` begins, or of the newest for ``last``.

@@ -61,6 +61,9 @@ class Maintenance:
             repair=repair,
             progress=progress,
         )
+        if repair and (index := storage.search_index) is not None and index.reached().position:
+            await asyncio.to_thread(index.clear)
+            check.repaired.append("cleared the index of texts: the next search makes it again")
         workspaces = build_workspaces(storage.blobs, storage.versions)
         check.verification.problems += await asyncio.to_thread(audit, workspaces)
         return check
@@ -114,6 +117,8 @@ class Maintenance:
             files.touch(digest for line in lines for digest in cited(line))
         await journal.erase(run_id, epoch, records)
         storage.snapshots.drop(run_id)
+        if storage.search_index is not None:
+            await asyncio.to_thread(storage.search_index.clear)
         remove_views(self._resources.config.project_folder, run_id)
 
     async def correct_budget(

@@ -42,6 +42,7 @@ from artificer.ports.journal import (
     Journal,
     Lease,
     Leases,
+    Placed,
     Record,
     RunHead,
     Spending,
@@ -50,6 +51,15 @@ from artificer.ports.locks import Locks
 from artificer.ports.provider import Attaching, Memo, Payload, Provider, Requiring
 from artificer.ports.reader import RunReader, RunView
 from artificer.ports.run_context import RunContext
+from artificer.ports.search_index import (
+    Found,
+    Indexed,
+    IndexedText,
+    Ordered,
+    Reached,
+    SearchIndex,
+    TextQuery,
+)
 from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
 from artificer.ports.storage import Storage, StorageKind, StoragePlace
@@ -90,6 +100,14 @@ __all__ = [
     "NO_SPENDING",
     "Record",
     "RunHead",
+    "Placed",
+    "Ordered",
+    "Found",
+    "Indexed",
+    "IndexedText",
+    "Reached",
+    "SearchIndex",
+    "TextQuery",
     "Leases",
     "Journal",
     "Anchored",

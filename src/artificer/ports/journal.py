@@ -62,6 +62,14 @@ class Record(Struct, frozen=True, gc=False):
     body: bytes
 
 
+class Placed(Struct, frozen=True, gc=False):
+    """A record with its position in the world, and the world's hash there."""
+
+    position: int
+    world: str
+    record: Record
+
+
 class RunHead(Struct, frozen=True, gc=False):
     """A run that the journal knows."""
 

@@ -55,13 +55,15 @@ class StoragePlace(Struct, frozen=True):
     """A place where a world's storage is, or is to be made.
 
     ``folder`` is the project's own on this machine, ``url`` the setting ``storage``. With
-    ``read_only`` nothing is made or changed, and what would write raises OperatorError.
+    ``read_only`` nothing is made or changed, and what would write raises OperatorError;
+    ``indexing`` allows it to keep the index of its texts all the same, where it can.
     """
 
     folder: Path
     url: str = "sqlite"
     durability: Durability = "power"
     read_only: bool = False
+    indexing: bool = False
 
 
 @runtime_checkable

@@ -14,7 +14,9 @@ from artificer.ports import (
     BlobStore,
     Budget,
     HasFiles,
+    Indexed,
     Journal,
+    SearchIndex,
     Snapshots,
     Storage,
     Versions,
@@ -72,6 +74,12 @@ class OpenStorage:
     def snapshots(self) -> Snapshots:
         """Kept states of runs."""
         return self.storage.snapshots
+
+    @property
+    def search_index(self) -> SearchIndex | None:
+        """Which records hold which words; None where the storage has no index."""
+        storage: object = self.storage
+        return storage.search_index if isinstance(storage, Indexed) else None
 
     async def aclose(self) -> None:
         """Close the storage, and give up the runs that this process owns."""

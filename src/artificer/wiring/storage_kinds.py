@@ -18,10 +18,11 @@ KINDS: Registry[StorageKind] = Registry(
 """The kinds of storage, by the scheme of the setting ``storage``."""
 
 
-async def opened(config: Config, *, read_only: bool) -> Storage:
+async def opened(config: Config, *, read_only: bool, indexing: bool = False) -> Storage:
     """Open the project's storage.
 
-    Read only, nothing is made or changed: where there is no world yet, it is an empty one.
+    Read only, nothing is made or changed: where there is no world yet, it is an empty one. With
+    ``indexing``, the index of texts is kept all the same.
 
     Raises:
         ConfigError: the kind of storage is not known, or its place cannot be used.
@@ -34,7 +35,9 @@ async def opened(config: Config, *, read_only: bool) -> Storage:
             f"Unknown storage: {scheme!r}. Known: {', '.join(KINDS.names)}.",
             hint="Correct the setting storage, or install the package that adds it.",
         )
-    place = StoragePlace(config.project_folder, config.storage, config.durability, read_only)
+    place = StoragePlace(
+        config.project_folder, config.storage, config.durability, read_only, indexing
+    )
     return await kind.open(place) or await _empty(place)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+import click
+
 from artificer.cli.commands.candidates import run_argument
 from artificer.cli.commands.shared import POSITIVE, RunAsJson, json_flag
 from artificer.cli.declare import Command, argument, option, options
+
+RUN_KINDS = ("chat", "deliver", "plan", "spec", "phase", "code", "judge", "build")
 
 
 @options
@@ -23,6 +29,33 @@ class RunsOptions:
     everything: bool = option("--all", is_flag=True, help="Include the runs that others started.")
     as_tree: bool = option(
         "--tree", is_flag=True, help="Show below each run those that it started, with their cost."
+    )
+    as_json: bool = json_flag("Print a JSON array.")
+
+
+@options
+class SearchOptions:
+    """Find the records that hold all WORDS: prompts, replies, calls and results, newest first.
+
+    Words are compared without case and accents. A word that ends with * is the beginning of one;
+    words in double quotes follow one another. Texts are indexed when they are first searched,
+    in search.db, which may be deleted at any time.
+
+    \b
+    Example:
+      artificer search overdue invoice
+      artificer search '"overdue invoice" pay*' --since 2026-11-01
+    """
+
+    words: tuple[str, ...] = argument(nargs=-1, required=True)
+    limit: int = option(type=POSITIVE, default=20, show_default=True, metavar="N")
+    kind: str | None = option(
+        type=click.Choice(RUN_KINDS),
+        metavar="KIND",
+        help=f"Runs of a kind: {', '.join(RUN_KINDS)}.",
+    )
+    since: datetime | None = option(
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]), help="Recorded since then (UTC)."
     )
     as_json: bool = json_flag("Print a JSON array.")
 
@@ -91,6 +124,7 @@ class OpenOptions:
 
 
 runs = Command("runs", RunsOptions, "inspect.runs:runs")
+search = Command("search", SearchOptions, "inspect.search:search")
 show = Command("show", ShowOptions, "inspect.show:show")
 explain = Command("explain", ExplainOptions, "inspect.explain:explain")
 diff = Command("diff", DiffOptions, "inspect.diff:diff")

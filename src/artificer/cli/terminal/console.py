@@ -50,6 +50,11 @@ def out(text: str = "", style: str | None = None) -> None:
     _write(styled(clean(text), style, sys.stdout))
 
 
+def out_styled(text: str) -> None:
+    """Write a line of data to stdout, of pieces that were cleaned and then coloured."""
+    _write(text)
+
+
 def out_json(value: Any) -> None:
     """Write one JSON value to stdout, in ASCII, so that it holds no control character."""
     _write(json.dumps(value, indent=2))

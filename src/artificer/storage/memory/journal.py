@@ -8,7 +8,17 @@ from itertools import islice
 
 from msgspec import structs
 
-from artificer.ports import NO_SPENDING, UNCLAIMED, Claim, Head, Lease, Record, RunHead, Spending
+from artificer.ports import (
+    NO_SPENDING,
+    UNCLAIMED,
+    Claim,
+    Head,
+    Lease,
+    Placed,
+    Record,
+    RunHead,
+    Spending,
+)
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
 from artificer.storage.chain import (
     FORMAT,
@@ -121,6 +131,14 @@ class MemoryJournal:
     async def position(self) -> int:
         """How many records and notes the world has."""
         return self._tip.position
+
+    async def placed(self, after: int, upto: int) -> list[Placed]:
+        """Return the records at positions above ``after`` up to ``upto``, in order."""
+        return [
+            Placed(row.position, row.world, Record(row.run, row.seq, row.hash, row.body))
+            for row in self._records
+            if after < row.position <= upto
+        ]
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
         """Remove the contents of a run's first records and of its signals. Raises Fenced."""

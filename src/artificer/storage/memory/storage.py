@@ -7,6 +7,7 @@ from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory.budget import MemoryBudget
 from artificer.storage.memory.journal import MemoryJournal
+from artificer.storage.memory.search_index import MemorySearchIndex
 from artificer.storage.memory.signals import MemorySignals
 from artificer.storage.memory.snapshots import MemorySnapshots
 from artificer.storage.memory.versions import MemoryVersions
@@ -22,6 +23,8 @@ class MemoryStorage:
         """All blobs."""
         self.snapshots = MemorySnapshots()
         """Kept states of runs."""
+        self.search_index = MemorySearchIndex()
+        """Which records hold which words."""
 
     @property
     def signals(self) -> MemorySignals:

@@ -263,13 +263,13 @@ def only_read(path: Path) -> OperatorError:
     )
 
 
-def is_busy(error: Exception) -> bool:
+def is_busy(error: BaseException) -> bool:
     """Whether SQLite gave up waiting for another process's lock."""
     waits = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
     return _primary_code(error) in waits
 
 
-def _primary_code(error: Exception) -> int:
+def _primary_code(error: BaseException) -> int:
     # Extended codes keep the primary one in their low byte. Errors of the module itself (text
     # that is not UTF-8) have none.
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF

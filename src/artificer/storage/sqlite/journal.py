@@ -16,6 +16,7 @@ from artificer.ports import (
     Durability,
     Head,
     Lease,
+    Placed,
     Record,
     RunHead,
     Spending,
@@ -32,6 +33,7 @@ from artificer.storage.sqlite.opening import anchor_problems, open_for_reading, 
 from artificer.storage.sqlite.reader import (
     Connected,
     Reader,
+    read_placed,
     read_position,
     read_records,
     read_runs,
@@ -207,6 +209,10 @@ class SqliteJournal:
     async def position(self) -> int:
         """How many records and notes the world has: what comes later has a higher position."""
         return await self._opened(self._reader).ask(read_position)
+
+    async def placed(self, after: int, upto: int) -> list[Placed]:
+        """Return the records at positions above ``after`` up to ``upto``. Raises TamperedError."""
+        return await self._opened(self._reader).ask(lambda db: read_placed(db, after, upto))
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
         """Remove the contents of a run's first records and signals; the chains keep the hashes.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from artificer.errors import AuthorError, TamperedError
-from artificer.ports import Head, Record, RunHead
+from artificer.ports import Head, Placed, Record, RunHead
 from artificer.storage.audit import Tip
 from artificer.storage.chain import pruned
 from artificer.storage.notes import ChainingBegan, Note, RunImported, read_note, signals_of
@@ -98,6 +98,23 @@ def read_records(
         if not isinstance(body, bytes) or hash_ != digest_of(body):
             raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
     return [Record(run, *row) for row in rows]
+
+
+def read_placed(db: sqlite3.Connection, after: int, upto: int) -> list[Placed]:
+    """Return the records between two positions, each checked against its hash.
+
+    Raises:
+        TamperedError: the body of one is not what was written.
+    """
+    rows = db.execute(
+        "SELECT position, world, run, seq, hash, body FROM records "
+        "WHERE position > ? AND position <= ? ORDER BY position",
+        (after, upto),
+    ).fetchall()
+    for _, _, run, seq, hash_, body in rows:
+        if body != b"" and hash_ != digest_of(body):
+            raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
+    return [Placed(position, world, Record(*record)) for position, world, *record in rows]
 
 
 @contextmanager
