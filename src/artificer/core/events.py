@@ -234,7 +234,11 @@ class FollowUpReceived(_Event):
 
 
 class DoubtResolved(_Event):
-    """A person found out whether an ambiguous call had happened. The model reads ``content``."""
+    """It is known whether an ambiguous call had happened. The model reads ``content``.
+
+    A person found out; or, where ``letter`` is 0, the late result of that very call came, which
+    is the ReceiptIgnored before it.
+    """
 
     type: ClassVar[Literal["DoubtResolved"]] = "DoubtResolved"
     call_id: str

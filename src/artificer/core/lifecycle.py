@@ -120,7 +120,7 @@ def follow_up_received(state: RunState, event: ev.FollowUpReceived) -> Step:
 
 
 def doubt_resolved(state: RunState, event: ev.DoubtResolved) -> Step:
-    """A person found out whether a call had happened; the model is informed."""
+    """A person, or its late result, tells whether a call had happened; the model is informed."""
     rest = tuple(doubt for doubt in state.doubts if doubt.call_id != event.call_id)
     return _noted(state.replace(doubts=rest), event, event.content), ()
 
@@ -138,8 +138,9 @@ def receipt_ignored(state: RunState, event: ev.ReceiptIgnored) -> Step:
 
 
 def _noted(state: RunState, event: ev.Steered | ev.DoubtResolved, note: str) -> RunState:
-    heard = {"letters": event.letter, "notes": (*state.notes, note), "repeats": Repeats()}
-    return state.replace(**heard)
+    return state.replace(
+        letters=max(state.letters, event.letter), notes=(*state.notes, note), repeats=Repeats()
+    )
 
 
 def _held(state: RunState) -> Step:

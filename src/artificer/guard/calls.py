@@ -56,6 +56,7 @@ class GuardedCalls(Observer):
     def __init__(self) -> None:
         self._calls: dict[str, GuardedCall] = {}
         self._intents: dict[int, GuardedCall] = {}
+        self._late: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -117,6 +118,10 @@ class GuardedCalls(Observer):
                 self._end(event.content)
             case ev.RunFinished():
                 self._end("")
+            case ev.ReceiptIgnored(intent=int(number), status="ok") if number in self._intents:
+                self._late[self._intents[number].id] = event.content
+            case ev.DoubtResolved(letter=0) if event.call_id in self._late:
+                self._calls[event.call_id].settle("ok", self._late[event.call_id])
             case ev.DoubtResolved():
                 call = self._calls[event.call_id]
                 call.happened, call.note = event.happened, event.content

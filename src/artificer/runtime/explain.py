@@ -116,7 +116,7 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
     return _why_open(state, events)
 
 
-_DRIVEN = "A process drives it, or it was interrupted: resuming takes it up, or names the process."
+_OPEN = "A process drives it, or it was interrupted: resuming takes it up, or names the process."
 _UNCHECKED = (
     "Its last reply waits for the agent's own code, which has not come to a verdict: resuming it "
     "with the agent checks the reply again."
@@ -136,7 +136,7 @@ def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
         return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
     if state.standing == "waiting":
         return "It waits for a person to answer."
-    return _UNCHECKED if state.phase is RunPhase.CHECKING else _DRIVEN
+    return _UNCHECKED if state.phase is RunPhase.CHECKING else _OPEN
 
 
 def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:

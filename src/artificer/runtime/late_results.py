@@ -5,29 +5,53 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from artificer.core.events import ReceiptIgnored
+from artificer.core.events import Event, ReceiptIgnored
 from artificer.core.intents import CallTool
+from artificer.core.late import resolved_by
 from artificer.ports import CallMonitor, CallProgress, Outliving
+from artificer.runtime.ledger import Ledger
+from artificer.runtime.perform import Performer
 
 
 class LateResults:
     """The late results that one run waits for. ``wake`` is called when there is one."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(self, ledger: Ledger, performer: Performer, wake: Callable[[], None]) -> None:
+        self._ledger = ledger
+        self._performer = performer
         self._wake = wake
         self._tasks: dict[asyncio.Task[ReceiptIgnored], CallTool] = {}
 
-    def add(self, intent: CallTool, task: asyncio.Task[ReceiptIgnored]) -> None:
+    def add(self, call: CallTool, work: Outliving) -> None:
         """Wait for the late result of a call."""
+        chars = self._ledger.state.run_spec.limits.result_chars
+        task = asyncio.ensure_future(self._performer.late_result(call, work, chars))
         task.add_done_callback(lambda _: self._wake())
-        self._tasks[task] = intent
+        self._tasks[task] = call
 
-    def take(self) -> list[ReceiptIgnored]:
-        """Return those that have come since the last call."""
-        done = [task for task in self._tasks if task.done()]
-        for task in done:
+    def follow_living(self) -> None:
+        """Wait for those of doubtful calls that were begun when this run was executed before."""
+        doubtful = {doubt.call_id for doubt in self._ledger.state.doubts}
+        for call, work in self._performer.left_behind(self._ledger.run):
+            if call.call_id in doubtful:
+                self.add(call, work)
+
+    async def record(self) -> None:
+        """Record those that have come, each with what it tells about its call.
+
+        A call is answered first, and its late result is recorded after that.
+        """
+        pending = {intent.n for intent in self._ledger.state.pending}
+        for task, call in list(self._tasks.items()):
+            if not task.done() or call.n in pending:
+                continue
             del self._tasks[task]
-        return [task.result() for task in done if task.exception() is None]
+            if task.exception() is None:
+                resolved = resolved_by(self._ledger.state, call, task.result())
+                late: list[Event] = [task.result()]
+                late += [] if resolved is None else [resolved]
+                await self._ledger.commit(*late)
+                self._performer.late_recorded(self._ledger.run, call)
 
     def awaits(self, number: int) -> bool:
         """Whether the result of the intent of this number is still to come."""

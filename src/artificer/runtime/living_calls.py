@@ -8,12 +8,23 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from artificer.core.intents import CallTool
 from artificer.ports import Call, Outliving
 
 _PAUSE_S = 0.02
 
 
-class _Living(Struct, frozen=True):
+MAX_ENDED = 100
+"""The most calls that have ended and whose late results no run has recorded."""
+
+
+class _Living(Struct, frozen=True, eq=False):
+    """One call. ``world`` is an object of the world that its run belongs to: an id of a run means
+    nothing in another world.
+    """
+
+    world: object
+    intent: CallTool
     call: Call
     work: Outliving
 
@@ -25,10 +36,26 @@ class LivingCalls:
         self._calls: list[_Living] = []
         self._lock = threading.Lock()
 
-    def add(self, call: Call, work: Outliving) -> None:
+    def add(self, world: object, intent: CallTool, call: Call, work: Outliving) -> None:
         """Note a call whose work goes on."""
         with self._lock:
-            self._calls = [*self._alive(), _Living(call, work)]
+            alive = self._alive()
+            ended = [one for one in self._calls if one not in alive][-MAX_ENDED:]
+            self._calls = [*ended, *alive, _Living(world, intent, call, work)]
+
+    def of(self, world: object, run: str) -> list[tuple[CallTool, Outliving]]:
+        """Return the calls of a run, also those that have ended since."""
+        found = [one for one in self._calls if one.world is world and one.call.run == run]
+        return [(one.intent, one.work) for one in found]
+
+    def forget(self, world: object, run: str, intent: CallTool) -> None:
+        """Forget an ended call, whose late result is recorded."""
+        with self._lock:
+            self._calls = [
+                one
+                for one in self._calls
+                if (one.world is not world or one.call.run != run or one.intent != intent)
+            ]
 
     def held(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the reason for each of these calls, by idempotency key, that goes on here."""

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import orjson
@@ -184,7 +185,8 @@ class Performer:
         if executor is None:
             return _failed("error", intent, "This tool is not available in this program.")
         call = self._locked(self._call(run, intent, executor))
-        call = structs.replace(call, monitor=_Following(monitor, call, self.living))
+        following = _Following(monitor, partial(self.living.add, self.blobs, intent, call))
+        call = structs.replace(call, monitor=following)
         definition = call.definition
         if reason := await self.living.out_of_the_way(call):
             return _failed("error", intent, reason)
@@ -247,6 +249,14 @@ class Performer:
         found = {} if self.locks is None else await self.locks.held(keys)
         return {keys[key]: why for key, why in {**found, **self.living.held(keys)}.items()}
 
+    def left_behind(self, run: str) -> list[tuple[CallTool, Outliving]]:
+        """Return the calls of a run that outlived an execution of it here, and their work."""
+        return self.living.of(self.blobs, run)
+
+    def late_recorded(self, run: str, call: CallTool) -> None:
+        """The late result of a call is recorded: nothing else is to be learnt from its work."""
+        self.living.forget(self.blobs, run, call)
+
     def settled(self, run: str, intents: Iterable[Intent]) -> None:
         """Release the locks of calls whose results are recorded."""
         if self.locks is not None:
@@ -299,10 +309,9 @@ class Performer:
 class _Following(CallMonitor):
     """A monitor that has a call noted which outlives its end."""
 
-    def __init__(self, monitor: CallMonitor, call: Call, living: LivingCalls) -> None:
+    def __init__(self, monitor: CallMonitor, note: Callable[[Outliving], None]) -> None:
         self._monitor = monitor
-        self._call = call
-        self._living = living
+        self._note = note
 
     def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
         """Pass it on."""
@@ -310,7 +319,7 @@ class _Following(CallMonitor):
 
     def outlived(self, work: Outliving) -> None:
         """Note the call, and pass it on."""
-        self._living.add(self._call, work)
+        self._note(work)
         self._monitor.outlived(work)
 
 

@@ -6,9 +6,17 @@ from collections import deque
 
 from msgspec import Struct, field
 
-from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
+from artificer.core.events import (
+    CallsJudged,
+    DoubtResolved,
+    Event,
+    ReceiptIgnored,
+    ReplyChecked,
+    RunFinished,
+)
 from artificer.core.facts import Judges, establish
-from artificer.core.intents import INLINE, Compact, Generate, Intent
+from artificer.core.intents import INLINE, CallTool, Compact, Generate, Intent
+from artificer.core.late import resolved_by
 from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine
@@ -109,6 +117,8 @@ class _Machine:
         self._judges = Judges(consult)
         self._expected: deque[Intent] = deque()
         self._facts: deque[Intent] = deque()
+        self._calls: dict[int, CallTool] = {}
+        self._before: Event | None = None
 
     def step(self, line: EventLine | IntentLine) -> None:
         if isinstance(line, IntentLine):
@@ -131,6 +141,9 @@ class _Machine:
         if self._unchecked() and not isinstance(line.event, ReplyChecked):
             self._facts.clear()
         self._compare_fact(line.event)
+        if isinstance(line.event, DoubtResolved) and not line.event.letter:
+            self._compare_evidence(line.seq, line.event)
+        self._before = line.event
         outputs, _ = outputs_of(self.state, line.event)
         if line.outputs is not None and line.outputs != outputs:
             raise _Diverged(line.seq, "outputs", str(line.outputs), str(outputs))
@@ -159,6 +172,8 @@ class _Machine:
             raise _Diverged(line.seq, f"intent {expected.n}", line.digest, expected.digest)
         if asks(expected):
             self._request(line, expected)
+        if isinstance(expected, CallTool):
+            self._calls[expected.n] = expected
         self.report.intents += 1
 
     def _request(self, line: IntentLine, intent: Generate | Compact) -> None:
@@ -174,6 +189,16 @@ class _Machine:
             what = f"tools of intent {line.intent.n}"
             raise _Diverged(line.seq, what, line.tools[0], tools[0] if tools else "no tools")
         self.report.requests += 1
+
+    def _compare_evidence(self, seq: int, event: DoubtResolved) -> None:
+        """Compare what no person said with the late result of that very call."""
+        late, resolved = self._before, None
+        if isinstance(late, ReceiptIgnored) and (late.intent or 0) in self._calls:
+            resolved = resolved_by(self.state, self._calls[late.intent or 0], late)
+        if resolved is None or resolved.call_id != event.call_id or not event.happened:
+            raise _Diverged(seq, "DoubtResolved", "a late result of the call", "none before it")
+        if resolved != event:
+            self.report.drift.append(f"DoubtResolved (call {event.call_id})")
 
     def _compare_fact(self, event: Event) -> None:
         """Facts of our own libraries are recomputed too; a difference is drift, not divergence."""

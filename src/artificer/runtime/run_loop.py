@@ -14,7 +14,6 @@ from artificer.core.overruled import overruled
 from artificer.core.signals import cancelled, read_signal
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import AuthorError, InvariantError, OperatorError
-from artificer.ports import Outliving
 from artificer.runtime.late_results import CallFollower, LateResults
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.notifier import SignalNotifier
@@ -45,7 +44,7 @@ class RunLoop:
         self._signals = signals
         self._tasks: dict[_Task, Intent] = {}
         self._woken = asyncio.Event()
-        self._late = LateResults(self._woken.set)
+        self._late = LateResults(ledger, performer, self._woken.set)
         self._signalled = False
         self._slots = asyncio.Semaphore(ledger.state.run_spec.limits.concurrency)
         self._cancelled: str | None = None
@@ -64,8 +63,9 @@ class RunLoop:
         """Run until the run is finished, stalled or paused, or waits for a person elsewhere."""
         try:
             await self._clean_up_build()
+            self._late.follow_living()
             while True:
-                await self._ledger.commit(*self._late.take())
+                await self._late.record()
                 self._start(intents)
                 if self._signalled:
                     self._signalled = False
@@ -141,7 +141,7 @@ class RunLoop:
                     limits = state.run_spec.limits
                     chars = limits.result_chars
                     call = CallFollower(
-                        intent, partial(self._observer.progressed, self.run), self._outlived
+                        intent, partial(self._observer.progressed, self.run), self._late.add
                     )
                     label = next((c.label for c in state.calls if c.id == intent.call_id), "")
                     return await self._performer.call_tool(self.run, intent, chars, call, label)
@@ -196,11 +196,6 @@ class RunLoop:
             return event
         why = "What it answers was settled before."
         return ev.ReceiptIgnored(at=event.at, intent=intent.n, what=event.type, reason=why)
-
-    def _outlived(self, intent: CallTool, work: Outliving) -> None:
-        chars = self._ledger.state.run_spec.limits.result_chars
-        late = self._performer.late_result(intent, work, chars)
-        self._late.add(intent, asyncio.ensure_future(late))
 
     # --- signals ------------------------------------------------------------------------------
 
