@@ -132,7 +132,7 @@ class World:
         agent = await instructed(agent or AgentDefinition(), run_id, deps)
         attendance = Attendance(approver, observer=observer, deps=deps)
         async with assemble(self._resources, agent, prompt, attendance, history) as made:
-            state = await made.engine.start(run_id, made.spec, made.blobs)
+            state = await made.start(self._resources, run_id)
             return await make_run(self._resources.storage, run_id, state, made.engine.judges.check)
 
     @asynccontextmanager

@@ -58,6 +58,8 @@ def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
         return state.replace(phase=RunPhase.STALLED), ()
     if event.code == "out_of_time":
         return finish(state.replace(failure=None), "wall_limit")
+    if event.code == "token_limit" or event.code == "cost_limit":
+        return finish(state.replace(failure=None), event.code)
     if event.code == "invalid_call" and state.repairs < state.run_spec.limits.repairs:
         return _again(state, event)
     if event.code == "context_overflow" and may_compact(state.run_spec):

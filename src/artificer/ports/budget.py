@@ -84,7 +84,9 @@ class Correction(Struct, frozen=True, gc=False):
 
 
 class Budget(Protocol):
-    """The accounts of a world: days, and builds. Processes spend from them at the same time.
+    """The accounts of a world: days, builds, trees of runs.
+
+    Processes spend from them at the same time.
 
     Reservations and settlements are mostly part of an append to the journal
     (`ports.Journal.append`); these methods make a commit of their own.

@@ -1,4 +1,6 @@
-"""Budgets of days and builds: reserved before each request, settled with it (invariant 7).
+"""Budgets of days, builds and trees of runs (invariant 7).
+
+What a request may cost is reserved before it, and settled with its reply.
 
 A reservation is part of the commit that records the request's intent, and its settlement part of
 the commit that records the reply. What has no limit is only counted.
@@ -41,8 +43,8 @@ class RequestSize(Struct, frozen=True, gc=False):
 class UnderWay:
     """The requests of this process that have reserved something.
 
-    They reserve more than they will need. A request of a build that they leave too little for is
-    not refused, for the build would have to be resumed: it waits until one of them has ended.
+    They reserve more than they will need. A request of a build or of a tree of runs that they leave
+    too little for is not refused: it waits until one of them has ended.
     """
 
     count: int = 0
@@ -61,19 +63,28 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class Account:
-    """An account of the budget with its limit: a day of the world, or a ``build``.
+    """An account of the budget with its limit: a day of the world, a ``build`` or a ``tree``.
 
+    A ``tree`` is a run with its children, and theirs: its id.
     ``price_of`` returns the price of a ``provider/model``, for runs that have recorded none.
     """
 
     limit: SpendingLimit
     price_of: Callable[[str], Price | None]
     build: str = ""
+    tree: str = ""
     under_way: UnderWay = field(default_factory=UnderWay)
 
     def name(self, now: int) -> str:
         """Return the account's name at a time."""
+        if self.tree:
+            return f"run:{self.tree}"
         return f"build:{self.build}" if self.build else day_of(now)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is there for some runs, and has no end as a day has."""
+        return bool(self.build or self.tree)
 
     def charge(self, spec: RunSpec, size: RequestSize, now: int) -> Charge | ModelFailure:
         """Return what a request may cost; a failure where nobody knows."""
@@ -92,7 +103,8 @@ class Account:
 
     def shortage(self, spent: Spent, need: Amount) -> str:
         """Return why the limit does not hold an amount; empty when it does."""
-        whose, limit, reasons = "this build" if self.build else "a day", self.limit, []
+        whose = f"run {self.tree} and its children" if self.tree else "this build"
+        whose, limit, reasons = whose if self.lasts else "a day", self.limit, []
         for allowed, write, settled, reserved, needed in (
             (limit.tokens, _tokens, spent.settled.tokens, spent.reserved.tokens, need.tokens),
             (limit.micros, _dollars, spent.settled.micros, spent.reserved.micros, need.micros),
@@ -102,11 +114,23 @@ class Account:
                     f"Of {write(allowed)} for {whose} {write(settled)} are spent and "
                     f"{write(reserved)} reserved; this request may take {write(needed)}."
                 )
-        if reasons and not self.build:
+        if reasons and not self.lasts:
             reasons.append("A day ends at midnight UTC.")
         elif reasons and spent.reserved != Amount():
             reasons.append("What is reserved and not used is free again within an hour.")
         return " ".join(reasons)
+
+    def refusal(self, spent: Spent, need: Amount, why: str) -> ModelFailure:
+        """Return the failure of a request that the account does not hold.
+
+        Where it never will, because the runs of a tree have used what they may, it is their limit.
+        """
+        total = spent.settled + need
+        if not self.tree or self.limit.holds(total):
+            return _exhausted(why)
+        tokens = SpendingLimit(tokens=self.limit.tokens)
+        code: FailureCode = "cost_limit" if tokens.holds(total) else "token_limit"
+        return ModelFailure(code=code, message=why, attempts=0)
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -213,7 +237,7 @@ class Budgets:
                     spent = await self.budget.spent(charge.name, now)
                     why = charge.account.shortage(spent, charge.need)
                     if why and not _may_wait(charge, ended, spent):
-                        return _exhausted(why)
+                        return charge.account.refusal(spent, charge.need, why)
                     if why:
                         await ended.wait()
                         break
@@ -237,7 +261,7 @@ def _may_wait(charge: Charge, ended: asyncio.Event, spent: Spent) -> bool:
     """Whether there will be enough when the requests under way have ended."""
     account = charge.account
     others_end = account.under_way.count > 0 or ended.is_set()
-    return bool(account.build) and others_end and account.limit.holds(spent.settled + charge.need)
+    return account.lasts and others_end and account.limit.holds(spent.settled + charge.need)
 
 
 def _exhausted(why: str) -> ModelFailure:

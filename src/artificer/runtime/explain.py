@@ -153,6 +153,8 @@ def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]
                 said = words
             case ev.InterruptRequested(reason=words) if reason == "interrupted":
                 said = words
+            case ev.ModelFailed(code=code, message=message) if reason == code:
+                said = message
             case ev.ModelFailed(code=code, message=message) if reason == "model_failed":
                 said = f"{code}: {message}"
             case _:

@@ -15,6 +15,7 @@ FailureCode = Literal[
     "bad_request",
     "budget",
     "context_overflow",
+    "cost_limit",
     "invalid_call",
     "malformed_response",
     "max_tokens",
@@ -24,6 +25,7 @@ FailureCode = Literal[
     "rate_limited",
     "stream_truncated",
     "timeout",
+    "token_limit",
     "unavailable",
 ]
 """Why there is no reply, after all attempts. ``max_tokens`` is more than the model can write.
@@ -31,7 +33,8 @@ FailureCode = Literal[
 ``invalid_call`` is the model's mistake, noticed by the server: the model reads it and tries again.
 ``auth``, ``budget``, ``not_found``, ``overloaded``, ``rate_limited``, ``timeout`` and
 ``unavailable`` leave a run that can be resumed; the others end it. ``budget`` and
-``out_of_time`` are our own: nothing was sent, or the run's time was over before the reply.
+``out_of_time`` are our own: nothing was sent, or the run's time was over before the reply. So are
+``cost_limit`` and ``token_limit``: a run and its children have used what they may together.
 """
 
 RESUMABLE_FAILURES: frozenset[str] = frozenset(

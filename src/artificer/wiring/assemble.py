@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from artificer.runtime.engine import Engine
 from artificer.wiring.children import Assemblers, with_children
 from artificer.wiring.conversation import EarlierMessages, history_facts
 from artificer.wiring.engines import Attendance, build_engine, require
+from artificer.wiring.families import Assembly, with_family
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.policies import must_fit, tools_of_builds
 from artificer.wiring.prompts import attached_blocks
@@ -36,15 +37,6 @@ from artificer.wiring.specs import (
     with_longest,
 )
 from artificer.wiring.toolbox import ToolBox, build_tools, located
-
-
-@dataclass(frozen=True)
-class Assembly:
-    """A run that can start: its spec, the engine that executes it, and the blobs that it cites."""
-
-    spec: RunSpec
-    engine: Engine
-    blobs: tuple[bytes, ...] = ()
 
 
 @asynccontextmanager
@@ -135,7 +127,7 @@ async def assemble_recorded(
             world, recorded.provider, tools, attendance, policy=spec.policy, check=check
         )
         if spec.build is None:
-            yield engine
+            yield await with_family(world, engine, recorded.run, spec)
             return
         from artificer.wiring.builds import building
 

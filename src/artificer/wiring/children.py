@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from artificer.agent_definition import AgentDefinition, AgentTool, ExecutedTool, Tool
@@ -17,6 +17,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import restore
 from artificer.wiring.engines import Attendance
+from artificer.wiring.families import Assembly
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
 
@@ -24,7 +25,7 @@ from artificer.wiring.specs import Recorded
 class Assemblers(NamedTuple):
     """The functions that assemble new and recorded runs, and find the provider of one."""
 
-    new: Callable[..., AbstractAsyncContextManager[Any]]
+    new: Callable[..., AbstractAsyncContextManager[Assembly]]
     recorded: Callable[..., AbstractAsyncContextManager[Engine]]
     provider: Callable[[WorldResources, AgentDefinition[Any], RunSpec], Provider]
 
@@ -67,9 +68,8 @@ class ChildExecutor:
         attendance = Attendance(self.attendance.approver)
         async with self.assemblers.new(self.world, self.tool.agent, prompt, attendance) as made:
             limits = bounded(made.spec.limits, parent)
-            spec: RunSpec = made.spec.replace(parent=call.run, limits=limits)
-            state: RunState = await made.engine.start(run, spec)
-            return state
+            spec = made.spec.replace(parent=call.run, limits=limits)
+            return await replace(made, spec=spec).start(self.world, run)
 
     async def _resume(self, run: str) -> RunState:
         agent, spec = self.tool.agent, (await self._state(run)).run_spec

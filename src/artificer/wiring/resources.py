@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 from artificer.backends.secrets.redaction import CleanBlobs, Redactor
 from artificer.config import Config
 from artificer.core.policy import Consult, Policy
 from artificer.policies.engine import consult_here
-from artificer.ports import BlobStore
+from artificer.ports import BlobStore, SpendingLimit
 from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.feed import Feed
 from artificer.runtime.stream import EventReader
@@ -25,6 +26,7 @@ class WorldResources:
         self.storage = storage
         self.providers = ProviderPool(config)
         self.feed = Feed()
+        self._trees: WeakValueDictionary[str, Account] = WeakValueDictionary()
 
     def reader(self, run: str, after: int = 0) -> EventReader:
         """Return a reader of a run's events; whoever takes it closes it."""
@@ -62,6 +64,14 @@ class WorldResources:
         """The budgets that every request of the world is held against."""
         account = Account(self.config.budget.day, self.config.price_of)
         return Budgets(self.storage.budget, (account,))
+
+    def tree_account(self, run: str, limit: SpendingLimit) -> Account:
+        """Return the account of a run and its children, which share it in this process."""
+        account = self._trees.get(run)
+        if account is None or account.limit != limit:
+            account = Account(limit, self.config.price_of, tree=run)
+            self._trees[run] = account
+        return account
 
     async def aclose(self) -> None:
         """Close the connections to providers, then the stores."""

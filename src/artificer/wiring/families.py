@@ -1,0 +1,74 @@
+"""One budget for a run and the agents that it calls, and for those that these call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from artificer.contracts.definition import AGENT_ORIGIN
+from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
+from artificer.errors import NotFoundError
+from artificer.ports import SpendingLimit
+from artificer.runtime.budgets import NO_BUDGETS
+from artificer.runtime.engine import Engine
+from artificer.runtime.load import first_spec
+from artificer.wiring.resources import WorldResources
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A run that can start: its spec, the engine that executes it, and the blobs that it cites."""
+
+    spec: RunSpec
+    engine: Engine
+    blobs: tuple[bytes, ...] = ()
+
+    async def start(self, world: WorldResources, run: str) -> RunState:
+        """Start it, within the limits of its ancestors, and return its state when it is idle."""
+        engine = await with_family(world, self.engine, run, self.spec)
+        return await engine.start(run, self.spec, self.blobs)
+
+
+async def with_family(world: WorldResources, engine: Engine, run: str, spec: RunSpec) -> Engine:
+    """Return the engine of a run whose requests are held against the limits of its ancestors too.
+
+    Each run that has limits and calls agents has an account, which all runs below it share. The
+    ancestors follow from the records, so a resumed run finds the same accounts.
+    """
+    budgets = engine.performer.budgets
+    if budgets is NO_BUDGETS:
+        return engine
+    ancestor: RunSpec | None = spec
+    while ancestor is not None:
+        if (limit := shared_limit(ancestor)) is not None:
+            budgets = budgets.with_account(world.tree_account(run, limit))
+        parent = parent_of(run, ancestor)
+        ancestor = await _spec(world, parent) if parent else None
+        run = parent
+    if budgets is engine.performer.budgets:
+        return engine
+    return replace(engine, performer=replace(engine.performer, budgets=budgets), _loops={})
+
+
+def shared_limit(spec: RunSpec) -> SpendingLimit | None:
+    """Return what a run and its children may spend together; None where that has no limit."""
+    limit = SpendingLimit(spec.limits.total_tokens, spec.limits.cost_micros)
+    calls_agents = any(tool.origin == AGENT_ORIGIN for tool in spec.tools().tools)
+    return limit if calls_agents and limit != SpendingLimit() else None
+
+
+def parent_of(run: str, spec: RunSpec) -> str:
+    """Return the run whose model called this one's agent; empty if there is none.
+
+    A fork of a child has a name of its own, and is nobody's child.
+    """
+    ours = spec.parent and not spec.belongs_to_build and run.startswith(f"{spec.parent}.")
+    return spec.parent if ours else ""
+
+
+async def _spec(world: WorldResources, run: str) -> RunSpec | None:
+    """Return the spec of an ancestor; None if it is not in this world, or was pruned."""
+    try:
+        return await first_spec(world.storage.journal, world.storage.blobs, run)
+    except NotFoundError:
+        return None
