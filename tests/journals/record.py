@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from artificer import World
 from artificer.builds.facts import BuildOptions, BuildRequested
 from artificer.builds.jobs import AskDecision
 from artificer.contracts.definition import ModelRequest
@@ -54,6 +55,7 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.export import export
+from artificer.recordings.file import decompress
 from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
 from artificer.storage.memory import MemoryJournal
@@ -70,6 +72,8 @@ from artificer.values.blocks import (
 from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from world_runs import WORLD_RUNS
 
 from build_world import BASE, BuildWorld, plan_of
 from pictures import PDF, WAV, png
@@ -512,6 +516,9 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
 
 async def record(name: str) -> bytes:
     """Record one of the journals."""
+    if name in WORLD_RUNS:
+        async with World.in_memory() as world:
+            return decompress(await world.archive.export_run(await WORLD_RUNS[name](world)))
     run = rig()
     await RECORDINGS[name](run)
     return await export(run.journal, run.blobs, "run")
@@ -519,7 +526,7 @@ async def record(name: str) -> bytes:
 
 def main() -> None:
     """Write the files."""
-    for name in sys.argv[1:] or RECORDINGS:
+    for name in sys.argv[1:] or (*RECORDINGS, *WORLD_RUNS):
         path = HERE / f"{name}.jsonl"
         path.write_bytes(asyncio.run(record(name)))
         print(path, path.stat().st_size)

@@ -13,6 +13,7 @@ from artificer.core.record import EventLine
 from artificer.errors import ArtificerError
 from artificer.ports import Call, Provider
 from artificer.providers.anthropic import Anthropic
+from artificer.providers.caller import CallerProvider
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -29,6 +30,7 @@ NAMES = [file.stem for file in FILES]
 PROVIDERS: dict[str, Provider] = {
     p.name: p for p in (Anthropic(), OpenAIResponses(), OpenAIChat(), ScriptedProvider([]))
 }
+PROVIDERS["guarded"] = CallerProvider(attached=False)
 
 
 def content(file: Path) -> bytes:
