@@ -23,6 +23,8 @@ from artificer.blocking import wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
 from artificer.errors import NotFoundError
+from artificer.ports import Prompt
+from artificer.ports.attachment import split_prompt
 from artificer.world import World
 
 if TYPE_CHECKING:
@@ -100,19 +102,22 @@ class Agent(AgentDefinition[OutputT]):
     async def follow_up(
         self,
         run: str | Run,
-        prompt: str,
+        prompt: Prompt,
         *,
         world: World | None = None,
         approver: Approver | None = None,
         observer: Observer | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Continue a finished run with another prompt.
+        """Continue a finished run with another prompt: a text, or texts with attachments.
 
-        Raises what :meth:`resume` raises, and AuthorError for a prompt of over 16,000 characters.
+        Raises what :meth:`resume` raises, AuthorError for a prompt of over 8 MiB or too many
+        attachments, and ConfigError for one that the model cannot read.
         """
+        text, attachments = split_prompt(prompt)
         async with _opened(world) as world:
-            await world.send(_id(run), FollowUp(text=prompt).verified())
+            signal = FollowUp(text=text).verified()
+            await world.send(_id(run), signal, attachments=attachments, agent=self)
             return await world.resume(
                 _id(run), self, approver=approver, observer=observer, deps=deps
             )
@@ -234,7 +239,7 @@ class Agent(AgentDefinition[OutputT]):
         """
         return wait_for(lambda: self.run(prompt, **options), "await agent.run(…)")
 
-    def follow_up_sync(self, run: str | Run, prompt: str, **options: Any) -> Run[OutputT]:
+    def follow_up_sync(self, run: str | Run, prompt: Prompt, **options: Any) -> Run[OutputT]:
         """Continue a run with another prompt and wait for its end, as :meth:`follow_up` does."""
         return wait_for(lambda: self.follow_up(run, prompt, **options), "await agent.follow_up(…)")
 

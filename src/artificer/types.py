@@ -244,6 +244,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.wiring.builds import Builds as Builds
     from artificer.wiring.conversation import EarlierMessages as EarlierMessages
     from artificer.wiring.conversation import EarlierRun as EarlierRun
+    from artificer.wiring.signals import MessageOptions as MessageOptions
 
 _NAMES = {
     # agents and tools
@@ -431,6 +432,7 @@ _NAMES = {
     "maintenance": ("Maintenance",),
     "report": ("Views",),
     "wiring.conversation": ("EarlierMessages", "EarlierRun"),
+    "wiring.signals": ("MessageOptions",),
     "run_artifact": ("RunArtifact",),
     "runtime.search": ("Hit",),
     "runs": ("History",),

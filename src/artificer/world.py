@@ -34,7 +34,7 @@ from artificer.wiring.engines import Attendance, idle_engine
 from artificer.wiring.instructions import instructed
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import WorldResources
-from artificer.wiring.signals import post
+from artificer.wiring.signals import MessageOptions, send
 from artificer.wiring.specs import Recorded
 from artificer.wiring.storage import memory_storage, open_storage
 
@@ -279,13 +279,13 @@ class World:
         await _tidy(self._resources, run_id, state)
         return await make_run(self._resources.storage, run_id, state)
 
-    async def send(self, run_id: str, signal: Signal) -> int:
-        """Send a signal to a run, and return its number.
+    async def send(self, run_id: str, signal: Signal, **message: Unpack[MessageOptions]) -> int:
+        """Send a signal to a run, and return its number; a message may have ``attachments``.
 
         The process that executes the run reads it at once; otherwise :meth:`resume` does. Raises
-        NotFoundError, AuthorError for a long signal, OperatorError where too many wait.
+        NotFoundError, AuthorError for too much, ConfigError for what the model cannot read.
         """
-        return await post(self._resources.storage, run_id, signal)
+        return await send(self._resources, run_id, signal, **message)
 
     async def import_run(self, data: bytes) -> str:
         """Add an exported run to this world, once it has replayed, and return its id.

@@ -9,6 +9,8 @@ from cli_kit import Shell, Terminal, finish, text_of, until
 from strict_server import Calls, Hangs, Says, StrictServer
 from test_cli_terminal import start_at, terminal  # noqa: F401  # a fixture
 
+from pictures import png
+
 ASKS = '[policy]\n[[policy.rules]]\ndecision = "ask"\nreason = "charts are dear"\n'
 
 
@@ -117,3 +119,47 @@ async def test_a_call_is_approved_in_the_conversation(
         result = await finish(process)
     assert result.code == 0
     assert "Greeted." in result.out
+
+
+@pytest.mark.req("attachment-messages")
+async def test_a_file_is_attached_to_the_next_message(shell: Shell) -> None:
+    (shell.cwd / "cat.png").write_bytes(png())
+    lines = "/attach cat.png\nWhat is it?\nReally?\n/attach cat.png\n/attach\n/attach no.png\nBye\n"
+    async with StrictServer(Says("A cat."), Says("Yes."), Says("Bye.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("chat", stdin=lines.encode())
+        assert server.refused == []
+        *_, first, _, second, _, third = server.seen[2].body["messages"]
+    assert [part["type"] for part in first["content"]] == ["image_url", "text"]
+    assert (second["content"], third["content"]) == ("Really?", "Bye")
+    assert "attached to the next message: cat.png" in result.err
+    assert "nothing is attached" in result.err and "no.png cannot be read" in result.err
+
+
+@pytest.mark.req("attachment-messages")
+async def test_what_cannot_be_sent_stays_attached_until_it_is_removed(shell: Shell) -> None:
+    (shell.cwd / "all.zip").write_bytes(b"PK\x03\x04" + bytes(range(256)))
+    lines = "Hello\n/attach all.zip\nUnpack it\n/attach\nNever mind\n"
+    async with StrictServer(Says("Hi."), Says("Fine.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("chat", stdin=lines.encode())
+        assert len(server.seen) == 2
+    assert "all.zip" in result.err and "cannot be sent to" in result.err
+    assert result.out == "Hi.\nFine.\n"
+
+
+@pytest.mark.req("attachment-messages", "message-length")
+async def test_a_follow_up_has_attachments_and_reads_stdin(shell: Shell) -> None:
+    (shell.cwd / "cat.png").write_bytes(png())
+    long = "Ein langer Text. " * 5_000
+    async with StrictServer(Says("Hi."), Says("A cat."), Says("Long.")) as server:
+        shell.configure(server.url)
+        assert (await shell.run("run", "--kind", "chat", "Hello")).code == 0
+        cat = await shell.run("follow-up", "last", "What is it?", "--attach", "cat.png")
+        assert cat.out == "A cat.\n", cat.err
+        read = await shell.run("follow-up", "last", stdin=long.encode())
+        assert read.out == "Long.\n", read.err
+        assert server.seen[2].body["messages"][-1]["content"] == long
+    assert "cat.png" in (await shell.run("show", "last")).out
+    refused = await shell.run("steer", "last", "--attach", "cat.png", stdin=long.encode())
+    assert "has ended" in refused.err

@@ -216,12 +216,13 @@ class PauseRequested(_Event):
 
 
 class Steered(_Event):
-    """Somebody has something to say to the model before its next reply."""
+    """Somebody has something to say to the model before its next reply, or to show to it."""
 
     type: ClassVar[Literal["Steered"]] = "Steered"
     text: Text
     by: Text
     letter: int
+    attachments: tuple[AttachedBlock, ...] = ()
 
 
 class FollowUpReceived(_Event):
@@ -231,6 +232,7 @@ class FollowUpReceived(_Event):
     text: Text
     by: Text
     letter: int
+    attachments: tuple[AttachedBlock, ...] = ()
 
 
 class DoubtResolved(_Event):

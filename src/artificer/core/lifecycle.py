@@ -62,6 +62,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
         deliverable=None,
         letters=0,
         follow_ups=(),
+        follow_up_attachments=(),
         hold=None,
         repeats=Repeats(),
     )
@@ -88,6 +89,8 @@ def run_pruned(state: RunState, event: ev.RunPruned) -> Step:
 def steered(state: RunState, event: ev.Steered) -> Step:
     """Keep the text until the model's next request, and send it there."""
     state = _noted(state, event, event.text)
+    if event.attachments:
+        state = state.replace(note_attachments=(*state.note_attachments, *event.attachments))
     return state.replace(steered=since(state.run_spec, 2)), ()
 
 
@@ -104,7 +107,9 @@ def interrupt_requested(state: RunState, event: ev.InterruptRequested) -> Step:
 
 def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
     """Open calls are answered ``cancelled``, so that the history stays paired."""
-    state = state.replace(letters=max(state.letters, event.letter), follow_ups=())
+    state = state.replace(
+        letters=max(state.letters, event.letter), follow_ups=(), follow_up_attachments=()
+    )
     if state.calls:
         calls = tuple(
             c if c.status else answered(c, "cancelled", event.content) for c in state.calls
@@ -115,7 +120,14 @@ def cancel_requested(state: RunState, event: ev.CancelRequested) -> Step:
 
 def follow_up_received(state: RunState, event: ev.FollowUpReceived) -> Step:
     """More to ask, when this is done."""
-    state = state.replace(letters=event.letter, follow_ups=(*state.follow_ups, event.text))
+    before, attached = len(state.follow_ups), state.follow_up_attachments
+    if event.attachments or attached:
+        attached = (*attached, *[()] * (before - len(attached)), event.attachments)
+    state = state.replace(
+        letters=event.letter,
+        follow_ups=(*state.follow_ups, event.text),
+        follow_up_attachments=attached,
+    )
     return _follow_up(state) if state.phase is RunPhase.FINISHED else (state, ())
 
 
@@ -154,10 +166,12 @@ def _held(state: RunState) -> Step:
 def _follow_up(state: RunState) -> Step:
     """The conversation goes on, with the limits of a new run; what was made stays."""
     prompt, *rest = state.follow_ups
+    attachments, *others = state.follow_up_attachments or ((),)
     kept = state.narrative if keeps_reports(state.run_spec) else None
     cut = kept is not None and state.narrative_cut
     state = reports.reopened(state).replace(
         follow_ups=tuple(rest),
+        follow_up_attachments=tuple(others) if any(others) else (),
         turns_before=state.turn,
         running_since=state.now,
         repeats=Repeats(),
@@ -172,4 +186,4 @@ def _follow_up(state: RunState) -> Step:
         status=None,
         deliverable=None,
     )
-    return next_turn(with_words(state, prompt))
+    return next_turn(with_words(state, prompt, attachments))

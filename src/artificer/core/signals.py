@@ -24,12 +24,17 @@ from artificer.core.state import RunState
 from artificer.core.transitions import TABLE
 from artificer.errors import InvalidValueError
 from artificer.values.base import Digest, Meta, Text, Value, ValueReader
+from artificer.values.blocks import AttachedBlock
 from artificer.values.refusal import not_ok
 
 LONGEST = 64 * 1024
-"""The limit of bytes of one signal."""
+"""The limit of bytes of one signal that is not a message to the model."""
+
+LONGEST_MESSAGE = 8 * 1024 * 1024
+"""The limit of bytes of one message, as of a prompt: no model reads more."""
 
 _SHORT = Meta(max_length=16_000)
+_LONG = Meta(max_length=LONGEST_MESSAGE)
 
 
 class _Signal(Value, tag_field="type"):
@@ -40,14 +45,16 @@ class Steer(_Signal):
     """Say something to the model before its next reply."""
 
     type: ClassVar[Literal["steer"]] = "steer"
-    text: Annotated[Text, _SHORT]
+    text: Annotated[Text, _LONG]
+    attachments: tuple[AttachedBlock, ...] = ()
 
 
 class FollowUp(_Signal):
     """Ask something more when the run is finished."""
 
     type: ClassVar[Literal["follow_up"]] = "follow_up"
-    text: Annotated[Text, _SHORT]
+    text: Annotated[Text, _LONG]
+    attachments: tuple[AttachedBlock, ...] = ()
 
 
 class Pause(_Signal):
@@ -136,6 +143,15 @@ Signal = (
     | Retry
 )
 
+MessageSignal = Steer | FollowUp
+"""A signal that the model reads."""
+
+
+def longest(signal: Signal) -> int:
+    """Return the limit of a signal's bytes."""
+    return LONGEST_MESSAGE if isinstance(signal, MessageSignal) else LONGEST
+
+
 _signals: ValueReader[Signal] = ValueReader(Signal, "the signal")
 
 
@@ -184,10 +200,12 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
     match signal:
         case Steer() | FollowUp() if state.build is not None and not _heard(state, signal):
             event = None
-        case Steer(text=text):
-            event = ev.Steered(at=at, letter=number, by=by, text=text)
-        case FollowUp(text=text):
-            event = ev.FollowUpReceived(at=at, letter=number, by=by, text=text)
+        case Steer(text=text, attachments=attachments):
+            event = ev.Steered(at=at, letter=number, by=by, text=text, attachments=attachments)
+        case FollowUp(text=text, attachments=attachments):
+            event = ev.FollowUpReceived(
+                at=at, letter=number, by=by, text=text, attachments=attachments
+            )
         case Pause(reason=reason):
             event = ev.PauseRequested(at=at, letter=number, by=by, reason=reason)
         case Interrupt(reason=reason):
@@ -205,7 +223,7 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
 
 def _heard(state: RunState, signal: Signal) -> bool:
     """Whether a build can receive a message, for its active runs or for later ones."""
-    if state.build is None or not isinstance(signal, Steer):
+    if state.build is None or not isinstance(signal, Steer) or signal.attachments:
         return False
     under_way = any(is_run(job) for job in state.build.open)
     return under_way or (since(state.run_spec, 2) and state.build.ended is None)

@@ -125,8 +125,10 @@ class RunState(Value):
     artifacts that it need not cite. ``unfinished`` is the text so far of a reply that is being
     continued, for the ``continuations``-th time. ``message`` is a reply that is shown with the
     narrative; while ``mending``, replies answer our request for a repair, and are not.
-    ``attached`` counts the attachments of ``history``. ``sources`` are the calls that artifacts
-    may be bound to, in call order, and ``sources_digest`` the digest of all of them (rules 3).
+    ``attached`` counts the attachments of ``history``; ``note_attachments`` are those of ``notes``,
+    and ``follow_up_attachments`` those of each of the ``follow_ups``, empty where none has any.
+    ``sources`` are the calls that artifacts may be bound to, in call order, and ``sources_digest``
+    the digest of all of them (rules 3).
     """
 
     phase: RunPhase = RunPhase.NEW
@@ -178,6 +180,8 @@ class RunState(Value):
     message: str = ""
     mending: bool = False
     attached: Attached = Attached()
+    note_attachments: tuple[AttachedBlock, ...] = ()
+    follow_up_attachments: tuple[tuple[AttachedBlock, ...], ...] = ()
     sources: tuple[CallSource, ...] = ()
     sources_digest: str = ""
 
@@ -286,10 +290,11 @@ def with_history(state: RunState, spec: RunSpec) -> RunState:
     return state.replace(taint=spec.taint)
 
 
-def with_words(state: RunState, text: str) -> RunState:
-    """Append what a person says."""
+def with_words(state: RunState, text: str, attachments: tuple[AttachedBlock, ...] = ()) -> RunState:
+    """Append what a person says, with the attachments that are within the limits."""
     said = len(state.history) if since(state.run_spec, 2) else 0
-    return with_message(state, user(text), said=said)
+    kept, note = state.attached.within(attachments, state.run_spec.limits)
+    return with_message(state, user(text + note, kept), said=said)
 
 
 def labelled(state: RunState, call: CallState) -> RunState:

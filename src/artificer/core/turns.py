@@ -76,9 +76,12 @@ def _with_notes(state: RunState) -> RunState:
         state = with_message(state, user(state.repeats.note), repeats=repeats)
     if not state.notes:
         return state
-    words = "\n\n".join(state.notes)
-    state = with_words(state, words) if state.steered else with_message(state, user(words))
-    return state.replace(notes=(), steered=False, mending=False)
+    words, attachments = "\n\n".join(state.notes), state.note_attachments
+    if state.steered or attachments:
+        state = with_words(state, words, attachments)
+    else:
+        state = with_message(state, user(words))
+    return state.replace(notes=(), note_attachments=(), steered=False, mending=False)
 
 
 def finish(state: RunState, reason: FinishReason) -> Step:

@@ -1,7 +1,8 @@
 """Which blobs a world refers to, on the safe side: whatever looks like a digest is a reference.
 
-The records of every run and the versions of every workspace are searched, and then the blobs that
-they mention, for a blob may mention others: a deliverable its artifacts, a tree its files.
+The records of every run, the signals to it and the versions of every workspace are searched, and
+then the blobs that they mention, for a blob may mention others: a deliverable its artifacts, a tree
+its files.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from artificer.errors import NotFoundError
 from artificer.ports import BlobStore, Journal, RunHead, Versions
 from artificer.runtime.progress import ReportProgress, unreported
+from artificer.runtime.signals import Signalled
 from artificer.runtime.verify import tombstone
 from artificer.values.canon import digests_in
 
@@ -29,6 +31,7 @@ async def reachable(
     waiting: set[str] = set()
     for number, head in enumerate(heads, 1):
         waiting |= await _mentioned(journal, head) & stored
+        waiting |= await _signalled(journal, head.run) & stored
         progress("searching runs", number, len(heads))
     for owner in ("", *(head.run for head in heads)):  # a run has drafts of its own
         waiting |= _versions(versions, owner)
@@ -71,6 +74,16 @@ async def _mentioned(journal: Journal, head: RunHead) -> set[str]:
         if not records:
             break
         after = records[-1].seq
+    return found
+
+
+async def _signalled(journal: Journal, run: str) -> set[str]:
+    """The digests in the signals to a run, which it may not have received yet."""
+    if not isinstance(journal, Signalled):
+        return set()
+    found: set[str] = set()
+    for _, body in await journal.signals.read(run):
+        found |= digests_in(body)
     return found
 
 

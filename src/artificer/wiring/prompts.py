@@ -1,6 +1,8 @@
-"""The attachments of a prompt, checked before a run begins."""
+"""The attachments of a prompt, checked before they are sent."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from artificer.core.attachments import Attached, described
 from artificer.core.spec import Limits
@@ -9,11 +11,18 @@ from artificer.ports import Attaching, Attachment, Provider
 from artificer.ports.attachment import block_of
 from artificer.values.blocks import AttachedBlock
 
+NOTHING_ATTACHED = Attached()
+"""The attachments of a conversation that begins."""
+
 
 def attached_blocks(
-    attachments: tuple[Attachment, ...], provider: Provider, model: str, limits: Limits
+    attachments: Sequence[Attachment],
+    provider: Provider,
+    model: str,
+    limits: Limits,
+    before: Attached = NOTHING_ATTACHED,
 ) -> tuple[AttachedBlock, ...]:
-    """Return what is recorded of a prompt's attachments.
+    """Return what is recorded of a prompt's attachments; ``before`` counts the earlier ones.
 
     Raises:
         AuthorError: they are more than the limits allow.
@@ -21,7 +30,7 @@ def attached_blocks(
     """
     blocks = tuple(map(block_of, attachments))
     for number, block in enumerate(blocks):
-        if fault := Attached().plus(blocks[:number]).fault(block, limits):
+        if fault := before.plus(blocks[:number]).fault(block, limits):
             raise AuthorError(
                 f"{_subject(block)} is too much: {fault}.",
                 hint="Attach less, or raise Limits(attachments, attachment_bytes, attached_bytes).",

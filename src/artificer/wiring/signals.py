@@ -2,10 +2,68 @@
 
 from __future__ import annotations
 
-from artificer.core.signals import LONGEST, Signal
+import asyncio
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from artificer.agent_definition import AgentDefinition
+from artificer.core.signals import MessageSignal, Signal, longest
 from artificer.errors import AuthorError
+from artificer.ports import Attachment
+from artificer.ports.attachment import checked
 from artificer.runtime.load import no_run
+from artificer.runtime.snapshot import restore
+from artificer.wiring.assemble import recorded_provider
+from artificer.wiring.prompts import attached_blocks
+from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import OpenStorage
+
+
+class MessageOptions(TypedDict, total=False):
+    """The attachments of a message, and the agent whose provider has to take them."""
+
+    attachments: Sequence[Attachment]
+    agent: AgentDefinition[Any] | None
+
+
+async def send(
+    world: WorldResources,
+    run_id: str,
+    signal: Signal,
+    attachments: Sequence[Attachment] = (),
+    agent: AgentDefinition[Any] | None = None,
+) -> int:
+    """Put a signal into a run's queue, and return its number.
+
+    Raises what :func:`post` raises, and:
+        AuthorError: attachments are too much, or do not belong to a message.
+        ConfigError: the run's model cannot read one of them.
+    """
+    if attachments:
+        signal = await _attached(world, run_id, signal, attachments, agent or AgentDefinition())
+    return await post(world.storage, run_id, signal)
+
+
+async def _attached(
+    world: WorldResources,
+    run_id: str,
+    signal: Signal,
+    attachments: Sequence[Attachment],
+    agent: AgentDefinition[Any],
+) -> Signal:
+    """Return a message with its attachments, whose bytes are then stored."""
+    storage = world.storage
+    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+    if not isinstance(signal, MessageSignal) or state.build is not None:
+        what = "A build" if isinstance(signal, MessageSignal) else "This signal"
+        raise AuthorError(f"{what} takes no attachments.", hint="Put what they say into the text.")
+    spec, known = state.run_spec, [checked(one) for one in attachments]
+    provider = recorded_provider(world, agent, spec)
+    model = f"{spec.provider}/{spec.model}"
+    blocks = attached_blocks(known, provider, model, spec.limits, state.attached)
+    for one in known:
+        await asyncio.to_thread(storage.blobs.put, one.data)
+    return signal.replace(attachments=blocks)
 
 
 async def post(storage: OpenStorage, run_id: str, signal: Signal) -> int:
@@ -13,15 +71,21 @@ async def post(storage: OpenStorage, run_id: str, signal: Signal) -> int:
 
     Raises:
         NotFoundError: no such run.
-        AuthorError: the signal is too long.
+        AuthorError: the signal is too long, or an attachment of it is not stored.
         OperatorError: too many signals wait for the run.
     """
     if not await storage.journal.read(run_id, limit=1):
         raise no_run(run_id)
+    for block in signal.attachments if isinstance(signal, MessageSignal) else ():
+        if not storage.blobs.has(block.digest):
+            raise AuthorError(
+                f"The attachment {block.digest} is not stored.",
+                hint="Pass the attachment itself: world.send(run, signal, attachments=[…]).",
+            )
     body = signal.canonical()
-    if len(body) > LONGEST:
+    if len(body) > longest(signal):
         raise AuthorError(
-            f"A signal has at most {LONGEST:,} bytes; this has {len(body):,}.",
-            hint="Send a shorter text.",
+            f"Such a signal has at most {longest(signal):,} bytes; this has {len(body):,}.",
+            hint="Send a shorter text, or attach a file.",
         )
     return await storage.signals.post(run_id, body)

@@ -6,14 +6,18 @@ import difflib
 from pathlib import Path
 
 from artificer.cli.chat.conversation import TerminalChat
+from artificer.cli.chat.reasoning import MODES
 from artificer.cli.terminal.console import complain, note
 from artificer.cli.terminal.words import cost, joined, tokens
+from artificer.ports.attachment import attachment_at
 from artificer.wiring.providers import split_model
 
 COMMANDS = {
     "/help": "list these commands",
     "/model [PROVIDER/MODEL]": "show the model, or let another one answer from now on",
     "/retry": "continue a reply that failed or waits",
+    "/attach FILE": "attach a file to the next message; without FILE, attach none",
+    "/reasoning [on|off|all]": "show a few lines of the model's reasoning, nothing, or all of it",
     "/save FILE": "write the conversation to a Markdown file",
     "/usage": "show the tokens and the cost so far",
     "/quit": "end the chat; so does Ctrl-D",
@@ -40,6 +44,10 @@ async def perform(conversation: TerminalChat, line: str) -> None:
             _model(conversation, argument)
         case "/retry":
             await _retry(conversation)
+        case "/attach":
+            _attach(conversation, argument)
+        case "/reasoning":
+            _reasoning(conversation, argument)
         case "/save":
             _save(conversation, argument)
         case "/usage":
@@ -64,6 +72,25 @@ async def _retry(conversation: TerminalChat) -> None:
         complain("Nothing to retry: no reply failed or waits.")
         return
     await conversation.resume(conversation.run.id)
+
+
+def _attach(conversation: TerminalChat, file: str) -> None:
+    if not file:
+        conversation.attachments.clear()
+        note("nothing is attached")
+        return
+    conversation.attachments.append(attachment_at(Path(file).expanduser()))
+    names = ", ".join(one.name or one.media_type for one in conversation.attachments)
+    note(f"attached to the next message: {names}")
+
+
+def _reasoning(conversation: TerminalChat, word: str) -> None:
+    mode = next((mode for mode in MODES if mode == word), None)
+    if word and mode is None:
+        complain(f"/reasoning is on, off or all, not {word!r}.")
+        return
+    conversation.reasoning.mode = mode or conversation.reasoning.mode
+    note(f"reasoning: {conversation.reasoning.mode}")
 
 
 def _save(conversation: TerminalChat, file: str) -> None:

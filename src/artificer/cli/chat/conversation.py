@@ -11,10 +11,13 @@ from dataclasses import replace
 
 from artificer.agent import Agent
 from artificer.cli.chat.printer import ReplyPrinter
+from artificer.cli.chat.reasoning import ReasoningPrinter
 from artificer.cli.terminal.approver import approver_for, user_name
 from artificer.cli.terminal.console import complain, note
 from artificer.cli.terminal.screen import Screen
 from artificer.core.signals import Cancel, FollowUp
+from artificer.errors import OperatorError
+from artificer.ports import Attachment
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
 from artificer.system import SystemClock
@@ -27,6 +30,8 @@ class TerminalChat:
     def __init__(self, world: World, agent: Agent, run: Run | None = None) -> None:
         self.world = world
         self.run = run
+        self.attachments: list[Attachment] = []
+        """Attached to the next message."""
         self._agent = agent
         self._switched = False
         self._printer = ReplyPrinter()
@@ -41,28 +46,42 @@ class TerminalChat:
         model = self._agent.model or self.world.config.model
         return model if isinstance(model, str) else getattr(model, "name", "no model")
 
+    @property
+    def reasoning(self) -> ReasoningPrinter:
+        """What shows the model's reasoning."""
+        return self._printer.reasoning
+
     def use(self, model: str) -> None:
         """Let another model answer from now on."""
         self._agent = replace(self._agent, model=model)
         self._switched = self.run is not None
 
     async def say(self, text: str) -> Run:
-        """Send a prompt, print the reply as it forms, and return the run."""
+        """Send a prompt, print the reply as it forms, and return the run.
+
+        What is attached goes with it, and stays attached if it cannot be sent.
+        """
         if self.run is None:
             run_id = SystemClock().new_run_id()
-            return await self._reply(
+            begun = await self._reply(
                 run_id,
                 self.world.run(
-                    text,
+                    [text, *self.attachments],
                     self._agent,
                     approver=self._approver,
                     observer=self._printer,
                     run_id=run_id,
                 ),
             )
+            self.attachments.clear()
+            return begun
         if self._switched:
             return await self._fork(self.run.id, text)
-        await self.world.send(self.run.id, FollowUp(by=user_name(), text=text).verified())
+        message = FollowUp(by=user_name(), text=text).verified()
+        agent = replace(self._agent, model=None)
+        attachments = tuple(self.attachments)
+        await self.world.send(self.run.id, message, attachments=attachments, agent=agent)
+        self.attachments.clear()
         return await self.resume(self.run.id)
 
     async def resume(self, run_id: str) -> Run:
@@ -78,6 +97,11 @@ class TerminalChat:
         )
 
     async def _fork(self, origin: str, text: str) -> Run:
+        if self.attachments:
+            raise OperatorError(
+                "The first message to another model takes no attachments.",
+                hint="/attach without a file removes them; attach them to the message after it.",
+            )
         new_id = SystemClock().new_run_id()
         run = await self._reply(
             new_id,
@@ -100,7 +124,7 @@ class TerminalChat:
             try:
                 self.run = await work
             finally:
-                self._printer.end_line()
+                self._printer.end()
         self._report(self.run)
         return self.run
 

@@ -1,10 +1,11 @@
-"""Showing a reply as it forms: text on stdout, calls and failures on stderr."""
+"""Showing a reply as it forms: text on stdout, reasoning, calls and failures on stderr."""
 
 from __future__ import annotations
 
 import sys
 
 from artificer import events as happened
+from artificer.cli.chat.reasoning import ReasoningPrinter
 from artificer.cli.terminal.console import clean, note, one_line
 from artificer.cli.terminal.words import FAILURES, duration
 from artificer.core.record import EventLine, IntentLine
@@ -24,6 +25,7 @@ class ReplyPrinter(Observer):
         self.run: str | None = None
         self.failure: happened.ModelRequestFailed | None = None
         self._translator: Translator | None = None
+        self.reasoning = ReasoningPrinter()
         self._printed = ""
         self._calls: dict[str, str] = {}
 
@@ -55,6 +57,11 @@ class ReplyPrinter(Observer):
         return self._translator
 
     def _show(self, event: happened.RunEvent) -> None:
+        if isinstance(event, happened.ReasoningStreamed):
+            self.end_line()
+            self.reasoning.write(event.text)
+            return
+        self.reasoning.end()
         match event:
             case happened.TextStreamed(text=text):
                 self._write(text)
@@ -87,6 +94,11 @@ class ReplyPrinter(Observer):
         """Print what is missing of a reply: its last word, or all where nothing was streamed."""
         if text.startswith(self._printed):
             self._write(text[len(self._printed) :])
+        self.end_line()
+
+    def end(self) -> None:
+        """Finish what is shown of a reply, however it ended."""
+        self.reasoning.end()
         self.end_line()
 
     def end_line(self) -> None:

@@ -15,6 +15,7 @@ from artificer.cli.commands.shared import (
     FOLDER,
     POSITIVE,
     AgentOption,
+    AttachOption,
     ExecutionOptions,
     OutcomeOptions,
     ReplyLimit,
@@ -26,7 +27,9 @@ from artificer.cli.declare import Command, argument, option, options
 
 
 @options
-class RunOptions(ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption):
+class RunOptions(
+    AttachOption, ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption
+):
     """Run PROMPT until it is finished. Without PROMPT, or with `-`, it is read from stdin.
 
     What is piped to a command that has a PROMPT is added to it, after an empty line.
@@ -51,12 +54,6 @@ class RunOptions(ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, Unat
     kind: Literal["chat", "deliver"] | None = option(
         type=click.Choice(("deliver", "chat")),
         help="deliver writes a report (default); chat only answers.",
-    )
-    attach: tuple[Path, ...] = option(
-        type=EXISTING_FILE,
-        metavar="FILE",
-        multiple=True,
-        help="Attach an image, a sound, a PDF or a text; repeatable.",
     )
     tools: tuple[Path, ...] = option(
         type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests."
@@ -166,7 +163,9 @@ class ResumeOptions(ToolFolders, OutcomeOptions, AgentOption, ExecutionOptions, 
 
 
 @options
-class FollowUpOptions(ToolFolders, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption):
+class FollowUpOptions(
+    AttachOption, ToolFolders, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption
+):
     """Send PROMPT to the conversation of RUN, with the same model, tools and artifacts.
 
     Without PROMPT, or with `-`, it is read from stdin; what is piped is added to a PROMPT.
@@ -177,6 +176,7 @@ class FollowUpOptions(ToolFolders, OutcomeOptions, AgentOption, ExecutionOptions
     \b
     Example:
       artificer follow-up last "Now the same for green tea."
+      artificer follow-up last "And in this one?" --attach dog.png
     """
 
     run: str = run_argument()

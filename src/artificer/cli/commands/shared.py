@@ -60,6 +60,18 @@ class ExecutionOptions:
 
 
 @options
+class AttachOption:
+    """Files that go with a message to the model."""
+
+    attach: tuple[Path, ...] = option(
+        type=EXISTING_FILE,
+        metavar="FILE",
+        multiple=True,
+        help="Attach an image, a sound, a PDF or a text; repeatable.",
+    )
+
+
+@options
 class AgentOption:
     """An agent that a Python program defines."""
 

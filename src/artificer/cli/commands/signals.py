@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from artificer.cli.commands.candidates import run_argument
-from artificer.cli.commands.shared import ReasonOption, RunOption, json_flag
+from artificer.cli.commands.shared import AttachOption, ReasonOption, RunOption, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
 
@@ -53,8 +53,10 @@ class ResolveOptions:
 
 
 @options
-class SteerOptions:
+class SteerOptions(AttachOption):
     """Send TEXT to the model of RUN before its next reply, whichever process executes the run.
+
+    Without TEXT, or with `-`, it is read from stdin; what is piped is added to a TEXT.
 
     A run whose answer was just accepted continues with another turn. To ask more of a finished
     run, use `artificer follow-up`.
@@ -65,7 +67,7 @@ class SteerOptions:
     """
 
     run: str = run_argument()
-    text: str = argument()
+    text: str | None = argument(required=False)
 
 
 @options

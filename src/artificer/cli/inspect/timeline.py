@@ -109,6 +109,8 @@ def _event(
         case ev.RunForked(origin=origin, steer=steer):
             summary = joined(f"from {origin.run}, record {origin.seq}", *origin.changed)
             details = (steer,) if steer else ()
+        case ev.Steered(attachments=attached) | ev.FollowUpReceived(attachments=attached):
+            summary, details = _signal(event), tuple(map(described, attached))
         case ev.BuildAdvanced(fact=fact):
             key = getattr(fact, "key", "")[-KEY:]
             summary = joined(fact.type, one_line(happened(fact), DETAIL), key)

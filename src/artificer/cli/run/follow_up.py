@@ -13,19 +13,23 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for, user_name
 from artificer.cli.terminal.exits import Exit
 from artificer.core.signals import FollowUp
+from artificer.ports.attachment import attachment_at
 
 
 @interruptible
 async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
     """Send the prompt to a run, resume it and deliver its outcome."""
     prompt = read_prompt(options.prompt)
+    attachments = list(map(attachment_at, options.attach))
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
             run_id = await world.archive.find(options.run)
-            await world.send(run_id, FollowUp(by=user_name(), text=prompt))
+            agent = load_agent(options.agent, options.tools)
+            message = FollowUp(by=user_name(), text=prompt).verified()
+            await world.send(run_id, message, attachments=attachments, agent=agent)
             finished = await world.resume(
                 run_id,
-                load_agent(options.agent, options.tools),
+                agent,
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
@@ -10,13 +11,16 @@ from artificer.core.events import ReceiptIgnored
 from artificer.core.record import EventLine
 from artificer.core.signals import Signal
 from artificer.errors import OperatorError
+from artificer.ports import Attachment
 from artificer.world import World
 
 CHECKS, PAUSE_S = 8, 0.25
 """How often, and how many seconds apart, to check whether a signal was received."""
 
 
-async def send_signal(world: World, run_id: str, signal: Signal) -> Exit:
+async def send_signal(
+    world: World, run_id: str, signal: Signal, attachments: Sequence[Attachment] = ()
+) -> Exit:
     """Send a signal and wait a moment for the process that executes the run to receive it.
 
     Raises OperatorError for a run that has ended.
@@ -27,7 +31,7 @@ async def send_signal(world: World, run_id: str, signal: Signal) -> Exit:
         raise OperatorError(
             f"Run {run_id} has ended: {state.status}.", hint=f"To continue: artificer {more}"
         )
-    number = await world.send(run_id, signal)
+    number = await world.send(run_id, signal, attachments=attachments)
     for _ in range(CHECKS):
         history = await world.archive.history(run_id)
         if history.run.state.letters >= number:
