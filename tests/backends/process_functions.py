@@ -133,3 +133,8 @@ doubled = tool(isolation="process", name="doubled")(plain)
 def modules() -> list[str]:
     """Return which of some modules the process has imported."""
     return sorted({"pytest", "asyncio", "pydantic", "jsonschema_rs"} & sys.modules.keys())
+
+
+def rows() -> list[dict[str, float]]:
+    """Return more rows than a model reads."""
+    return [{"n": n, "share": n / 7} for n in range(5_000)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from artificer.backends.function import plain
 from artificer.backends.function.argument import REQUIRED, FunctionArgument, InvalidArgumentsError
-from artificer.backends.function.results import content_of
+from artificer.backends.function.results import text_of
 from artificer.backends.function.typed import TypedArguments
 from artificer.errors import CanonicalError, ToolDefinitionError
 from artificer.values.canon import canonical
@@ -99,4 +99,4 @@ def test_plain_values_are_those_of_pydantic(data: st.DataObject) -> None:
 def test_a_plain_result_is_written_as_by_pydantic(result: Any) -> None:
     from pydantic_core import to_jsonable_python
 
-    assert content_of(result) == content_of(to_jsonable_python(result))
+    assert text_of(result) == text_of(to_jsonable_python(result))

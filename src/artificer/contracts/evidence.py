@@ -20,10 +20,14 @@ MAX_EVIDENCE = 16_000
 
 
 class Parsed(Struct, frozen=True):
-    """The results in a text, or the reason why it cannot be read (``fault``)."""
+    """The results in a text, or the reason why it cannot be read (``fault``).
+
+    ``data`` are the results as JSON text whose numbers are as the text has them.
+    """
 
     results: JsonValue = None
     fault: str | None = None
+    data: str | None = None
 
 
 class Stream(Value):

@@ -73,6 +73,11 @@ def without_label(content: str, label: str) -> str:
     return said + mark + line.removeprefix(label) if mark else content
 
 
+def label_in(content: str) -> str:
+    """Return the label in the last line of a result, or nothing."""
+    return content.rpartition(MARK)[2].partition(" ")[0] if MARK in content else ""
+
+
 def _label(spec: RunSpec, verdict: Verdict, before: Counter[str]) -> str:
     tool = spec.tools().get(verdict.tool)
     if verdict.verdict not in ("allow", "ask") or tool is None or tool.backend == "artifact":

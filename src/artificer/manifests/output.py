@@ -19,24 +19,24 @@ def parse_output(rule: OutputKeys, text: str, *, complete: bool) -> Parsed | Non
     kind = format_of(rule)
     if kind == "text":
         return None
-    name, read = READERS[kind]
+    name, read, data_of = READERS[kind]
     if not complete:
         return Parsed(fault=f"the output is too long to be read as {name}")
     try:
         results = read(text)
     except (ValueError, RecursionError) as error:
         return Parsed(fault=f"the output is not {name}: {clip(str(error), 200)}")
-    return checked(rule, results)
+    return checked(rule, results, data_of(text, results))
 
 
-def checked(rule: OutputKeys, results: JsonValue) -> Parsed:
+def checked(rule: OutputKeys, results: JsonValue, data: str) -> Parsed:
     """Hold results to the manifest's schema, if it has one."""
     if rule.result is not None:
         problems = compile_schema(rule.result).problems(results)
         if problems:
             first = "; ".join(f"{p.pointer or '/'} {p.message}" for p in problems[:10])
             return Parsed(results, fault=f"the output breaks its schema: {first}")
-    return Parsed(results)
+    return Parsed(results, data=data)
 
 
 def format_of(rule: OutputKeys) -> str:

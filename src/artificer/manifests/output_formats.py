@@ -6,9 +6,10 @@ import csv
 import json
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
+from artificer.contracts.evidence import compact
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.text import well_formed
 
@@ -62,6 +63,7 @@ def read_csv(text: str) -> JsonValue:
     has one, ``|`` where it has one and no comma, else a comma. A row with fewer values than names
     has null for the others. Raises ValueError for a row with more, and for names that repeat.
     """
+    text = text.removeprefix("\ufeff")  # as spreadsheets write it
     first = text.partition("\n")[0]
     delimiter = "\t" if "\t" in first else "|" if "|" in first and "," not in first else ","
     try:
@@ -132,10 +134,32 @@ class _XmlReader:
         self._open[-1][2].append(text)
 
 
-READERS: dict[str, tuple[str, Callable[[str], JsonValue]]] = {
-    "json": ("JSON", read_json),
-    "jsonl": ("JSON lines", read_jsonl),
-    "csv": ("CSV", read_csv),
-    "xml": ("XML", read_xml),
+def _same(text: str, results: JsonValue) -> str:
+    return text
+
+
+def _lines(text: str, results: JsonValue) -> str:
+    lines = (line for line in text.split("\n") if line.strip())
+    return f"[{','.join(lines)}]"
+
+
+def _texts(text: str, results: JsonValue) -> str:
+    return compact(results)
+
+
+class OutputFormat(NamedTuple):
+    """A format: its name, what reads it, and what makes the exact JSON of a text and its results:
+    JSON keeps its own numbers, and the values of CSV and XML are texts.
+    """
+
+    name: str
+    read: Callable[[str], JsonValue]
+    data: Callable[[str, JsonValue], str]
+
+
+READERS: dict[str, OutputFormat] = {
+    "json": OutputFormat("JSON", read_json, _same),
+    "jsonl": OutputFormat("JSON lines", read_jsonl, _lines),
+    "csv": OutputFormat("CSV", read_csv, _texts),
+    "xml": OutputFormat("XML", read_xml, _texts),
 }
-"""Each format: its name, and what reads it."""

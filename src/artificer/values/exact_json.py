@@ -39,9 +39,12 @@ def parse(text: str) -> Any:
 def exact(value: Any) -> str:
     """Write what :func:`parse` has read: no spaces, numbers as they were. Raises InexactError."""
     try:
-        return msgspec.json.encode(value).decode()
+        text = msgspec.json.encode(value).decode()
     except UnicodeEncodeError as error:
         raise InexactError("a text holds half of a surrogate pair") from error
+    if "\ufffd" in text:
+        raise InexactError("some of its characters could not be read; it may not be UTF-8")
+    return text
 
 
 def read_exact(data: bytes | str) -> JsonValue:

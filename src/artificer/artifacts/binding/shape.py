@@ -185,4 +185,5 @@ def _name(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(clip(text, _MAX_NAME), ensure_ascii=False)
+    text = clip(text, _MAX_NAME)
+    return json.dumps(text, ensure_ascii=not text.replace("…", "").isprintable())

@@ -352,4 +352,5 @@ def _receipt(
         status=_STATUS[outcome.status],
         content=write(envelope, parsed),
         evidence=envelope.to_text(),
+        data=None if parsed is None or outcome.status != "success" else parsed.data,
     )

@@ -64,7 +64,8 @@ class Inputs:
         parsed = outcome.parsed
         if parsed is not None:
             why = parsed.fault and self.redactor.clean(parsed.fault)
-            parsed = Parsed(self.redactor.clean_value(parsed.results), why)
+            data = parsed.data and self.redactor.clean(parsed.data)
+            parsed = Parsed(self.redactor.clean_value(parsed.results), why, data)
         return replace(outcome, fault=fault, parsed=parsed)
 
     def clean_store(self, blobs: BlobStore) -> BlobStore:

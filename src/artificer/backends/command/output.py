@@ -100,7 +100,7 @@ async def _run_parser(
         results = read_json(finished.stdout.text)
     except (ValueError, RecursionError) as error:
         return Parsed(fault=f"the parser's output is not JSON: {clip(str(error), 200)}")
-    return checked(manifest.output, results)
+    return checked(manifest.output, results, finished.stdout.text)
 
 
 def _read(file: Path) -> tuple[str, bool] | None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from artificer.backends.function.results import content_of, split_result
+from artificer.backends.function.results import data_of, shown, split_result, text_of
 from artificer.errors import places
 from artificer.ports import Attachment
 from artificer.values.text import clip
@@ -17,18 +17,21 @@ MAX_ERROR = 2_000
 
 
 class Ended(Struct, frozen=True):
-    """The end of a function: what the model reads, and the places of an error for the log."""
+    """The end of a function: what the model reads, its data, and the places of an error."""
 
     status: Literal["ok", "error"]
     content: str
     trace: str = ""
     attachments: tuple[Attachment, ...] = ()
+    data: str | None = None
 
 
 def returned(result: Any) -> Ended:
     """Return the end of a function that has returned a result."""
     rest, attachments = split_result(result)
-    return Ended("ok", content_of(rest), attachments=attachments)
+    text = text_of(rest)
+    data = data_of(rest, text)
+    return Ended("ok", shown(text), attachments=attachments, data=data)
 
 
 def failed(error: BaseException) -> Ended:

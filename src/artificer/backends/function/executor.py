@@ -203,7 +203,12 @@ def _receipt(call: Call, ended: Ended | None) -> Receipt:
         return Receipt(status="timeout", content=f"The tool did not end within {seconds:g} s.")
     if ended.trace:
         log.warning("Tool %s failed in call %s.\n%s", call.definition.name, call.id, ended.trace)
-    return Receipt(status=ended.status, content=ended.content, attachments=ended.attachments)
+    return Receipt(
+        status=ended.status,
+        content=ended.content,
+        attachments=ended.attachments,
+        data=ended.data,
+    )
 
 
 def _unstopped(call: Call) -> Receipt:

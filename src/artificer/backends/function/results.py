@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from artificer.backends.function import plain
 from artificer.core.attachments import described
@@ -11,7 +14,7 @@ from artificer.errors import CanonicalError
 from artificer.ports import Attachment
 from artificer.ports.attachment import block_of
 from artificer.values.canon import canonical
-from artificer.values.text import head_and_tail
+from artificer.values.text import head_and_tail, well_formed
 
 MAX_CONTENT = 32_000
 """Characters of a result that a model is given: its beginning and its end."""
@@ -36,22 +39,53 @@ def _named(attachments: tuple[Attachment, ...]) -> str:
     return "\n".join(f"[{described(block_of(attachment))}]" for attachment in attachments)
 
 
-def content_of(result: Any) -> str:
-    """Return a result as a model reads it: a string unchanged, anything else as JSON.
+def text_of(result: Any) -> str:
+    """Return a result as text: a string unchanged, anything else as JSON.
 
     Raises ValueError for a result without a JSON form.
     """
     if not isinstance(result, str):
         value = result if plain.is_plain(result) else _jsonable(result)
         try:
-            return head_and_tail(canonical(value).decode(), MAX_CONTENT)
+            return canonical(value).decode()
         except CanonicalError:  # a huge integer, NaN: no digest depends on it, and it can be read
-            result = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    readable = result.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
+            return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return str(result)
+
+
+def shown(text: str) -> str:
+    """Return the part of a result's text that the model reads."""
+    readable = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
     return head_and_tail(readable, MAX_CONTENT)
+
+
+def data_of(result: Any, text: str) -> str | None:
+    """Return the text of a result that artifacts may be bound to: a number, an object, a list, or
+    a string that is JSON.
+    """
+    if isinstance(result, Decimal):
+        return str(result)
+    if isinstance(result, str):
+        return well_formed(text) if text[:1] in ("{", "[") and _is_json(text) else None
+    return None if text[:1] in ('"', "n", "t", "f") else well_formed(text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _jsonable(result: Any) -> Any:
     from pydantic_core import to_jsonable_python
 
-    return to_jsonable_python(result)
+    return to_jsonable_python(result, fallback=_struct)
+
+
+def _struct(value: Any) -> Any:
+    """Return a struct of msgspec as an object, which pydantic does not know."""
+    if isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value)
+    raise TypeError(f"a {type(value).__name__} has no JSON form")

@@ -229,4 +229,12 @@ class _Exchange:
                 else bare_http_content(envelope, parsed)
             ),
             evidence=envelope.to_text(),
+            data=self._data(parsed) if outcome == "success" else None,
         )
+
+    def _data(self, parsed: Parsed | None) -> str | None:
+        """Return a whole body that the manifest's format reads, or that the server calls JSON."""
+        if parsed is not None or not self._received.complete:
+            return None if parsed is None else parsed.data
+        kind = self._received.content_type.partition(";")[0].strip().lower()
+        return self._text() if kind.endswith(("/json", "+json")) else None

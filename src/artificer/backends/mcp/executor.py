@@ -159,6 +159,7 @@ class McpExecutor:
             content=mcp_content(envelope, structured),
             evidence=envelope.to_text(),
             attachments=outcome.attachments,
+            data=outcome.data if status == "success" else None,
         )
 
     async def _read(self, result: CallToolResult, tool: RemoteTool) -> _Outcome:
@@ -167,7 +168,23 @@ class McpExecutor:
         texts = [await self._block(block, found) for block in result.content]
         text = self._link.redactor.clean(well_formed("\n".join(texts)))
         outcome = self._outcome(result, tool, text)
+        outcome = replace(outcome, data=self._data(result, outcome))
         return replace(outcome, blobs=tuple(found.blobs), attachments=tuple(found.attachments))
+
+    def _data(self, result: CallToolResult, outcome: _Outcome) -> str | None:
+        """Return a result's data: its structured content, or one text block that is JSON.
+
+        The SDK reads numbers as floats. A text block that says the same, as the protocol
+        recommends, has them as the server wrote them.
+        """
+        texts = [block.text for block in result.content if block.type == "text"]
+        exact = texts[0] if len(texts) == 1 and len(texts) == len(result.content) else ""
+        found = None if exact[:1].strip() not in ("{", "[") else _read(exact)
+        if outcome.structured is None:
+            return None if found is None else self._link.redactor.clean(exact)
+        if found is not None and found == result.structured_content:
+            return self._link.redactor.clean(exact)
+        return canonical(outcome.structured).decode()
 
     def _outcome(self, result: CallToolResult, tool: RemoteTool, text: str) -> _Outcome:
         structured = self._link.redactor.clean_value(result.structured_content)
@@ -225,6 +242,16 @@ class _Outcome:
     fault: str | None = None
     blobs: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    data: str | None = None
+
+
+def _read(text: str) -> JsonValue:
+    """Return the value of JSON text, or None for any other text."""
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 @dataclass

@@ -20,6 +20,7 @@ from artificer.core.intents import (
     Intent,
 )
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.sources import label_in
 from artificer.core.verdict import Verdict
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from artificer.values.text import clip
@@ -196,6 +197,7 @@ def _returned(event: ev.ToolReturned) -> tuple[str, ...]:
         duration(event.duration_ms),
         count(len(event.content), "character"),
         f"artifact {made.kind}:{made.id}" if made else "",
+        f"data {label_in(event.content)} {clip(event.data, DIGEST)}" if event.data else "",
         one_line(event.content, DETAIL) if event.status != "ok" else "",
     )
 
