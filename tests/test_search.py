@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from artificer import Agent, Config, ScriptedProvider, World, tool
 from artificer.archive import Archive
-from artificer.ports import Indexed, Storage
+from artificer.ports import Indexed, IndexedText, Reached, Storage
 from artificer.providers.scripted import call, reply, say
 from artificer.runtime.search import Hit, Searcher, text_query
+from artificer.storage.memory.search_index import MemorySearchIndex
 from wrapped_journal import WrappedJournal
 
 
@@ -157,6 +159,29 @@ async def test_an_index_is_not_believed(tmp_path: Path) -> None:
     damage(other)
     async with World.open(config(tmp_path / "two")) as world:
         assert len(await world.archive.search("lamp")) == 9
+
+
+class Cleared(MemorySearchIndex):
+    """Is cleared by another process just before the second page is added."""
+
+    pending = 1
+
+    def add(self, after: int, texts: Sequence[IndexedText], upto: Reached) -> bool:
+        if after and self.pending:
+            self.pending = 0
+            self.clear()
+        return super().add(after, texts, upto)
+
+
+@pytest.mark.req("search-index")
+async def test_what_is_pruned_meanwhile_hides_nothing_else() -> None:
+    async with World.in_memory() as world:
+        for number in range(150):
+            await answered(world, "A lamp", f"r-{number}")
+        storage, index = world._resources.storage, Cleared()
+        query = text_query("lamp")
+        found = await Searcher(storage.journal, storage.blobs, index, query).hits(999)
+        assert (len(found), index.pending) == (150, 0)
 
 
 @pytest.mark.req("search-index")

@@ -38,6 +38,7 @@ def test_a_text_is_its_folded_words(text: str, words: list[str]) -> None:
         ('"big la"* "open', [Term(("big", "la"), True), Term(("open",))]),
         ('* "" - \' "\' ()', []),
         ("red RED", [Term(("red",))]),
+        ("a-" * 99, [Term(("a",) * MAX_TERMS)]),
         (" ".join(map(str, range(99))), [Term((str(n),)) for n in range(MAX_TERMS)]),
     ],
 )

@@ -135,8 +135,8 @@ class Searcher:
             page = await journal.placed(at, upto)
             if page and not await asyncio.to_thread(self._add, index, reached.position, page):
                 now = await asyncio.to_thread(index.reached)
-                if now.position <= reached.position:  # it is only read
-                    return at
+                if now.position <= reached.position:  # it is only read, or was cleared meanwhile
+                    return at if now == reached else now.position
                 reached, at = now, now.position  # another process was faster
                 continue
             if page:

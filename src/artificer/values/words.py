@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -19,12 +20,12 @@ LONGEST_WORD = 64
 """Characters of a word that count. A longer one is mostly encoded bytes."""
 
 MAX_TERMS = 32
-"""Words and phrases of one search that count."""
+"""Words and phrases of one search that count, and words of one phrase."""
 
 _SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}]|[\u0300-\u036f])+")
-_ASCII_WORD = re.compile("[0-9a-z]+")
-_TERM = re.compile(r'"([^"]*)(?:"|$)(\*?)|([^\s"]+)')
+_WORD = rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}]|[\u0300-\u036f])+"
+_ASCII_WORD = "[0-9a-z]+"
+_TERM = r'"([^"]*)(?:"|$)(\*?)|([^\s"]+)'
 
 
 class Term(Struct, frozen=True):
@@ -37,13 +38,13 @@ class Term(Struct, frozen=True):
 def words_of(text: str) -> list[str]:
     """Return the folded words of a text, in order."""
     if text.isascii():
-        return [word[:LONGEST_WORD] for word in _ASCII_WORD.findall(text.lower())]
+        return [word[:LONGEST_WORD] for word in _compiled(_ASCII_WORD).findall(text.lower())]
     return [word for _, _, word in placed_words(text)]
 
 
 def placed_words(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield where each word begins and ends in a text, and the word itself, folded."""
-    for found in _WORD.finditer(text):
+    for found in _compiled(_WORD).finditer(text):
         word = _folded(found[0])
         if word:
             yield found.start(), found.end(), word
@@ -55,8 +56,8 @@ def terms_of(query: str) -> tuple[Term, ...]:
     Every query means something: other punctuation separates words, as in a text.
     """
     found = []
-    for phrase, star, word in _TERM.findall(query):
-        words = tuple(words_of(phrase or word))
+    for phrase, star, word in _compiled(_TERM).findall(query):
+        words = tuple(words_of(phrase or word)[:MAX_TERMS])
         if words:
             found.append(Term(words, bool(star) or word.endswith("*")))
     return tuple(dict.fromkeys(found))[:MAX_TERMS]
@@ -79,6 +80,12 @@ def find_spans(terms: Sequence[Term], text: str) -> list[tuple[int, int]]:
         last = len(term.words) - 1
         spans.update((placed[at][0], placed[at + last][1]) for at in places)
     return sorted(spans)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern when it is first used: every run imports this, and few search."""
+    return re.compile(pattern)
 
 
 def _places(term: Term, words: Sequence[str]) -> Iterator[int]:

@@ -48,7 +48,7 @@ class TerminalChat:
 
     @property
     def reasoning(self) -> ReasoningPrinter:
-        """What shows the model's reasoning."""
+        """The printer of the model's reasoning."""
         return self._printer.reasoning
 
     def use(self, model: str) -> None:
