@@ -362,10 +362,13 @@ class TestRerun:
             journal, blobs = world._resources.storage.journal, world._resources.storage.blobs
             recorded = await load(journal, blobs, run.id)
             assert await rerun(recorded, blobs, ScriptedProvider([])) == []
-            allowed = recorded.state.replace(spec=recorded.state.run_spec.replace(policy=Policy()))
+            first, *rest = recorded.lines
+            assert isinstance(first, EventLine) and isinstance(first.event, ev.PromptReceived)
+            spec = first.event.spec.replace(policy=Policy())
+            allowed = first.replace(event=first.event.replace(spec=spec))
 
             (fault,) = await rerun(
-                structs.replace(recorded, state=allowed), blobs, ScriptedProvider([])
+                structs.replace(recorded, lines=(allowed, *rest)), blobs, ScriptedProvider([])
             )
             assert "it makes 1 requests, not 2" in fault
 

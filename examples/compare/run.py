@@ -37,9 +37,6 @@ asyncio.run(main())
 """
 """Runs the cells of a notebook in an event loop, as a kernel does."""
 
-OPEN = {"13_fallback": "a list of models"}
-"""Programs that cannot run yet, and the feature that they need."""
-
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
@@ -109,9 +106,6 @@ async def compare(names: list[str]) -> int:
     print("| program | Artificer | Pydantic AI | same output |")
     print("| --- | --: | --: | --- |")
     for name in names:
-        if name in OPEN:
-            print(f"| {name} | | | not yet: {OPEN[name]} |")
-            continue
         ours, theirs = await run(name, "artificer"), await run(name, "pydantic_ai")
         same = ours.output == theirs.output and ours.status == theirs.status == 0
         print(f"| {name} | {ours.lines} | {theirs.lines} | {'yes' if same else 'no'} |", flush=True)

@@ -51,7 +51,7 @@ OutputValidator = Callable[[Any], Any]
 class AgentFields(TypedDict, total=False):
     """The fields of an :class:`AgentDefinition`, as keyword arguments."""
 
-    model: str | Provider | None
+    model: str | Provider | Sequence[str | Provider] | None
     kind: AgentKind | None
     instructions: str | InstructionsFunction | None
     tools: Iterable[Tool]
@@ -68,7 +68,8 @@ class AgentFields(TypedDict, total=False):
 class AgentDefinition(Generic[OutputT]):
     """A model with its instructions, tools and rules. Runs, builds and forks share it.
 
-    ``model`` is ``provider/model`` or a provider. ``only`` narrows the toolset to the tools that it
+    ``model`` is ``provider/model`` or a provider, or a list of them: the next one takes over when
+    one does not answer. ``only`` narrows the toolset to the tools that it
     names. A run delivers a report (kind ``deliver``), unless it has an ``output`` or a ``check``,
     or is a ``chat`` by choice. With an ``output``, it ends in JSON that fits it, or it has failed;
     ``check`` accepts the output (or the text, without one), perhaps changed, or rejects it with
@@ -83,7 +84,7 @@ class AgentDefinition(Generic[OutputT]):
     else from the journal.
     """
 
-    model: str | Provider | None = field(default=None, kw_only=False)
+    model: str | Provider | Sequence[str | Provider] | None = field(default=None, kw_only=False)
     kind: AgentKind | None = None
     instructions: str | InstructionsFunction | None = None
     tools: Iterable[Tool] = ()
@@ -105,6 +106,7 @@ class AgentDefinition(Generic[OutputT]):
 
     def __post_init__(self) -> None:
         """Check what only a type checker would notice. Raises AuthorError."""
+        object.__setattr__(self, "model", _checked_models(self.model))
         object.__setattr__(self, "tools", _checked_tools(self.tools))
         if self.only is not None:
             object.__setattr__(self, "only", tuple(self.only))
@@ -144,6 +146,19 @@ class AgentDefinition(Generic[OutputT]):
         """The kind of the agent's runs: a report, unless they end in JSON or it is chosen."""
         plain = self.output is None and self.check is None
         return self.kind or ("deliver" if plain else "chat")
+
+
+def _checked_models(
+    models: str | Provider | Sequence[str | Provider] | None,
+) -> str | Provider | tuple[str | Provider, ...] | None:
+    if isinstance(models, str) or not isinstance(models, Sequence):
+        return models
+    if not models:
+        raise AuthorError(
+            "The list of an agent's models is empty.",
+            hint='Name at least one: Agent(["anthropic/…", "openai/…"]).',
+        )
+    return models[0] if len(models) == 1 else tuple(models)
 
 
 def _checked_settings(

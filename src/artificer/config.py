@@ -80,6 +80,7 @@ _PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class Config(CheckedValue):
     """All settings. Paths are absolute or relative to the working directory.
 
+    ``model`` is a ``provider/model``, or a list of them: the first one, then its fallbacks.
     ``storage`` is a kind of storage, or a URL whose scheme is one.
     ``models`` are the settings of the requests to a ``provider/model``.
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
@@ -88,7 +89,7 @@ class Config(CheckedValue):
 
     home: Path = Path("~/.artificer")
     project: str | None = None
-    model: str | None = None
+    model: str | Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
     tools: tuple[Path, ...] = ()
     tools_compat: bool = False
     tools_keys: tuple[Path, ...] = ()
@@ -119,6 +120,13 @@ class Config(CheckedValue):
             raise self.invalid("/project", reason)
         if self.project is not None and not _PROJECT.fullmatch(self.project):
             raise self.invalid("/project", "must be 1 to 64 letters, digits, '.', '_' or '-'")
+
+    @property
+    def default_models(self) -> tuple[str, ...]:
+        """The models of runs that name none: the first one, then its fallbacks."""
+        if self.model is None or isinstance(self.model, tuple):
+            return self.model or ()
+        return (self.model,)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -169,7 +177,10 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
         raise ConfigError(f"{path} holds a NUL character, which no setting can.")
     for name in ("home", "model", "project"):
         variable = f"ARTIFICER_{name.upper()}"
-        _override(settings, name, os.environ.get(variable) or None, f"${variable}")
+        text = os.environ.get(variable) or None
+        models = text.split(",") if name == "model" and text else ()
+        several = [model.strip() for model in models] if len(models) > 1 else None
+        _override(settings, name, several or text, f"${variable}")
     for name, value in flags.items():
         _override(settings, name, value, "The options")
     rules = checked(_Policies, {"policy": settings.pop("policy", {})}, str(path))

@@ -89,6 +89,18 @@ class ModelRequestFailed(_RunEvent):
     attempts: int = 1
 
 
+class ModelChanged(_RunEvent):
+    """Another model of the run's list takes over, since ``failed`` (``provider/model``) did not
+    answer. ``code`` is why; text that it had streamed does not count.
+    """
+
+    type: ClassVar[Literal["model_changed"]] = "model_changed"
+    provider: str
+    model: str
+    failed: str
+    code: str
+
+
 class CallJudged(_RunEvent):
     """The gate's verdict about a call. ``arguments`` is canonical JSON, if they could be read."""
 
@@ -207,6 +219,7 @@ RunEvent = (
     | ArgumentsStreamed
     | ModelReplied
     | ModelRequestFailed
+    | ModelChanged
     | CallJudged
     | ApprovalRequested
     | ApprovalReceived

@@ -15,6 +15,7 @@ from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.svg.payload import Svg
 from artificer.core.attachments import attached_to
+from artificer.core.fallback import models_in_words
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
@@ -124,7 +125,7 @@ def _provenance(run_id: str, state: RunState) -> Provenance:
     turns = f"{state.turn} turn{'' if state.turn == 1 else 's'}"
     return Provenance(
         run=run_id,
-        model=f"{spec.provider}/{spec.model}",
+        model=models_in_words(state),
         kind=spec.kind,
         created=created.isoformat(timespec="seconds"),
         digest=state.deliverable or "",

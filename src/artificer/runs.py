@@ -188,6 +188,15 @@ class Run(Struct, Generic[OutputT], frozen=True):
         return tuple(self.state.history)
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were asked, as ``provider/model``; the last one answers now.
+
+        Why each of the others was replaced is in ``state.failed_models``.
+        """
+        failed = [model.model for model in self.state.failed_models]
+        return (*failed, self.state.run_spec.full_name)
+
+    @property
     def artifacts(self) -> Mapping[str, RunArtifact]:
         """The artifacts of the report, or those made so far, by id.
 

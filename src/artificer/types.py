@@ -153,9 +153,11 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.repeats import Repeats as Repeats
     from artificer.core.signals import Signal as Signal
     from artificer.core.sources import CallSource as CallSource
+    from artificer.core.spec import Fallback as Fallback
     from artificer.core.spec import RunSpec as RunSpec
     from artificer.core.state import CallState as CallState
     from artificer.core.state import Doubt as Doubt
+    from artificer.core.state import FailedModel as FailedModel
     from artificer.core.state import Pending as Pending
     from artificer.core.state import RunPhase as RunPhase
     from artificer.core.state import RunState as RunState
@@ -363,8 +365,8 @@ _NAMES = {
     "core.attachments": ("Attached",),
     "core.kinds": ("RunKind",),
     "core.repeats": ("Repeats",),
-    "core.spec": ("RunSpec",),
-    "core.state": ("CallState", "Doubt", "Pending", "RunPhase", "RunState"),
+    "core.spec": ("Fallback", "RunSpec"),
+    "core.state": ("CallState", "Doubt", "FailedModel", "Pending", "RunPhase", "RunState"),
     "core.window": ("Window",),
     "artifacts.ref": (
         "ArtifactKind",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_kit import Shell
-from strict_server import Says, StrictServer
+from strict_server import Fails, Says, StrictServer, Turn
 
 from artificer import cli
 from artificer.cli.setup.init import TEMPLATE
@@ -154,3 +155,37 @@ async def test_what_is_no_agent_is_refused(shell: Shell, place: str, why: str) -
     assert result.code == 2
     assert why in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.req("fallback-models")
+@pytest.mark.req("fallback-events")
+async def test_a_list_of_models_on_the_command_line(shell: Shell) -> None:
+    def answers(body: dict[str, Any]) -> Turn:
+        return Fails(404) if body["model"] == "gone" else Says("Hello.")
+
+    async with StrictServer(answer=answers) as server:
+        key = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
+        names = ("--model", "openai-chat/gone", "--model", "openai-chat/here")
+        ran = await shell.run("run", "--kind", "chat", "Hi.", *names, "--json", env=key)
+        assert ran.code == 0, ran.err
+        assert "openai-chat/here takes over from openai-chat/gone" in ran.err
+        assert ran.err.index("failed: ") < ran.err.index("takes over")
+        told = ran.json()
+        assert (told["model"], told["failure"]) == ("openai-chat/here", None)
+        assert told["failed_models"] == [
+            {"model": "openai-chat/gone", "code": "not_found", "turn": 1}
+        ]
+        shown = await shell.run("show", "last")
+        assert "openai-chat/here, instead of openai-chat/gone (not_found, turn 1)" in shown.out
+        assert (await shell.run("replay", "last")).out.startswith("identical")
+        assert (await shell.run("verify")).code == 0
+        forked = await shell.run(
+            *("fork", "last", "--model", "openai-chat/new", "--steer", "More.", "--json"), env=key
+        )
+        assert (forked.code, forked.json()["model"]) == (0, "openai-chat/new"), forked.err
+    named = 'model = ["openai-chat/gone", "anthropic/claude-opus-4-5"]'
+    (shell.cwd / "artificer.toml").write_text(named, encoding="utf-8")
+    refused = await shell.run("run", "Hi.", env={"OPENAI_API_KEY": "k"})
+    assert refused.code == 3 and "ANTHROPIC_API_KEY" in refused.err
+    listed = (await shell.run("models", "--json")).json()
+    assert listed["fallbacks"] == ["anthropic/claude-opus-4-5"]

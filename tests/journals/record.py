@@ -21,6 +21,7 @@ from artificer.contracts.response_format import format_of
 from artificer.core.events import BuildAdvanced, RunForked
 from artificer.core.facts import Judges
 from artificer.core.policy import Policy, Rule
+from artificer.core.price import Price
 from artificer.core.signals import (
     AnswerCall,
     Decide,
@@ -31,7 +32,7 @@ from artificer.core.signals import (
     Signal,
     Steer,
 )
-from artificer.core.spec import Limits
+from artificer.core.spec import Fallback, Limits
 from artificer.core.state import RunState
 from artificer.core.taint import Taint
 from artificer.ports import (
@@ -51,6 +52,7 @@ from artificer.ports import (
 )
 from artificer.ports.attachment import Audio, File, Image, block_of
 from artificer.providers.anthropic import Anthropic
+from artificer.providers.chain import ProviderChain
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -489,6 +491,41 @@ def shown_to(original: Provider) -> Callable[[Rig], Awaitable[None]]:
     return record
 
 
+async def fallback(run: Rig) -> None:
+    """The model of one provider fails after it has reasoned; that of another one goes on."""
+    first, second = Anthropic(), OpenAIChat()
+    thought = ReasoningBlock(provider=first.name, data='{"type":"thinking"}', summary="Hm.")
+    await run.run(
+        ProviderChain(
+            [
+                Speaks(
+                    first,
+                    [
+                        reply(thought, TextBlock(text="Hm."), call("echo", x=1)),
+                        ModelFailure(code="overloaded", message="Overloaded é.", attempts=3),
+                    ],
+                ),
+                Speaks(second, [ModelFailure(code="stream_truncated", message="It ended.")]),
+                Speaks(second, [reply(call("echo", x=2)), say("Done.")]),
+            ]
+        ),
+        provider=first.name,
+        price=Price(input=3_000_000, output=15_000_000),
+        fallbacks=(
+            Fallback(
+                provider=second.name,
+                model="n",
+                price=Price(input=1_000_000, output=2_000_000),
+                max_tokens=1_000,
+                settings=(RequestSettings(seed=7),),
+            ),
+            Fallback(provider=second.name, model="o", temperature="0.5"),
+        ),
+    )
+    await run.signals.post("run", FollowUp(text="And now?").canonical())
+    await run.resume(ProviderChain([Speaks(second, [say("Still here.")])]))
+
+
 RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "chat-tools": chat_tools,
     "deliver-repair": deliver_repair,
@@ -505,6 +542,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "output-check": output_check,
     "settings": settings,
     "history": history,
+    "fallback": fallback,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

@@ -14,6 +14,7 @@ from artificer.errors import ArtificerError
 from artificer.ports import Call, Provider
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.caller import CallerProvider
+from artificer.providers.chain import ProviderChain
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -31,6 +32,7 @@ PROVIDERS: dict[str, Provider] = {
     p.name: p for p in (Anthropic(), OpenAIResponses(), OpenAIChat(), ScriptedProvider([]))
 }
 PROVIDERS["guarded"] = CallerProvider(attached=False)
+PROVIDERS["fallback"] = ProviderChain([Anthropic(), OpenAIChat(), OpenAIChat()])
 
 
 def content(file: Path) -> bytes:

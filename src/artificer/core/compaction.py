@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from artificer.core import events as ev
+from artificer.core.fallback import fallen_back, falls_back
 from artificer.core.measure import opening_tokens, sizes_of
 from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import Step, settle
@@ -23,7 +24,12 @@ def context_compacted(state: RunState, event: ev.ContextCompacted) -> Step:
 
 
 def compaction_failed(state: RunState, event: ev.CompactionFailed) -> Step:
-    """Without a summary the oldest turns are dropped, and the model is informed."""
+    """Without a summary the oldest turns are dropped, and the model is informed.
+
+    Where another model can be asked, it is asked first: nothing is dropped then.
+    """
+    if falls_back(state, event.code):
+        return next_turn(fallen_back(settle(state, event.intent), event.code))
     if event.code == "budget" and state.hold != "interrupt":
         state = settle(state, event.intent)
         return state.replace(phase=RunPhase.STALLED, failure="budget"), ()

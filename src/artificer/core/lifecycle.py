@@ -52,7 +52,9 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
     again = state.phase in (RunPhase.GENERATING, RunPhase.STALLED)
     if event.steer or not again:
         state = reports.reopened(state)
+    model = state.run_spec.full_name
     state = state.replace(
+        failed_models=tuple([failed for failed in state.failed_models if failed.model != model]),
         running_since=state.now,
         turn=state.turn - 1 if again else state.turn,
         pending=(),

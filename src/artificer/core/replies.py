@@ -6,6 +6,7 @@ from artificer.core import events as ev
 from artificer.core import reports
 from artificer.core.call_ids import with_ids, with_unique_ids
 from artificer.core.context import may_compact
+from artificer.core.fallback import fallen_back, falls_back
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.measure import context_after
 from artificer.core.rules import keeps_reports
@@ -52,8 +53,15 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
 
 
 def model_failed(state: RunState, event: ev.ModelFailed) -> Step:
+    """Ask the next model where there is one and it may do better."""
+    state = settle(state, event.intent)
+    if falls_back(state, event.code):
+        return next_turn(fallen_back(state, event.code))
+    return _unanswered(state.replace(failure=event.code), event)
+
+
+def _unanswered(state: RunState, event: ev.ModelFailed) -> Step:
     """Stall the run if an operator can fix the error, cut a request too long, or end the run."""
-    state = settle(state, event.intent).replace(failure=event.code)
     if event.code in RESUMABLE_FAILURES and state.hold != "interrupt":
         return state.replace(phase=RunPhase.STALLED), ()
     if event.code == "out_of_time":

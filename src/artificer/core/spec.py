@@ -83,6 +83,23 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
         return named
 
 
+class Fallback(CheckedValue):
+    """A model that takes over when those before it do not answer.
+
+    The members are those of a :class:`RunSpec` and of its limits that differ from model to model.
+    """
+
+    provider: str
+    wire: str = ""
+    model: str
+    price: Price | None = None
+    temperature: Decimal | None = None
+    settings: tuple[RequestSettings, ...] = ()
+    max_tokens: Count = 4096
+    context_tokens: Count | None = None
+    continuations: Annotated[int, Meta(ge=0)] = 0
+
+
 class RunSpec(CheckedValue):
     """A run's prompt and its surroundings.
 
@@ -101,7 +118,8 @@ class RunSpec(CheckedValue):
     reducer's rules (:mod:`artificer.core.rules`). ``output_check`` names a function of the
     agent that checks final replies as well. ``attachments`` come before the prompt, and before both
     the messages of ``history``, taken from the run ``history_from``; ``taint`` is the untrusted
-    tool whose result they hold.
+    tool whose result they hold. ``fallbacks`` are the models that take over, in order, when the
+    model does not answer.
     """
 
     kind: RunKind
@@ -131,6 +149,51 @@ class RunSpec(CheckedValue):
     history: tuple[Message, ...] = ()
     history_from: str = ""
     taint: Taint | None = None
+    fallbacks: tuple[Fallback, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """The model as ``provider/model``."""
+        return f"{self.provider}/{self.model}"
+
+    @property
+    def full_names(self) -> tuple[str, ...]:
+        """The model and its fallbacks, as ``provider/model``."""
+        return (self.full_name, *[f"{each.provider}/{each.model}" for each in self.fallbacks])
+
+    def as_fallback(self) -> Fallback:
+        """Return the model as it would stand in the list of another run."""
+        limits = self.limits
+        return Fallback(
+            provider=self.provider,
+            wire=self.wire,
+            model=self.model,
+            price=self.price,
+            temperature=self.temperature,
+            settings=self.settings,
+            max_tokens=limits.max_tokens,
+            context_tokens=limits.context_tokens,
+            continuations=limits.continuations,
+        )
+
+    def fallen_back(self) -> RunSpec:
+        """Return the spec with its first fallback in the model's place."""
+        model, *rest = self.fallbacks
+        limits = self.limits.replace(
+            max_tokens=model.max_tokens,
+            context_tokens=model.context_tokens,
+            continuations=model.continuations,
+        )
+        return self.replace(
+            provider=model.provider,
+            wire=model.wire,
+            model=model.model,
+            price=model.price,
+            temperature=model.temperature,
+            settings=model.settings,
+            limits=limits,
+            fallbacks=tuple(rest),
+        )
 
     def tools(self) -> Toolset:
         """The toolset, parsed."""

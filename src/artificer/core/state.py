@@ -102,6 +102,14 @@ class Doubt(Value):
     arguments: str | None = None
 
 
+class FailedModel(Value):
+    """A model whose place another one took in a turn: ``provider/model``, and why."""
+
+    model: str
+    code: str
+    turn: int
+
+
 class RunState(Value):
     """Everything a run knows.
 
@@ -128,7 +136,8 @@ class RunState(Value):
     ``attached`` counts the attachments of ``history``; ``note_attachments`` are those of ``notes``,
     and ``follow_up_attachments`` those of each of the ``follow_ups``, empty where none has any.
     ``sources`` are the calls that artifacts may be bound to, in call order, and ``sources_digest``
-    the digest of all of them (rules 3).
+    the digest of all of them (rules 3). ``failed_models`` are those that the model of ``spec`` has
+    replaced, one after the other.
     """
 
     phase: RunPhase = RunPhase.NEW
@@ -184,6 +193,7 @@ class RunState(Value):
     follow_up_attachments: tuple[tuple[AttachedBlock, ...], ...] = ()
     sources: tuple[CallSource, ...] = ()
     sources_digest: str = ""
+    failed_models: tuple[FailedModel, ...] = ()
 
     @property
     def digest(self) -> str:

@@ -47,7 +47,7 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
         compaction.context_compacted, P.GENERATING, P.FINISHING, P.PAUSED
     ),
     (P.COMPACTING, ev.CompactionFailed): _row(
-        compaction.compaction_failed, P.GENERATING, P.FINISHING, P.PAUSED, P.STALLED
+        compaction.compaction_failed, *_TURN, P.PAUSED, P.STALLED
     ),
     (P.JUDGING, ev.CallsJudged): _row(calls.calls_judged, *_AFTER_CALLS),
     (P.WORKING, ev.ApprovalAnswered): _row(calls.approval_answered, *_AFTER_CALLS),

@@ -48,7 +48,14 @@ from artificer.ports.journal import (
     Spending,
 )
 from artificer.ports.locks import Locks
-from artificer.ports.provider import Attaching, Memo, Payload, Provider, Requiring
+from artificer.ports.provider import (
+    Attaching,
+    Memo,
+    Payload,
+    Provider,
+    Requiring,
+    Switching,
+)
 from artificer.ports.reader import RunReader, RunView
 from artificer.ports.run_context import RunContext
 from artificer.ports.search_index import (
@@ -132,6 +139,7 @@ __all__ = [
     "Storage",
     "StorageKind",
     "StoragePlace",
+    "Switching",
     "Question",
     "Answer",
     "Approver",

@@ -125,6 +125,14 @@ class Requiring(Protocol):
 
 
 @runtime_checkable
+class Switching(Protocol):
+    """The providers of a run that has fallbacks: which of them is asked depends on its state."""
+
+    def with_left(self, fallbacks: int) -> Provider:
+        """Return the provider of the model that has so many fallbacks left."""
+
+
+@runtime_checkable
 class Attaching(Protocol):
     """A provider whose models read more than text."""
 

@@ -12,6 +12,7 @@ from artificer.core.events import (
 )
 from artificer.core.record import EventLine, IntentLine, Line
 from artificer.ports import BlobStore, Journal, Provider
+from artificer.providers.chain import each
 from artificer.providers.recorded import RecordedProvider
 from artificer.runtime.load import load
 from artificer.values.blocks import Block, TextBlock
@@ -41,14 +42,14 @@ def answers_of(lines: Iterable[Line], blobs: BlobStore) -> Answers:
 
 async def recorded_from(
     journal: Journal, blobs: BlobStore, run: str, original: Provider
-) -> RecordedProvider:
+) -> Provider:
     """Return a provider that answers as ``original`` did in a recorded run.
 
     Raises:
         NotFoundError: the run does not exist.
     """
-    loaded = await load(journal, blobs, run)
-    return RecordedProvider(original, answers_of(loaded.lines, blobs))
+    answers = answers_of((await load(journal, blobs, run)).lines, blobs)
+    return each(original, lambda model: RecordedProvider(model, answers))
 
 
 def answer_of(event: ModelOutcome, blobs: BlobStore) -> ModelReply | ModelFailure:

@@ -24,10 +24,11 @@ from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
 from artificer.ports import Answer, BlobStore, Call, Payload, Provider, Question, Receipt
 from artificer.ports.attachment import attachment_of
+from artificer.providers.chain import each
 from artificer.providers.recorded import RecordedProvider
 from artificer.recordings.answers import answer_of
 from artificer.runtime.engine import Engine
-from artificer.runtime.load import Loaded, load
+from artificer.runtime.load import Loaded, first_spec_of, load
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.perform import Performer
 from artificer.storage.blobs.memory import MemoryStore
@@ -149,11 +150,11 @@ async def _rerun(
     provider: Provider,
     consult: Consult | None,
 ) -> Loaded | str:
-    spec = recorded.state.run_spec
+    spec = first_spec_of(recorded)
     journal, ours = MemoryJournal(), _OverlayStore(blobs)
     tools = _RecordedTools(spec, inputs)
     performer = Performer(
-        provider=_RecordedModel(provider, inputs),
+        provider=each(provider, lambda model: _RecordedModel(model, inputs)),
         executors={tool.name: tools for tool in tools.tools},
         approver=_RecordedApprover(inputs),
         blobs=ours,

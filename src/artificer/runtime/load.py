@@ -127,6 +127,14 @@ def follow(
     return Loaded(run, state, head, tuple(intents[p.n] for p in state.pending), lines)
 
 
+def first_spec_of(loaded: Loaded) -> RunSpec:
+    """Return the spec that a run began with; its state has another one when it has fallen back."""
+    first = loaded.lines[0]
+    if isinstance(first, EventLine) and isinstance(first.event, PromptReceived):
+        return first.event.spec
+    return loaded.state.run_spec
+
+
 async def first_spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec | None:
     """Return the spec of a run, or None if its first record does not contain one."""
     records = await journal.read(run, limit=1)

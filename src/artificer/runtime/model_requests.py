@@ -21,6 +21,7 @@ from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import ms_since, tell
 from artificer.runtime.outcome import Outcome
+from artificer.runtime.requests import provider_of
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
 from artificer.values.tokens import tokens_of
@@ -157,12 +158,12 @@ class ModelRequests:
         reserved = charges or await self.budgets.reserve(spec, size, self.clock.now())
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)
-        started = time.monotonic()
+        started, provider = time.monotonic(), provider_of(self.provider, spec)
         try:
             sent = payload
             if state.attached.number:
                 sent = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
-            reply = await self._reply(sent, on_delta, state.time_left / 1000)
+            reply = await self._reply(provider, sent, on_delta, state.time_left / 1000)
         except BaseException:  # nobody knows what it has cost: what it reserved expires
             reserved.release()
             raise
@@ -175,7 +176,7 @@ class ModelRequests:
             run,
             intent,
             duration,
-            provider=self.provider.name,
+            provider=provider.name,
             model=spec.model,
             outcome=reply.code if isinstance(reply, ModelFailure) else reply.stop,
             attempts=reply.attempts,
@@ -184,13 +185,13 @@ class ModelRequests:
         return RequestResult(reply, duration, reply.raw, reported, reserved)
 
     async def _reply(
-        self, payload: Payload, on_delta: OnDelta, left_s: float
+        self, provider: Provider, payload: Payload, on_delta: OnDelta, left_s: float
     ) -> ModelReply | ModelFailure:
         limit = asyncio.timeout(left_s)
         try:
             async with limit:
                 deltas = CleanDeltas(self.clean, on_delta)
-                reply = await self.provider.generate(payload, deltas)
+                reply = await provider.generate(payload, deltas)
                 deltas.flush()
                 return cleaned_reply(reply, self.clean)
         except TimeoutError:
@@ -201,7 +202,7 @@ class ModelRequests:
             raise
         except Exception as error:
             raise AuthorError(
-                f"The provider {self.provider.name} raised {type(error).__name__}: "
+                f"The provider {provider.name} raised {type(error).__name__}: "
                 f"{self.clean(str(error))}",
                 hint="A provider returns a ModelFailure for what can go wrong. Fix it and resume "
                 "the run.",

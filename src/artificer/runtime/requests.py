@@ -7,9 +7,10 @@ from typing import TypeGuard
 from artificer.core.context import summary_request
 from artificer.core.intents import Compact, Generate, Intent
 from artificer.core.outputs import tools_blob
+from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window, sent
-from artificer.ports import Memo, Payload, Provider
+from artificer.ports import Memo, Payload, Provider, Switching
 from artificer.values.base import JsonObject
 from artificer.values.canon import ListDigest, canonical, digest_of
 
@@ -19,12 +20,19 @@ def asks(intent: Intent) -> TypeGuard[Generate | Compact]:
     return isinstance(intent, Generate) or (isinstance(intent, Compact) and intent.max_tokens > 0)
 
 
+def provider_of(provider: Provider, spec: RunSpec) -> Provider:
+    """Return the provider of a run's present model."""
+    if isinstance(provider, Switching):
+        return provider.with_left(len(spec.fallbacks))
+    return provider
+
+
 class Requests:
     """The requests of one run."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        self._window = Window()
+        self._window, self._spec = Window(), ""
         self._memo, self._digests = Memo(), ListDigest()
         self._key: object = None
         self._answer: tuple[Payload, str] | None = None
@@ -51,12 +59,14 @@ class Requests:
         return self._tools
 
     def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
+        provider = provider_of(self._provider, state.run_spec)
         if isinstance(intent, Compact):  # a conversation of its own
-            payload = self._provider.prepare(*summary_request(state, intent), Memo())
+            payload = provider.prepare(*summary_request(state, intent), Memo())
             return payload, digest_of(canonical(payload.body))
-        if state.window != self._window:  # what was sent so far is no beginning of this
-            self._window = state.window
+        if (state.window, state.spec_digest) != (self._window, self._spec):
+            # What was sent so far is not the beginning of this, or went to another model.
+            self._window, self._spec = state.window, state.spec_digest or ""
             self._memo, self._digests = Memo(), ListDigest()
         messages = sent(state.history, state.window)
-        payload = self._provider.prepare(state.request(), messages, self._memo)
+        payload = provider.prepare(state.request(), messages, self._memo)
         return payload, self._digests.digest(payload.fields, payload.key, payload.items)

@@ -157,7 +157,7 @@ async def _proven(
     history = _history(bodies, kept)
     walk = _Walk(journal, run, Head(seq=kept.seq, hash=kept.hash))
     intents = await walk.back(kept.state, blobs)
-    spec = await _spec(journal, blobs, run)
+    spec = await _spec(journal, blobs, run, kept.state)
     state = kept.state.replace(
         history=MessageHistory(history),
         call_ids=_call_ids(history),
@@ -205,12 +205,16 @@ def _call_ids(history: Sequence[Message]) -> CallIds:
     return used
 
 
-async def _spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec:
+async def _spec(journal: Journal, blobs: BlobStore, run: str, state: RunState) -> RunSpec:
+    """The spec that the run began with, or what it had become by falling back."""
     (first,) = await journal.read(run, 0, limit=1)
     line = decode(first.body, blobs.get)
     if not isinstance(line, EventLine) or not isinstance(line.event, PromptReceived):
         raise TamperedError("the run does not begin with its prompt")
-    return line.event.spec
+    spec = line.event.spec
+    while spec.fallbacks and spec.digest != state.spec_digest:
+        spec = spec.fallen_back()
+    return spec
 
 
 class _Walk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from msgspec import structs
@@ -9,6 +10,7 @@ from msgspec import structs
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.spec import Fallback, RunSpec
 from artificer.core.state import RunState
 from artificer.events import (
     ApprovalReceived,
@@ -20,6 +22,7 @@ from artificer.events import (
     CallProgressed,
     CallStarted,
     EventsMissed,
+    ModelChanged,
     ModelReplied,
     ModelRequestFailed,
     ReasoningStreamed,
@@ -31,7 +34,13 @@ from artificer.events import (
     TurnStarted,
 )
 from artificer.ports import CallProgress
-from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta, TextDelta
+from artificer.values.model import (
+    FALLBACK_FAILURES,
+    ArgumentsDelta,
+    Delta,
+    ReasoningDelta,
+    TextDelta,
+)
 
 
 class Translator:
@@ -42,6 +51,10 @@ class Translator:
         self.seq = 0
         self._calls: dict[int, tuple[str, str]] = {}
         """Id and tool of each call, by the number of the intent that is about it."""
+        self._models: deque[RunSpec | Fallback] = deque()
+        """The model, and those that may take over."""
+        self._interrupted = False
+        """Whether somebody wants the run to end: no other model is asked then."""
 
     def record(self, line: EventLine | IntentLine) -> Iterator[RunEvent]:
         """Yield the events of a record."""
@@ -52,6 +65,8 @@ class Translator:
 
     def resumed(self, state: RunState) -> None:
         """Take over the calls in progress of a run whose earlier records were not passed."""
+        self._models = deque([state.run_spec, *state.run_spec.fallbacks])
+        self._interrupted = state.hold == "interrupt"
         tools = {call.id: call.verdict.tool for call in state.calls if call.verdict}
         for pending in state.pending:
             if pending.call_id in tools:
@@ -112,10 +127,25 @@ class Translator:
             case _:
                 pass
 
+    def _changed(self, code: str) -> Iterator[ModelChanged]:
+        """Yield the change of models that a failure leads to, if it does (core.fallback)."""
+        if code not in FALLBACK_FAILURES or len(self._models) < 2 or self._interrupted:
+            return
+        failed, model = self._models.popleft(), self._models[0]
+        yield ModelChanged(
+            run=self.run,
+            seq=self.seq,
+            provider=model.provider,
+            model=model.model,
+            failed=f"{failed.provider}/{failed.model}",
+            code=code,
+        )
+
     def _event(self, event: ev.Event) -> Iterator[RunEvent]:
         run, seq = self.run, self.seq
         match event:
             case ev.PromptReceived(spec=spec):
+                self._models = deque([spec, *spec.fallbacks])
                 yield RunStarted(
                     run=run,
                     seq=seq,
@@ -126,21 +156,6 @@ class Translator:
                 )
             case ev.RunResumed():
                 yield RunStarted(run=run, seq=seq, resumed=True)
-            case ev.ModelResponded() as reply:
-                yield ModelReplied(
-                    run=run,
-                    seq=seq,
-                    text=_text(reply),
-                    usage=reply.usage,
-                    cost_micros=reply.cost_micros,
-                    attempts=reply.attempts,
-                    duration_ms=reply.duration_ms,
-                    stop=reply.stop,
-                )
-            case ev.ModelFailed(code=code, message=message, attempts=attempts):
-                yield ModelRequestFailed(
-                    run=run, seq=seq, code=code, message=message, attempts=attempts
-                )
             case ev.CallsJudged(verdicts=verdicts):
                 for verdict in verdicts:
                     yield CallJudged(
@@ -168,6 +183,33 @@ class Translator:
                 yield from self._returned(returned)
             case ev.ReplyChecked(request=str() as request):
                 yield ReplySentBack(run=run, seq=seq, request=request)
+            case ev.InterruptRequested() | ev.PauseRequested() | ev.RunFinished():
+                self._interrupted = isinstance(event, ev.InterruptRequested)
+            case _:
+                yield from self._of_model(event)
+
+    def _of_model(self, event: ev.Event) -> Iterator[RunEvent]:
+        """Yield the events of the result of a request."""
+        run, seq = self.run, self.seq
+        match event:
+            case ev.ModelResponded() as reply:
+                yield ModelReplied(
+                    run=run,
+                    seq=seq,
+                    text=_text(reply),
+                    usage=reply.usage,
+                    cost_micros=reply.cost_micros,
+                    attempts=reply.attempts,
+                    duration_ms=reply.duration_ms,
+                    stop=reply.stop,
+                )
+            case ev.ModelFailed(code=code, message=message, attempts=attempts):
+                yield ModelRequestFailed(
+                    run=run, seq=seq, code=code, message=message, attempts=attempts
+                )
+                yield from self._changed(code)
+            case ev.CompactionFailed(code=code):
+                yield from self._changed(code)
             case _:
                 pass
 

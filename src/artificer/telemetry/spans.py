@@ -109,7 +109,7 @@ class Telemetry(Observer):
             case ev.ModelResponded() | ev.ModelFailed():
                 self._chat(run, traced, before, event)
             case ev.ContextCompacted() | ev.CompactionFailed():
-                self._compacted(run, traced, event)
+                self._compacted(run, traced, before, event)
             case ev.ToolReturned():
                 self._tool(traced, before, event)
             case ev.CallsJudged() if traced.span:
@@ -195,14 +195,18 @@ class Telemetry(Observer):
         span.end(_ns(event.at))
 
     def _compacted(
-        self, run: str, traced: _TracedRun, event: ev.ContextCompacted | ev.CompactionFailed
+        self,
+        run: str,
+        traced: _TracedRun,
+        before: RunState,
+        event: ev.ContextCompacted | ev.CompactionFailed,
     ) -> None:
         """Export a summary of the conversation, requested from the same model."""
         if not event.attempts:
             return  # no request was sent
-        facts = _operation("chat", traced.state.run_spec)
+        facts = _operation("chat", before.run_spec)
         span = self._tracer.start_span(
-            f"chat {traced.state.run_spec.model}",
+            f"chat {before.run_spec.model}",
             context=traced.context,
             kind=SpanKind.CLIENT,
             start_time=traced.start_of(event),

@@ -42,6 +42,24 @@ RESUMABLE_FAILURES: frozenset[str] = frozenset(
 )
 
 
+FALLBACK_FAILURES: frozenset[str] = frozenset(
+    {
+        "auth",
+        "malformed_response",
+        "not_found",
+        "overloaded",
+        "rate_limited",
+        "stream_truncated",
+        "timeout",
+        "unavailable",
+    }
+)
+"""Failures after which a run asks the next model of its list: of one model or its server.
+
+After the others it does not: another model would find the same budget, time, request or context.
+"""
+
+
 class Usage(Value):
     """Token counts. ``output_tokens`` includes the reasoning, ``input_tokens`` those that the
     provider read from its cache (``cached_tokens``) and those that it wrote to it.

@@ -61,9 +61,14 @@ def _fault(fault: ErrorDetails) -> str:
     return f"{_place((*fault['loc'], *steps))}: {own.reason}"
 
 
+_EITHER = ("str", "tuple[str, ...]")
+"""Steps of pydantic's that name what a setting may be, not a place in the file."""
+
+
 def _place(loc: tuple[str | int, ...]) -> str:
     """A place in the file; the entries of a list are counted from 1, as verdicts count rules."""
-    steps = (f" #{step + 1}" if isinstance(step, int) else f".{step}" for step in loc)
+    named = (step for step in loc if step not in _EITHER)
+    steps = (f" #{step + 1}" if isinstance(step, int) else f".{step}" for step in named)
     return "".join(steps).lstrip(".")
 
 

@@ -12,10 +12,11 @@ from artificer.agent_definition import AgentDefinition
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.core.kinds import RunKind
-from artificer.core.spec import RunSpec
+from artificer.core.spec import Fallback, RunSpec
 from artificer.errors import ConfigError
 from artificer.ports import Prompt, Provider
 from artificer.ports.attachment import split_prompt
+from artificer.providers.chain import chained
 from artificer.runtime.engine import Engine
 from artificer.wiring.children import Assemblers, with_children
 from artificer.wiring.conversation import EarlierMessages, history_facts
@@ -24,7 +25,7 @@ from artificer.wiring.families import Assembly, with_family
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.policies import must_fit, tools_of_builds
 from artificer.wiring.prompts import attached_blocks
-from artificer.wiring.providers import wire_of
+from artificer.wiring.providers import each_model, wire_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.servers import build_servers
 from artificer.wiring.settings import choices_of, settings_of
@@ -57,7 +58,7 @@ async def assemble(
     facts = agent_facts(agent)
     model = choose_model(world, agent, agent.run_kind)
     text, attachments = split_prompt(prompt)
-    attached = attached_blocks(attachments, model.provider, model.full_name, model.limits)
+    attached = attached_blocks(attachments, model.by_name, model.limits)
     config = world.config
     capabilities = located(agent.capabilities or config.capabilities)
     async with build_servers(world) as servers:
@@ -89,7 +90,9 @@ async def assemble(
         check = output_reader(agent, spec)
         yield Assembly(
             spec,
-            build_engine(world, model.provider, tools, attendance, policy=spec.policy, check=check),
+            build_engine(
+                world, model.providers, tools, attendance, policy=spec.policy, check=check
+            ),
             tuple(attachment.data for attachment in attachments),
         )
 
@@ -166,7 +169,7 @@ async def new_build(
     folder = project_folder(project)
     options, limits = bounded(options, model.limits)
     model = replace(model, limits=limits)
-    require(model.provider)  # before anything is made
+    require(model.providers)  # before anything is made
     place = await BuildPlace.make(world.config, run, folder)
     spec = make_spec(
         model,
@@ -177,7 +180,7 @@ async def new_build(
         build=requested(run, brief.request, place, options, brief.check),
         project=str(folder),
     )
-    return Recorded(run, spec, model.provider)
+    return Recorded(run, spec, model.providers)
 
 
 def recorded_provider(
@@ -185,17 +188,28 @@ def recorded_provider(
 ) -> Provider:
     """Return the provider of a recorded run: the agent's, if that is one, or the recorded one.
 
+    A run may have fallen back: the agent's last models are those that are left.
+
     Raises:
         ConfigError: it would send other requests than the run did.
     """
-    if agent.model is None or isinstance(agent.model, str):
-        provider = world.providers.get(spec.provider, recorded=spec.wire)
+    left: list[RunSpec | Fallback] = [spec, *spec.fallbacks]
+    passed = each_model(agent.model)[-len(left) :]
+    aligned = [*[None] * (len(left) - len(passed)), *passed]
+    return chained([_recorded(world, *pair) for pair in zip(left, aligned, strict=True)])
+
+
+def _recorded(
+    world: WorldResources, model: RunSpec | Fallback, passed: str | Provider | None
+) -> Provider:
+    if passed is None or isinstance(passed, str):
+        provider = world.providers.get(model.provider, recorded=model.wire)
     else:
-        provider = world.providers.adopt(agent.model)
+        provider = world.providers.adopt(passed)
     wire = wire_of(provider)
-    if wire != spec.wire:
+    if wire != model.wire:
         raise ConfigError(
-            f"The run used {spec.provider} as {spec.wire or 'itself'}, "
+            f"The run used {model.provider} as {model.wire or 'itself'}, "
             f"but now it is {wire or 'itself'}.",
             hint="Restore the base URL and the settings that the run started with.",
         )
@@ -203,8 +217,20 @@ def recorded_provider(
 
 
 def choose_model(world: WorldResources, agent: AgentDefinition[Any], kind: RunKind) -> ChosenModel:
-    """Return the agent's model with the limits of this kind of run. Raises ConfigError."""
-    provider, name = world.providers.choose(agent.model)
+    """Return the agent's model and its fallbacks with the limits of this kind of run.
+
+    Raises ConfigError.
+    """
+    first, *fallbacks = [
+        _chosen(world, agent, kind, provider, name)
+        for provider, name in world.providers.choose_all(agent.model)
+    ]
+    return replace(first, fallbacks=tuple(fallbacks))
+
+
+def _chosen(
+    world: WorldResources, agent: AgentDefinition[Any], kind: RunKind, provider: Provider, name: str
+) -> ChosenModel:
     full_name = f"{provider.name}/{name}"
     settings = settings_of(agent.settings, full_name, provider, world.config, world.redactor)
     limits = limits_of(kind, agent.limits, world.config, full_name)

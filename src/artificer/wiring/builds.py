@@ -271,9 +271,12 @@ def build_folder(config: Config, run: str) -> Path:
 
 def _budgets(engine: Engine, recorded: Recorded) -> Budgets:
     """Return the budgets of a build's runs: those of the world, and one for all of them."""
-    limits, price = recorded.spec.limits, recorded.spec.price
+    limits, spec = recorded.spec.limits, recorded.spec
     limit = SpendingLimit(recorded.build_tokens or limits.total_tokens, limits.cost_micros)
     budgets = engine.performer.budgets
     if limit == SpendingLimit():
         return budgets
-    return budgets.with_account(Account(limit, lambda _: price, recorded.run))
+    prices = dict(
+        zip(spec.full_names, [spec.price, *[m.price for m in spec.fallbacks]], strict=True)
+    )
+    return budgets.with_account(Account(limit, prices.get, recorded.run))

@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from artificer.agent_definition import AgentDefinition
-from artificer.core.events import Event, RunForked
-from artificer.core.spec import RunSpec
+from artificer.core.events import CompactionFailed, Event, ModelFailed, PromptReceived, RunForked
+from artificer.core.spec import Fallback, RunSpec
+from artificer.core.state import RunPhase, RunState
+from artificer.core.transitions import reduce
 from artificer.errors import ConfigError
 from artificer.ports import Provider
+from artificer.providers.chain import chained
 from artificer.runtime.fork import ForkChanges, ForkPlan, origin_of, plan_fork
-from artificer.runtime.load import Loaded, load
+from artificer.runtime.load import Loaded, first_spec_of, load
 from artificer.system import SystemClock
+from artificer.values.model import FALLBACK_FAILURES
 from artificer.wiring.providers import wire_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.settings import check_taken, settings_of
@@ -46,12 +50,15 @@ async def new_fork(
     """
     storage, changes = world.storage, changes or ForkChanges()
     origin = await load(storage.journal, storage.blobs, run)
-    before = origin.state.run_spec
+    before = first_spec_of(origin)
     _require_same(agent, before)
     provider, spec = _fork_spec(world, agent, before, changes.prompt)
     if agent.instructions is not None or changes.prompt is not None:
         changes = replace(changes, from_start=True)
     plan = await _plan(world, run, new, origin, changes, spec)
+    if agent.model is not None:
+        spec = _with_failed(plan.facts, before, spec)
+        plan = replace(plan, facts=tuple(_under(fact, spec) for fact in plan.facts))
     forked = RunForked(
         at=SystemClock().now(),
         origin=await origin_of(storage.journal, run, plan, before, spec),
@@ -78,28 +85,76 @@ def _fork_spec(
     world: WorldResources, agent: AgentDefinition[Any], before: RunSpec, prompt: str | None
 ) -> tuple[Provider, RunSpec]:
     """Return the recorded spec with what the agent changes, and the provider."""
-    recorded = f"{before.provider}/{before.model}"
-    provider, name = world.providers.choose(agent.model or recorded)
-    model = f"{provider.name}/{name}"
-    limits = agent.limits or before.limits
-    if model != recorded and limits.max_tokens == before.limits.max_tokens:
-        limits = limits_for(model, limits, world.config)
-    settings = before.settings
-    if agent.settings is not None:
-        settings = settings_of(agent.settings, model, provider, world.config, world.redactor)
-    check_taken(settings, model, provider)
-    price = before.price if model == recorded else None
+    recorded = (before.as_fallback(), *before.fallbacks)
+    known = dict(zip(before.full_names, recorded, strict=True))
+    chosen = world.providers.choose_all(agent.model or before.full_names)
+    models = [
+        _model(world, agent, before, provider, name, known.get(f"{provider.name}/{name}"))
+        for provider, name in chosen
+    ]
     spec = before.replace(
         prompt=before.prompt if prompt is None else prompt,
         system=agent.instructions if isinstance(agent.instructions, str) else before.system,
-        limits=limits,
+        limits=agent.limits or before.limits,
+        fallbacks=tuple(models),
+    )
+    return chained([provider for provider, _ in chosen]), spec.fallen_back()
+
+
+def _model(
+    world: WorldResources,
+    agent: AgentDefinition[Any],
+    before: RunSpec,
+    provider: Provider,
+    name: str,
+    recorded: Fallback | None,
+) -> Fallback:
+    """Return a model of the fork, as it was recorded if it was, with what the agent changes."""
+    full_name, limits = f"{provider.name}/{name}", agent.limits or before.limits
+    model = recorded or before.as_fallback().replace(
+        price=None, max_tokens=limits_for(full_name, before.limits, world.config).max_tokens
+    )
+    changed = {
+        limit: getattr(limits, limit)
+        for limit in ("max_tokens", "context_tokens", "continuations")
+        if getattr(limits, limit) != getattr(before.limits, limit)
+    }
+    if agent.settings is not None:
+        changed["settings"] = settings_of(
+            agent.settings, full_name, provider, world.config, world.redactor
+        )
+    check_taken(changed.get("settings", model.settings), full_name, provider)
+    return model.replace(
         provider=provider.name,
         model=name,
         wire=wire_of(provider),
-        settings=settings,
-        price=price or price_of(model, limits, world.config),
+        price=model.price or price_of(full_name, limits, world.config),
+        **changed,
     )
-    return provider, spec
+
+
+def _with_failed(facts: Sequence[Event], before: RunSpec, spec: RunSpec) -> RunSpec:
+    """Return a spec whose first model is the one that answers after these facts.
+
+    Each recorded failure that led to another model takes one off the list. So the fork's own first
+    model stands in the list once more for each of them.
+    """
+    if not before.fallbacks and not spec.fallbacks:
+        return spec
+    state, failures = RunState(), 0
+    for fact in facts:
+        state, _ = reduce(state, _under(fact, before))
+        match fact:
+            case ModelFailed(code=code) | CompactionFailed(code=code):
+                ended = state.phase is RunPhase.FINISHING
+                failures += code in FALLBACK_FAILURES and not ended
+            case _:
+                pass
+    return spec.replace(fallbacks=(*[spec.as_fallback()] * failures, *spec.fallbacks))
+
+
+def _under(fact: Event, spec: RunSpec) -> Event:
+    return fact.replace(spec=spec) if isinstance(fact, PromptReceived) else fact
 
 
 async def _plan(

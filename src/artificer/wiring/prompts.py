@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from artificer.core.attachments import Attached, described
 from artificer.core.spec import Limits
@@ -17,16 +17,17 @@ NOTHING_ATTACHED = Attached()
 
 def attached_blocks(
     attachments: Sequence[Attachment],
-    provider: Provider,
-    model: str,
+    models: Mapping[str, Provider],
     limits: Limits,
     before: Attached = NOTHING_ATTACHED,
 ) -> tuple[AttachedBlock, ...]:
     """Return what is recorded of a prompt's attachments; ``before`` counts the earlier ones.
 
+    ``models`` are the providers of the model and its fallbacks, by ``provider/model``.
+
     Raises:
         AuthorError: they are more than the limits allow.
-        ConfigError: the model cannot read one of them.
+        ConfigError: the model, or a fallback of it, cannot read one of them.
     """
     blocks = tuple(map(block_of, attachments))
     for number, block in enumerate(blocks):
@@ -35,11 +36,13 @@ def attached_blocks(
                 f"{_subject(block)} is too much: {fault}.",
                 hint="Attach less, or raise Limits(attachments, attachment_bytes, attached_bytes).",
             )
-        if fault := _fault(provider, block):
-            raise ConfigError(
-                f"{_subject(block)} cannot be sent to {model}: {fault}.",
-                hint="Choose a model that reads such attachments, or put their text in the prompt.",
-            )
+        for name, provider in models.items():
+            if fault := _fault(provider, block):
+                raise ConfigError(
+                    f"{_subject(block)} cannot be sent to {name}: {fault}.",
+                    hint="Choose a model that reads such attachments, or put their text in the "
+                    "prompt.",
+                )
     return blocks
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
 from msgspec import structs
 
 from artificer.config import Config, ProviderConfig
-from artificer.core.spec import RunSpec
+from artificer.core.spec import Fallback, RunSpec
 from artificer.errors import ConfigError
 from artificer.ports import Provider
+from artificer.providers.chain import chained
 from artificer.providers.dialects import RETURNS_REASONING
 from artificer.providers.profiles import PROTOCOL, profiles, provider_of
 from artificer.providers.registry import (
@@ -22,6 +24,9 @@ from artificer.providers.registry import (
     ProviderPlace,
     Wired,
 )
+
+Models = str | Provider | Sequence[str | Provider]
+"""A model, or several: the first one, then its fallbacks."""
 
 _RECORDED_URL = "http://recorded.invalid"
 """The base URL of a provider that only maps the requests of a recorded run."""
@@ -35,21 +40,25 @@ class ProviderPool:
         self._made: dict[tuple[str, str | None], Provider] = {}
         self._passed: WeakValueDictionary[int, Provider] = WeakValueDictionary()
 
-    def choose(self, model: str | Provider | None) -> tuple[Provider, str]:
-        """Return the provider and the model that are named, or configured.
+    def choose_all(self, models: Models | None) -> list[tuple[Provider, str]]:
+        """Return the providers and models that are named, or configured: the first, its fallbacks.
 
         A provider that the caller passes is closed with the world too.
 
         Raises:
             ConfigError: no model is named, its provider is unknown, or has no such model.
         """
-        model = self._config.model if model is None else model
-        if model is None:
+        named = each_model(self._config.model if models is None else models)
+        if not named:
             raise ConfigError(
                 "No model was named.",
                 hint="Name one with --model provider/model, $ARTIFICER_MODEL or artificer.toml; "
                 "`artificer doctor` shows which models answer.",
             )
+        return list(map(self.choose, named))
+
+    def choose(self, model: str | Provider) -> tuple[Provider, str]:
+        """Return the provider and the model of one name, as `choose_all` does."""
         if isinstance(model, str):
             name, model_name = split_model(model)
             provider = self.get(name)
@@ -83,6 +92,15 @@ class ProviderPool:
         self._made.clear()
         for provider in providers:
             await provider.aclose()
+
+
+def each_model(models: Models | None) -> tuple[str | Provider, ...]:
+    """Return the models that are named: one, several, or none."""
+    if models is None:
+        return ()
+    return (
+        tuple(models) if isinstance(models, Sequence) and not isinstance(models, str) else (models,)
+    )
 
 
 def split_model(model: str) -> tuple[str, str]:
@@ -122,8 +140,11 @@ def mapper_of(spec: RunSpec | None, config: Config) -> Provider | None:
 
     A replay then says that requests were not recomputed.
     """
+    if spec is None:
+        return None
     try:
-        return build_mapper(spec.provider, spec.wire, config) if spec else None
+        models: list[RunSpec | Fallback] = [spec, *spec.fallbacks]
+        return chained([build_mapper(model.provider, model.wire, config) for model in models])
     except ConfigError:
         return None
 

@@ -11,6 +11,7 @@ from artificer.core.signals import MessageSignal, Signal, longest
 from artificer.errors import AuthorError
 from artificer.ports import Attachment
 from artificer.ports.attachment import checked
+from artificer.providers.chain import providers_of
 from artificer.runtime.load import no_run
 from artificer.runtime.snapshot import restore
 from artificer.wiring.assemble import recorded_provider
@@ -58,9 +59,9 @@ async def _attached(
         what = "A build" if isinstance(signal, MessageSignal) else "This signal"
         raise AuthorError(f"{what} takes no attachments.", hint="Put what they say into the text.")
     spec, known = state.run_spec, [checked(one) for one in attachments]
-    provider = recorded_provider(world, agent, spec)
-    model = f"{spec.provider}/{spec.model}"
-    blocks = attached_blocks(known, provider, model, spec.limits, state.attached)
+    providers = providers_of(recorded_provider(world, agent, spec))
+    models = dict(zip(spec.full_names, providers, strict=True))
+    blocks = attached_blocks(known, models, spec.limits, state.attached)
     for one in known:
         await asyncio.to_thread(storage.blobs.put, one.data)
     return signal.replace(attachments=blocks)

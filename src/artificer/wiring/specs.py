@@ -17,11 +17,12 @@ from artificer.core.kinds import KINDS, RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.core.rules import RULES
-from artificer.core.spec import Limits, RunSpec
+from artificer.core.spec import Fallback, Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError, InvalidValueError
 from artificer.files import packaged
 from artificer.ports import Provider
 from artificer.providers.caller import NAME as CALLER
+from artificer.providers.chain import chained
 from artificer.wiring.providers import wire_of
 from artificer.wiring.replies import continuations_of, longest_reply_of, max_tokens_of
 from artificer.wiring.settings import choices_of, settings_facts
@@ -29,13 +30,27 @@ from artificer.wiring.settings import choices_of, settings_facts
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """The model of a run, with the settings, the limits and the policy that apply to it."""
+    """The model of a run, with the settings, the limits and the policy that apply to it.
+
+    ``fallbacks`` take over, in order, when it does not answer.
+    """
 
     provider: Provider
     name: str
     limits: Limits
     policy: Policy
     settings: tuple[RequestSettings, ...] = ()
+    fallbacks: tuple[ChosenModel, ...] = ()
+
+    @property
+    def providers(self) -> Provider:
+        """The provider of the model, with those of its fallbacks where it has any."""
+        return chained([self.provider, *(model.provider for model in self.fallbacks)])
+
+    @property
+    def by_name(self) -> dict[str, Provider]:
+        """The providers of the model and of its fallbacks, by their full names."""
+        return {model.full_name: model.provider for model in (self, *self.fallbacks)}
 
     @property
     def full_name(self) -> str:
@@ -74,11 +89,26 @@ def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:
             price=price_of(model.full_name, model.limits, config),
             compaction=compaction_prompt(),
             caching=config.prompt_caching,
+            fallbacks=tuple(fallback_of(each, config) for each in model.fallbacks),
             **settings_facts(model.settings),
             **facts,
         )
     except InvalidValueError as error:
         raise AuthorError(f"This run cannot start: {error.pointer[1:]} {error.reason}.") from error
+
+
+def fallback_of(model: ChosenModel, config: Config) -> Fallback:
+    """Return what a spec records of a fallback. Raises ConfigError as :func:`make_spec` does."""
+    return Fallback(
+        provider=model.provider.name,
+        wire=wire_of(model.provider),
+        model=model.name,
+        price=price_of(model.full_name, model.limits, config),
+        max_tokens=model.limits.max_tokens,
+        context_tokens=model.limits.context_tokens,
+        continuations=model.limits.continuations,
+        **settings_facts(model.settings),
+    )
 
 
 def agent_facts(agent: AgentDefinition[Any]) -> dict[str, Any]:

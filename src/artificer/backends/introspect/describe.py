@@ -11,8 +11,9 @@ from artificer.backends.introspect.module import Module
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import RunSpec
+from artificer.core.state import RunState
 from artificer.ports import RunView
-from artificer.values.base import JsonObject, Value
+from artificer.values.base import JsonObject, JsonValue, Value
 from artificer.values.canon import canonical, digest_of
 from artificer.values.text import clip
 
@@ -37,7 +38,8 @@ def manifest(view: RunView, arguments: JsonObject) -> JsonObject:
     return {
         "spec": spec.digest,
         "kind": spec.kind,
-        "model": f"{spec.provider}/{spec.model}",
+        "model": spec.full_name,
+        **_fallbacks(view.state),
         "wire": spec.wire,
         "temperature": spec.temperature,
         "prompt": _text(spec.prompt),
@@ -49,6 +51,14 @@ def manifest(view: RunView, arguments: JsonObject) -> JsonObject:
         **_format(spec),
         **_page("tools", tools, _tool, arguments, 50),
     }
+
+
+def _fallbacks(state: RunState) -> JsonObject:
+    """The models before and after this one, where the run has a list of them."""
+    failed: list[JsonValue] = [model.to_json() for model in state.failed_models]
+    models = state.run_spec.fallbacks
+    left: list[JsonValue] = [f"{model.provider}/{model.model}" for model in models]
+    return {"failed_models": failed, "fallbacks": left} if failed or left else {}
 
 
 def _format(spec: RunSpec) -> JsonObject:

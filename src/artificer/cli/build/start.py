@@ -46,7 +46,7 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
             note(held_by(world.config))
             finished = await world.build(
                 Brief(task, options.check) if options.brief else task,
-                Agent(model=options.model, limits=Limits(**limits) if limits else None),
+                Agent(model=options.model or None, limits=Limits(**limits) if limits else None),
                 project=options.repo,
                 options=_build_options(options),
                 decider=decider_for(progress.screen, yes=options.yes),

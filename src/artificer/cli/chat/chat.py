@@ -70,7 +70,7 @@ def _agent(options: ChatOptions, configured: Capabilities) -> Agent:
         base = agent.capabilities or configured
         host = (base.host or Host(folder=".")).replace(folder=str(options.folder))
         agent = replace(agent, capabilities=base.replace(host=host))
-    replaced: dict[str, Any] = {"model": options.model, "instructions": options.system}
+    replaced: dict[str, Any] = {"model": options.model or None, "instructions": options.system}
     return replace(agent, **{n: value for n, value in replaced.items() if value is not None})
 
 

@@ -21,6 +21,7 @@ from artificer.ports import Attachment
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
 from artificer.system import SystemClock
+from artificer.wiring.providers import each_model
 from artificer.world import World
 
 
@@ -43,16 +44,17 @@ class TerminalChat:
         if self.run is not None and not self._switched:
             spec = self.run.state.run_spec
             return f"{spec.provider}/{spec.model}"
-        model = self._agent.model or self.world.config.model
-        return model if isinstance(model, str) else getattr(model, "name", "no model")
+        models = each_model(self._agent.model or self.world.config.model)
+        first = models[0] if models else "no model"
+        return first if isinstance(first, str) else first.name
 
     @property
     def reasoning(self) -> ReasoningPrinter:
         """The printer of the model's reasoning."""
         return self._printer.reasoning
 
-    def use(self, model: str) -> None:
-        """Let another model answer from now on."""
+    def use(self, model: str | tuple[str, ...]) -> None:
+        """Let another model answer from now on, or the first of several that does."""
         self._agent = replace(self._agent, model=model)
         self._switched = self.run is not None
 

@@ -9,6 +9,7 @@ from artificer.cli.chat.reasoning import ReasoningPrinter
 from artificer.cli.terminal.console import clean, note, one_line
 from artificer.cli.terminal.words import FAILURES, duration
 from artificer.core.record import EventLine, IntentLine
+from artificer.core.state import RunState
 from artificer.ports import CallProgress
 from artificer.runtime.observe import Observer
 from artificer.runtime.translator import Translator
@@ -33,6 +34,11 @@ class ReplyPrinter(Observer):
         """Show the events of a record."""
         for event in self._translator_of(run).record(line) if run in (self.run, None) else ():
             self._show(event)
+
+    def resumed(self, run: str, state: RunState) -> None:
+        """Take over how far a run is that goes on here."""
+        if run in (self.run, None):
+            self._translator_of(run).resumed(state)
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Show a piece that has formed."""
@@ -82,6 +88,9 @@ class ReplyPrinter(Observer):
                 self.end_line()
                 self.failure = event
                 note(f"  failed: {FAILURES[code]}", "bad")
+            case happened.ModelChanged(provider=provider, model=model):
+                self.failure = None
+                note(f"  {provider}/{model} takes over", "dim")
             case _:
                 pass
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from artificer.cli.commands.candidates import model_option
+from artificer.cli.commands.candidates import models_option
 from artificer.cli.commands.shared import (
     DOLLARS,
     EXISTING_FILE,
@@ -47,7 +47,7 @@ class StartOptions(ReplyLimit, UnattendedOption):
     repo: Path = option(
         type=EXISTING_FOLDER, default=Path(), help="The project. Default: this folder."
     )
-    model: str | None = model_option(help="For example anthropic/claude-sonnet-5-5.")
+    model: tuple[str, ...] = models_option("For example anthropic/claude-sonnet-5-5.")
     brief: bool = option(is_flag=True, help="No plan: a single code run, for a small task.")
     check: str | None = option(metavar="COMMAND", help="With --brief: the command that validates.")
     size: Literal["small", "medium", "large"] = option(

@@ -46,6 +46,11 @@ def model_option(**attributes: Any) -> Any:
     return option(metavar="PROVIDER/MODEL", shell_complete=_from("models"), **attributes)
 
 
+def models_option(help: str) -> Any:
+    """Declare ``--model``, repeatable: the model, then its fallbacks."""
+    return model_option(multiple=True, help=f"{help} Repeat it for fallbacks.")
+
+
 def tool_argument(**attributes: Any) -> Any:
     """Declare a field that is the name of a tool."""
     return argument(shell_complete=_from("tools"), **attributes)

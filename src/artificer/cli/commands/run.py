@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from artificer.cli.commands.candidates import model_option, run_argument, run_option, tool_option
+from artificer.cli.commands.candidates import models_option, run_argument, run_option, tool_option
 from artificer.cli.commands.shared import (
     DOLLARS,
     EXISTING_FILE,
@@ -43,6 +43,7 @@ class RunOptions(
     Examples:
       artificer run "Compare three kinds of tea" --model anthropic/claude-sonnet-5-5
       artificer run --kind chat --model local/smollm2 "Say hello"
+      artificer run "Say hello" --model openai/gpt-5-mini --model local/smollm2
       artificer run --schema person.json "Ada Lovelace, born 1815" | jq .name
       git log -20 | artificer run "What changed?" --tools ./tools --out ./report
       artificer run --agent triage:agent < issue.txt
@@ -50,7 +51,7 @@ class RunOptions(
     """
 
     prompt: str | None = argument(required=False)
-    model: str | None = model_option(help="For example local/smollm2.")
+    model: tuple[str, ...] = models_option("For example local/smollm2.")
     kind: Literal["chat", "deliver"] | None = option(
         type=click.Choice(("deliver", "chat")),
         help="deliver writes a report (default); chat only answers.",
@@ -124,7 +125,7 @@ class ChatOptions(AgentOption, ExecutionOptions):
     """
 
     prompt: str | None = argument(required=False)
-    model: str | None = model_option(help="For example local/smollm2.")
+    model: tuple[str, ...] = models_option("For example local/smollm2.")
     resume: str | None = run_option(metavar="RUN", help="Continue this conversation.")
     tools: tuple[Path, ...] = option(
         type=FOLDER, multiple=True, help="A folder of *.clad.toml manifests."
@@ -201,7 +202,7 @@ class ForkOptions(ReplyLimit, ToolFolders, OutcomeOptions, ExecutionOptions, Run
     """
 
     at: int | None = option(type=POSITIVE, metavar="SEQ", help="The last record to copy.")
-    model: str | None = model_option(help="Continue with another model.")
+    model: tuple[str, ...] = models_option("Continue with another model.")
     prompt: str | None = option(
         metavar="TEXT", help="Another prompt; without --at, nothing after the prompt is copied."
     )

@@ -65,7 +65,8 @@ class ModelsOptions:
     """List the providers: which are ready, which variable holds their key, and their models.
 
     Any model of a provider can be used, also those that are not listed. Nothing is sent anywhere;
-    `artificer doctor --ask` asks the models.
+    `artificer doctor --ask` asks the models. The last lines name the default model and its
+    fallbacks, which take over when it does not answer.
 
     \b
     Example:

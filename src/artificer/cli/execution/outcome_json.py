@@ -23,7 +23,8 @@ def outcome_json(
     return {
         "run": run.id,
         "kind": state.run_spec.kind,
-        "model": f"{state.run_spec.provider}/{state.run_spec.model}",
+        "model": state.run_spec.full_name,
+        "failed_models": [failed.to_json() for failed in state.failed_models],
         "status": run.status,
         "reason": state.reason,
         "text": run.text,

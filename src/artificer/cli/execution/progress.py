@@ -16,6 +16,7 @@ from artificer.events import (
     CallFinished,
     CallJudged,
     CallStarted,
+    ModelChanged,
     ModelReplied,
     RunEvent,
     RunStarted,
@@ -48,6 +49,7 @@ class Progress(Observer):
         """The arguments of each call, by its id."""
         self._forming = ""
         self._label = ""
+        self._falls_back = False
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
         """Show a record."""
@@ -57,11 +59,13 @@ class Progress(Observer):
             self._builds.recorded(run, line)
             self.run, self.failure = self._builds.run, self._builds.failure
             return
-        for event in self._translator(run).record(line):
-            self._happened(event)
+        events = tuple(self._translator(run).record(line))
+        self._falls_back = any(isinstance(event, ModelChanged) for event in events)
         if isinstance(line, EventLine):
             self._journaled(run, line.event)
-        elif isinstance(line.intent, Compact):
+        for event in events:
+            self._happened(event)
+        if isinstance(line, IntentLine) and isinstance(line.intent, Compact):
             self._turn = line.intent.turn
             self._show(f"turn {self._turn}: summarising older messages")
 
@@ -122,6 +126,9 @@ class Progress(Observer):
                 self._show(f"turn {self._turn}: {tool}")
             case ModelReplied():
                 self._replied(event)
+            case ModelChanged(provider=provider, model=model, failed=failed):
+                self.failure = None
+                self.screen.line(f"  {provider}/{model} takes over from {failed}")
             case CallJudged():
                 self._judged(event)
             case ApprovalReceived(approved=False, tool=tool, reason=reason):
@@ -151,6 +158,8 @@ class Progress(Observer):
             text = f"{count(event.upto, 'message')} summarised, no longer sent"
         elif event.code == "budget":
             self.failure, text = event, f"no summary: {FAILURES['budget']}"
+        elif self._falls_back:
+            text = f"no summary: {event.code.replace('_', ' ')}"
         else:
             text = f"{count(event.upto, 'message')} no longer sent, without a summary"
         self.screen.line(f"  {text}")

@@ -14,6 +14,7 @@ from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, duration, joined, moment, tokens
 from artificer.core.events import PromptReceived
+from artificer.core.fallback import models_in_words
 from artificer.core.record import EventLine, IntentLine
 from artificer.runs import History, Run
 
@@ -100,7 +101,7 @@ def _heading(
         ("status", joined(run.status, state.reason or "")),
         ("kind", spec.kind),
         *([("sandbox", ", ".join(sandboxes))] if sandboxes else []),
-        ("model", f"{spec.provider}/{spec.model}"),
+        ("model", models_in_words(state)),
         ("begun", joined(f"{moment(begun)} UTC", f"took {duration(ended - begun)}", release)),
         ("used", usage),
         ("policy", f"{rules}, otherwise {spec.policy.default}"),

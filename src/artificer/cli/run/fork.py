@@ -33,7 +33,7 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
             finished = await world.fork(
                 run_id,
                 Agent(
-                    model=options.model,
+                    model=options.model or None,
                     instructions=options.system,
                     limits=limits and limits.replace(**changed),
                     tools=options.tools,

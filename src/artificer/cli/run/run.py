@@ -57,7 +57,7 @@ def _agent(config: Config, options: RunOptions, schema: JsonObject | None) -> Ag
     agent = load_agent(options.agent, options.tools)
     limits = limits_in(options.max_turns, options.max_tokens, options.max_cost)
     replaced: dict[str, Any] = {
-        "model": options.model,
+        "model": options.model or None,
         "kind": options.kind,
         "only": options.offer or None,
         "policy": _narrowed(agent.policy or config.policy, options.allow),

@@ -39,8 +39,13 @@ async def _newest(config: Config) -> list[str]:
 def models(settings: Settings, values: Mapping[str, Any]) -> list[str]:
     """Return the models of the settings, those that are well known, and providers of one's own."""
     config = _config(settings)
-    named = [config.model] if config.model else []
-    named += [*config.prices, *config.context_tokens, "local/smollm2", *known_models()]
+    named = [
+        *config.default_models,
+        *config.prices,
+        *config.context_tokens,
+        "local/smollm2",
+        *known_models(),
+    ]
     return [*dict.fromkeys(named), *(f"{name}/" for name in config.providers)]
 
 

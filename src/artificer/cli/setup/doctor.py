@@ -92,9 +92,9 @@ def _providers(config: Config) -> list[Diagnosis]:
     found = [
         Diagnosis(f"provider {p.name}", p.ok, p.detail, p.hint) for p in provider_findings(config)
     ]
-    model = config.model or "none"
-    hint = "" if config.model else "--model, $ARTIFICER_MODEL, or model = in artificer.toml"
-    found.append(Diagnosis("default model", bool(config.model) or None, model, hint))
+    models = ", then ".join(config.default_models)
+    hint = "" if models else "--model, $ARTIFICER_MODEL, or model = in artificer.toml"
+    found.append(Diagnosis("default model", bool(models) or None, models or "none", hint))
     return found
 
 
@@ -102,7 +102,7 @@ def _candidates(config: Config, options: DoctorOptions) -> list[str]:
     """The models to ask, each once."""
     models = list(options.model)
     if options.ask:
-        models += [config.model] if config.model else []
+        models += config.default_models
         models += ["local/smollm2"] if embedded_finding(config).ok else []
     return list(dict.fromkeys(models))
 

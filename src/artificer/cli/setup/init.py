@@ -53,7 +53,7 @@ _MODEL = '# model = "anthropic/claude-sonnet-5-5"'
 def _ready(settings: Settings) -> str | None:
     """The configured model, or one of the first provider that is ready."""
     config = configuration(settings)
-    if config.model:
-        return config.model
+    if config.default_models:
+        return config.default_models[0]
     ready = {finding.name for finding in provider_findings(config) if finding.ok}
     return next((model for model in SUGGESTED if split_model(model)[0] in ready), None)

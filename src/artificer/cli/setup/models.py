@@ -27,11 +27,16 @@ def models(settings: Settings, options: ModelsOptions) -> Exit:
     found = provider_findings(config)
     if options.as_json:
         listed = [{**asdict(f), "models": known.get(f.name, [])} for f in found]
-        out_json({"default": config.model, "providers": listed})
+        default = next(iter(config.default_models), None)
+        fallbacks = list(config.default_models[1:])
+        out_json({"default": default, "fallbacks": fallbacks, "providers": listed})
         return Exit.OK
     print_table([COLUMNS, *(_row(finding, known.get(finding.name, [])) for finding in found)])
-    if config.model:
-        note(f"default: {config.model}")
+    if config.default_models:
+        first, *fallbacks = config.default_models
+        note(f"default: {first}")
+        if fallbacks:
+            note(f"fallbacks, when it does not answer: {', '.join(fallbacks)}")
     else:
         note("no default: use --model, $ARTIFICER_MODEL, or model = in artificer.toml")
     return Exit.OK
@@ -39,8 +44,13 @@ def models(settings: Settings, options: ModelsOptions) -> Exit:
 
 def _known(config: Config) -> dict[str, list[str]]:
     """The models that settings or our table name, by their providers."""
-    named = [config.model] if config.model else []
-    named += [*config.prices, *config.context_tokens, *SUGGESTED, *reversed(known_models())]
+    named = [
+        *config.default_models,
+        *config.prices,
+        *config.context_tokens,
+        *SUGGESTED,
+        *reversed(known_models()),
+    ]
     found: dict[str, list[str]] = {}
     for model in dict.fromkeys(named):
         found.setdefault(model.partition("/")[0], []).append(model)

@@ -82,7 +82,7 @@ async def explain(settings: Settings, options: ExplainPolicyOptions) -> Exit:
     toolset = await _toolset(config, options.tools)
     after = options.after
     taint = None if after is None else Taint(tool=after, call_id="earlier")
-    occasion = Occasion(options.kind, options.model or config.model or "", taint)
+    occasion = Occasion(options.kind, options.model or next(iter(config.default_models), ""), taint)
     block = ToolUseBlock(id="by-hand", name=options.tool, arguments=options.arguments)
     (verdict,) = judge(
         (block,),

@@ -1,0 +1,73 @@
+"""The providers of a run with a list of models, as one that the runtime is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from artificer.contracts.definition import ModelRequest
+from artificer.ports import Memo, Payload, Provider, Requiring
+from artificer.values.blocks import Message
+from artificer.values.model import Delta, ModelFailure, ModelReply
+
+
+class ProviderChain:
+    """The providers of a run's model and of its fallbacks, in order.
+
+    :meth:`with_left` returns the one of them that a request goes to. As a provider of its own it is
+    the first one, and needs whatever all of them need.
+    """
+
+    def __init__(self, providers: Sequence[Provider]) -> None:
+        self.providers = tuple(providers)
+
+    def with_left(self, fallbacks: int) -> Provider:
+        """Return the provider of the model that has so many fallbacks left."""
+        return self.providers[max(0, len(self.providers) - 1 - fallbacks)]
+
+    @property
+    def name(self) -> str:
+        """The name of the first provider."""
+        return self.providers[0].name
+
+    def require(self) -> None:
+        """Check that every provider has what it needs, also those that may never be asked.
+
+        Raises:
+            MissingExtraError: an SDK is not installed.
+            ConfigError: a key is not set.
+        """
+        for provider in self.providers:
+            if isinstance(provider, Requiring):
+                provider.require()
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        """Map a request as the first provider does. Pure."""
+        return self.providers[0].prepare(request, messages, memo)
+
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
+        """Ask the first provider."""
+        return await self.providers[0].generate(payload, on_delta)
+
+    async def aclose(self) -> None:
+        """Close all of them."""
+        for provider in self.providers:
+            await provider.aclose()
+
+
+def chained(providers: Sequence[Provider]) -> Provider:
+    """Return the one provider, or several as a chain."""
+    return providers[0] if len(providers) == 1 else ProviderChain(providers)
+
+
+def providers_of(provider: Provider) -> tuple[Provider, ...]:
+    """Return the providers of a chain, or the one."""
+    return provider.providers if isinstance(provider, ProviderChain) else (provider,)
+
+
+def each(provider: Provider, change: Callable[[Provider], Provider]) -> Provider:
+    """Return a provider changed, or a chain of changed ones."""
+    if isinstance(provider, ProviderChain):
+        return ProviderChain(tuple(map(change, provider.providers)))
+    return change(provider)
