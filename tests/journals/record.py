@@ -75,6 +75,7 @@ from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from data_runs import data
 from world_runs import WORLD_RUNS
 
 from build_world import BASE, BuildWorld, plan_of
@@ -538,6 +539,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "entombed": entombed,
     "build": build,
     "context": context,
+    "data": data,
     "response-format": response_format,
     "output-check": output_check,
     "settings": settings,

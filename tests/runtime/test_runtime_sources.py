@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from artificer.contracts.evidence import compact
 from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.core.spec import Limits
@@ -21,6 +22,7 @@ from artificer.runtime.verify import verify
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.exact_json import read_exact
+from artificer.values.text import head_and_tail
 
 BINDS: JsonObject = {
     "type": "object",
@@ -176,11 +178,36 @@ class TestWhatTheModelReads:
         (event,) = await returned(rig)
         assert event.whole is not None and event.data is not None
         assert event.content.splitlines() == [
-            f"The result has {len(json.dumps({'rows': rows})):,} characters. Its first rows:",
+            f"The result is long: {len(rig.blobs.get(event.data)):,} bytes of data."
+            " Its first rows:",
             *(f'{{"n":{n},"what":"{"x" * 20}"}}' for n in range(5)),
             f"(the whole result is {event.whole})",
             '[Data: disks#1 · rows at "/rows": 500 · columns: n (number), what (text)]',
         ]
+
+    async def test_a_result_that_its_executor_shortened_shows_them_too(self) -> None:
+        rows = [{"n": n, "what": "x" * 20} for n in range(5_000)]
+        said = compact({"status": "success", "stdout": head_and_tail(json.dumps(rows), 9_000)})
+        rig = binding_rig(
+            Receipt(status="ok", content=said, evidence="{}", data=json.dumps({"rows": rows}))
+        )
+        await run_once(rig)
+        (event,) = await returned(rig)
+        assert event.whole is not None and rig.blobs.get(event.whole).decode() == said
+        lines = event.content.splitlines()
+        assert (lines[1], len(lines)) == (f'{{"n":0,"what":"{"x" * 20}"}}', 53)
+        assert lines[-2:] == [
+            f"(the whole result is {event.data})",
+            '[Data: disks#1 · rows at "/rows": 5,000 · columns: n (number), what (text)]',
+        ]
+        recording = await read_recording(await export(rig.journal, rig.blobs, "run"))
+        assert await check(recording, ScriptedProvider([])) == []
+
+    async def test_words_next_to_longer_data_are_shown(self) -> None:
+        rig = binding_rig(Receipt(status="ok", content="Five.", data=DISKS))
+        await run_once(rig)
+        (event,) = await returned(rig)
+        assert event.content.startswith("Five.\n[Data: disks#1 · ") and event.whole is None
 
 
 @pytest.mark.req("sources-kept")

@@ -45,7 +45,7 @@ from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.runtime.living_calls import LIVING_CALLS, LivingCalls
 from artificer.runtime.model_requests import ModelRequests
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.receipt_data import NO_DATA, ReceiptData, data_of
+from artificer.runtime.receipt_data import NO_DATA, data_of, shown
 from artificer.shielded import cancelling
 from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import canonical_typed, digest_of
@@ -109,21 +109,20 @@ class Performer:
         """
         started = time.monotonic()
         receipt = await self._execute(run, intent, monitor)
-        said = content = self.clean(receipt.content)
+        said = self.clean(receipt.content)
         attachments: tuple[AttachedBlock, ...] = ()
         if receipt.attachments:
             attachments, note = await asyncio.to_thread(
                 _keep, receipt.attachments, self.blobs, self.clean
             )
-            said = content = said + note
+            said += note
         data = NO_DATA
         if label and receipt.status == "ok":
             data = await asyncio.to_thread(data_of, receipt, label, self.clean)
+        content, all_said = shown(said, data, result_chars)
         whole = None
-        if len(said) > result_chars:
-            whole = await asyncio.to_thread(self.blobs.put, said.encode())
-            shown = _opening(said, data, result_chars)
-            content = f"{shown}\n(the whole result is {whole})"
+        if all_said is not None:
+            whole = await asyncio.to_thread(self.blobs.put, all_said)
         duration = ms_since(started)
         tell(
             "tool",
@@ -139,7 +138,7 @@ class Performer:
             at=self.clock.now(),
             intent=intent.n,
             status=receipt.status,
-            content=content + data.line,
+            content=content,
             duration_ms=duration,
             evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
             artifact=receipt.artifact,
@@ -351,14 +350,6 @@ def _keep(
         blobs.put(found.data)
         kept.append(block_of(found))
     return tuple(kept), note
-
-
-def _opening(said: str, data: ReceiptData, limit: int) -> str:
-    """The part of a long result that the model is shown: its first rows, if it has rows."""
-    rows = data.opening(limit)
-    if not rows:
-        return head_and_tail(said, limit)
-    return f"The result has {len(said):,} characters. Its first rows:\n{rows}"
 
 
 def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:

@@ -9,7 +9,9 @@ import msgspec
 from artificer.artifacts.binding.shape import data_line, first_rows, shape_of
 from artificer.ports import Receipt
 from artificer.runtime.cleaning import Clean
+from artificer.values.canon import digest_of
 from artificer.values.exact_json import InexactError, exact, parse
+from artificer.values.text import head_and_tail, is_shortened
 
 MAX_DATA_BYTES = 8 * 1024 * 1024
 """Bytes of the largest data that are kept."""
@@ -31,6 +33,35 @@ class ReceiptData(NamedTuple):
     def opening(self, limit: int) -> str:
         """Return the first rows, within a number of characters, or nothing."""
         return "" if self.data is None else first_rows(self.value, limit)
+
+    def is_more_than(self, said: str) -> bool:
+        """Whether an executor has shortened what it says, and the data have all of it."""
+        return self.data is not None and len(self.data) > len(said) and is_shortened(said)
+
+
+class Shown(NamedTuple):
+    """The text of a result that a model reads, and the bytes of all of it, if that is more."""
+
+    content: str
+    whole: bytes | None = None
+
+
+def shown(said: str, found: ReceiptData, limit: int) -> Shown:
+    """Return the part of a result that a model reads, of ``limit`` characters.
+
+    Of a longer one these are the first rows of its data, if there are some, else its beginning
+    and its end.
+    """
+    is_long = len(said) > limit
+    rows = found.opening(limit) if is_long or found.is_more_than(said) else ""
+    if not is_long and not rows:
+        return Shown(said + found.line)
+    whole = said.encode()
+    content, named = head_and_tail(said, limit), digest_of(whole)
+    if rows and found.data is not None:
+        size, named = len(found.data), named if is_long else digest_of(found.data)
+        content = f"The result is long: {size:,} bytes of data. Its first rows:\n{rows}"
+    return Shown(f"{content}\n(the whole result is {named}){found.line}", whole)
 
 
 NO_DATA = ReceiptData()

@@ -36,6 +36,14 @@ def well_formed(text: str) -> str:
     return text
 
 
+_LEFT_OUT = re.compile(r"… [0-9]+ characters left out …")
+
+
+def is_shortened(text: str) -> bool:
+    """Whether a text, or one within it, came from :func:`head_and_tail`."""
+    return _LEFT_OUT.search(text) is not None
+
+
 def head_and_tail(text: str, limit: int) -> str:
     """Keep the beginning and the end of a long text, and say how much is missing between."""
     if len(text) <= limit:
