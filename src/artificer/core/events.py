@@ -87,6 +87,8 @@ class ContextCompacted(_Event):
 class CompactionFailed(_Event):
     """The first ``upto`` messages are dropped without a summary; ``content`` informs the model.
 
+    They are not where the run then asks another model, or waits for its budget.
+
     Besides a model's failures, ``code`` is ``empty_summary``, or ``not_asked`` where the run has
     no budget for a summary, or wants none.
     """
