@@ -27,6 +27,19 @@ MINIMAL: dict[str, dict[str, Any]] = {
         "labels": ["x"],
         "series": [{"name": "s", "values": [0]}],
     },
+    "create_histogram_chart": {"id": "a", "values": [1, 2.5]},
+    "create_heat_map_chart": {
+        "id": "a",
+        "columns": ["x"],
+        "rows": [{"label": "y", "values": [1]}],
+    },
+    "create_box_plot_chart": {"id": "a", "groups": [{"label": "x", "values": [1, 2]}]},
+    "create_combined_chart": {
+        "id": "a",
+        "labels": ["x"],
+        "bars": [{"name": "s", "values": [1]}],
+        "lines": [{"name": "t", "values": [2]}],
+    },
     "create_table": {"table": {"kind": "table", "id": "a", "columns": ["x"], "rows": []}},
     "create_list": {"list": {"kind": "list", "id": "a", "items": ["x"]}},
     "create_checklist": {

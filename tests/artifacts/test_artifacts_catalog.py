@@ -1,9 +1,10 @@
-"""The eleven tools: schemas, cross-field rules, identity, loading, and what the model is told."""
+"""The tools: schemas, cross-field rules, identity, loading, and what the model is told."""
 
 from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from artificer.runtime.load import load
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.text import unprintable
+from artificer.wiring.toolbox import ToolBox
 
 NAMES = [
     "create_file",
@@ -37,6 +39,10 @@ NAMES = [
     "create_area_chart",
     "create_scatter_chart",
     "create_stacked_bar_chart",
+    "create_histogram_chart",
+    "create_heat_map_chart",
+    "create_box_plot_chart",
+    "create_combined_chart",
     "create_table",
     "create_list",
     "create_checklist",
@@ -53,7 +59,7 @@ def _nodes(schema: Any) -> Any:
 
 
 @pytest.mark.req("artifact-tools")
-def test_the_eleven_tools_of_the_seed_are_pure_artifact_tools() -> None:
+def test_the_tools_of_the_seed_and_four_charts_are_pure_artifact_tools() -> None:
     assert [tool.name for tool in catalog.tools()] == NAMES
     assert {(t.backend, t.effect, t.risk) for t in catalog.tools()} == {
         ("artifact", "pure", "info")
@@ -321,16 +327,36 @@ def test_a_run_makes_at_most_so_many_of_a_kind(tool: str, count: int) -> None:
 
 
 @pytest.mark.req("artifact-lenient")
-async def test_the_offered_tools_are_those_that_recorded_runs_were_offered() -> None:
+async def test_every_call_that_recorded_runs_were_offered_is_still_taken() -> None:
     """Otherwise no such run could be resumed."""
     data = (Path(__file__).parents[1] / "journals" / "deliver-repair.jsonl").read_bytes()
     recording = await read_recording(data)
     loaded = await load(recording.journal, recording.blobs, recording.run)
     recorded = loaded.state.run_spec.tools().tools
-    assert {tool.name for tool in recorded} >= set(NAMES)
-    assert [t.contract for t in recorded if t.name in TOOLS] == [
-        TOOLS[t.name].contract for t in recorded if t.name in TOOLS
+    offered = {tool.name: tool for tool in recorded if tool.name in TOOLS}
+    assert len(offered) == 11
+    for name, tool in offered.items():
+        assert widened(tool.input_schema, TOOLS[name].input_schema) is None, name
+        assert (tool.effect, tool.backend) == (TOOLS[name].effect, TOOLS[name].backend)
+    toolbox = replace(ToolBox.empty(), toolset=Toolset(tools=tuple(TOOLS.values())))
+    toolbox.must_match(Toolset(tools=tuple(offered.values())))
+
+
+def widened(before: Any, now: Any, place: str = "") -> str | None:
+    """Where a schema refuses what an earlier one accepted; None if nowhere."""
+    kinds = [{t} if isinstance(t, str) else set(t) for t in (before["type"], now["type"])]
+    if not kinds[0] <= kinds[1] or set(now.get("required", ())) - set(before.get("required", ())):
+        return place
+    bounds = ("minLength", "maxLength", "minItems", "maxItems", "minimum", "pattern", "enum")
+    if [before.get(b) for b in bounds] != [now.get(b) for b in bounds]:
+        return place
+    inner = [
+        (name, child, now["properties"].get(name))
+        for name, child in before.get("properties", {}).items()
     ]
+    inner += [("items", before["items"], now["items"])] if "items" in before else []
+    found = (widened(b, n, f"{place}/{name}") if n else place for name, b, n in inner)
+    return next((fault for fault in found if fault is not None), None)
 
 
 HIDDEN = ["\x00", "\x1b[31m", "a\x0bb", "\x7f", "\x85", "\ufffe"]

@@ -70,6 +70,7 @@ def test_its_words_are_seen(page: Browser) -> None:
 
 def test_every_figure_has_its_size(page: Browser) -> None:
     script = """[...document.querySelectorAll('figure svg, figure img')]
+        .filter((e) => e.checkVisibility())
         .map((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height])"""
     sizes = page.value(script)
     assert len(sizes) == 7

@@ -22,14 +22,16 @@ from artificer.artifacts.chart import (
     PointSeries,
     ScatterChart,
     Segment,
-    Series,
+    StackedBarChart,
 )
+from artificer.artifacts.chart_fields import Series, StackedSeries
 from artificer.errors import InvariantError
-from artificer.render.charts import to_svg, vega_lite
+from artificer.render.charts import NARROW, WIDE, Canvas, to_svg, vega_lite
 from artificer.render.charts.labels import Spot, corners
 from artificer.render.charts.measure import fitted, width
 from artificer.render.charts.style import PALETTE
-from artificer.render.charts.words import CHARTS, grid, summary
+from artificer.render.charts.summary import summary
+from artificer.render.charts.words import CHARTS, grid
 from artificer.render.text import anchor, figure
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -100,17 +102,30 @@ def test_a_long_label_of_a_chart_ends_in_an_ellipsis() -> None:
     long = "A very long category that nobody would read at an axis at all"
     series = (Series(name=long, values=(1.0,) * 9), Series(name="s", values=(2.0,) * 9))
     labels = (long, *"abcdefgh")
-    words = {e.text for e in drawn(BarChart(id="x", labels=labels, series=series))}
-    shown = {w for w in words if w and w.startswith("A very long")}
-    assert len(shown) == 2, "one in the legend, one at the axis"
-    assert all(w.rstrip("\u200b").endswith("…") and len(w) < len(long) for w in shown)
-    segments = (Segment(label=2 * long, value=1.0), Segment(label="b", value=1.0))
-    assert any(w.text and w.text.endswith("…") for w in drawn(PieChart(id="x", segments=segments)))
+    texts = drawn(BarChart(id="x", labels=labels, series=series))
+    (legend,) = (e.text for e in texts if e.text and e.text.startswith("A very long"))
+    assert legend.endswith("…") and len(legend) < len(long)
+    (label,) = (e for e in texts if len(list(e)) > 1)
+    assert " ".join(line.text or "" for line in label) == long, "at the axis it is whole"
 
 
-def drawn(chart: Chart) -> list[ElementTree.Element]:
+@pytest.mark.req("chart-labels")
+@pytest.mark.parametrize("canvas", [WIDE, NARROW])
+def test_long_labels_that_begin_alike_are_told_apart(canvas: Canvas) -> None:
+    labels = tuple(f"{'A very long category of the north ' * 3}{n}" for n in range(8))
+    series = (Series(name="s", values=(1.0,) * 8),)
+    for kind in (BarChart, LineChart, StackedBarChart):
+        values = (
+            (StackedSeries(name="s", values=(1.0,) * 8),) if kind is StackedBarChart else series
+        )
+        texts = drawn(kind(id="x", labels=labels, series=values), canvas)  # type: ignore[arg-type]
+        whole = {" ".join((e.text or "", *(t.text or "" for t in e))).strip() for e in texts}
+        assert len({w for w in whole if w.startswith("A very")}) == 8
+
+
+def drawn(chart: Chart, canvas: Canvas = WIDE) -> list[ElementTree.Element]:
     """The texts of the drawing."""
-    return list(ElementTree.fromstring(to_svg(chart)).iter(f"{SVG}text"))
+    return list(ElementTree.fromstring(to_svg(chart, canvas)).iter(f"{SVG}text"))
 
 
 def _luminance(colour: str) -> float:
@@ -218,7 +233,7 @@ def test_the_largest_charts_draw() -> None:
     assert to_svg(BarChart(id="x", labels=labels, series=series)).count("<path") >= 256
     segments = tuple(Segment(label=f"s{n}", value=float(n)) for n in range(24))
     pie = to_svg(PieChart(id="x", segments=segments))
-    assert all(f">s{n}<" in pie for n in range(24))
+    assert all(f">{n + 1}. s{n}<" in pie for n in range(24))
 
 
 @pytest.mark.req("chart-labels")

@@ -13,7 +13,8 @@ from render_page import Element, parse
 from render_sample import report
 
 from artificer.artifacts.catalog import load
-from artificer.artifacts.chart import BarChart, Series
+from artificer.artifacts.chart import BarChart
+from artificer.artifacts.chart_fields import Series
 from artificer.render.charts import to_svg, vega_lite
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
@@ -39,7 +40,7 @@ PROSE = {"h1", "h2", "h3", "p", "span", "strong", "em", "code", "pre", "a", "bdi
 PARTS = {"aside", "div", "figure", "figcaption", "details", "summary", "footer", "mark", "br", "hr"}
 LISTS = {"ul", "ol", "li", "dl", "dt", "dd", "label", "input", "img", "s"}
 TABLE = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-DRAWN = {"svg", "title", "desc", "g", "path", "line", "rect", "text"}
+DRAWN = {"svg", "title", "desc", "g", "path", "line", "rect", "text", "tspan"}
 TAGS = {"html", "head", "meta", "style", "body", "main"} | PROSE | PARTS | LISTS | TABLE | DRAWN
 
 

@@ -181,7 +181,7 @@ class TestAccessible:
         assert len(charts) == 6
         for figure in charts:
             assert figure.one("figcaption").text.startswith("Figure ")
-            image = figure.one("svg", role="img")
+            image = figure.all("svg", role="img")[0]
             named = image.attributes["aria-labelledby"].split()
             title, description = (image.one(id=name) for name in named)
             assert (title.tag, description.tag) == ("title", "desc")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _KINDS: dict[ArtifactKind, str] = {
     "file": "artificer.artifacts.file:KIND",
-    "chart": "artificer.artifacts.chart:KIND",
+    "chart": "artificer.artifacts.chart_kind:KIND",
     "table": "artificer.artifacts.table:KIND",
     "list": "artificer.artifacts.list:KIND",
     "checklist": "artificer.artifacts.checklist:KIND",
@@ -41,6 +41,10 @@ _MAKES: dict[str, ArtifactKind] = {
     "create_area_chart": "chart",
     "create_scatter_chart": "chart",
     "create_stacked_bar_chart": "chart",
+    "create_histogram_chart": "chart",
+    "create_heat_map_chart": "chart",
+    "create_box_plot_chart": "chart",
+    "create_combined_chart": "chart",
     "create_table": "table",
     "create_list": "list",
     "create_checklist": "checklist",
@@ -54,7 +58,7 @@ _WRAPPED = frozenset({"create_table", "create_list", "create_checklist", "create
 
 @cache
 def tools() -> tuple[ToolDefinition, ...]:
-    """Return the eleven ``create_*`` tools."""
+    """Return the ``create_*`` tools of a report: the seed's eleven, and four more charts."""
     return tuple(tool for kind in _KINDS for tool in _kind(kind).tools)
 
 

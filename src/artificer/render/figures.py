@@ -9,15 +9,16 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from artificer.artifacts.any_artifact import Artifact
-from artificer.artifacts.chart import Chart
+from artificer.artifacts.chart import Chart, PieChart
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.errors import InvariantError, MissingExtraError
-from artificer.render.charts import to_svg
-from artificer.render.charts.words import grid, summary
+from artificer.render.charts import NARROW, to_svg
+from artificer.render.charts.summary import summary
+from artificer.render.charts.words import grid
 from artificer.render.report import ArtifactName
 from artificer.render.tables import csv_file, table_grid, table_view, tally
 from artificer.render.template import filled
@@ -26,9 +27,6 @@ from artificer.values.text import clip
 
 _WIDE_TABLE = 5
 """A table with this many columns may be wider than the text."""
-
-_NARROW_CHART = 520
-"""A chart up to this many pixels wide is shown at its own size, or smaller on a phone."""
 
 _WIDTH = re.compile(r'<svg width="(\d+)')
 
@@ -62,16 +60,20 @@ def human_size(content: str) -> str:
 
 def _chart(chart: Chart, name: ArtifactName) -> Markup:
     data = grid(chart)
-    drawing, fault = "", ""
+    drawing, narrow, fault = "", "", ""
     try:
         drawing = to_svg(chart)
+        if _natural_width(drawing) > NARROW.width:
+            narrow = to_svg(chart, NARROW)
     except (MissingExtraError, InvariantError) as error:
         fault = clip(one_line(f"{error} {error.hint or ''}"), 300)
     return filled(
         "chart",
         name=name,
-        size="narrow" if _natural_width(drawing) <= _NARROW_CHART else "wide",
+        size="own" if isinstance(chart, PieChart) else "wide",
         drawing=Markup(drawing),
+        narrow=Markup(narrow),
+        source=one_line(chart.source),
         fault=fault,
         summary=summary(chart),
         table=table_view(data),
@@ -81,7 +83,7 @@ def _chart(chart: Chart, name: ArtifactName) -> Markup:
 
 def _natural_width(drawing: str) -> int:
     found = _WIDTH.match(drawing)
-    return int(found[1]) if found else _NARROW_CHART + 1
+    return int(found[1]) if found else NARROW.width + 1
 
 
 def _table(table: Table, name: ArtifactName) -> Markup:

@@ -15,7 +15,8 @@ from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.render.attachments import attachments_markdown
-from artificer.render.charts.words import Grid, grid, summary
+from artificer.render.charts.summary import summary
+from artificer.render.charts.words import Grid, grid
 from artificer.render.message import message_markdown
 from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.report import STATUS_WORDS, ArtifactName, Report

@@ -8,5 +8,6 @@ them.
 from __future__ import annotations
 
 from artificer.render.charts.spec import to_svg, vega_lite
+from artificer.render.charts.style import NARROW, WIDE, Canvas
 
-__all__ = ["to_svg", "vega_lite"]
+__all__ = ["NARROW", "WIDE", "Canvas", "to_svg", "vega_lite"]

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from artificer.artifacts.chart import PointSeries, Series, StackedBarChart, StackedSeries
+from artificer.artifacts.chart import PointSeries
+from artificer.artifacts.chart_fields import Reference, Series, StackedSeries
 from artificer.errors import InvariantError
-from artificer.render.charts.measure import fitted, width
-from artificer.render.charts.style import PALETTE, WIDTH, ChartSpec
-from artificer.render.charts.words import CategoryChart
+from artificer.render.charts.measure import apart, fitted, width, wraps
+from artificer.render.charts.style import PALETTE, SOFT, STRONG_LINE, Canvas, ChartSpec
 from artificer.render.text import figure, one_line
-
-_SLANTED = 130
-"""Longest slanted label, in pixels."""
 
 _LARGEST = 1e300
 """The largest value that is drawn. Sums and differences of such values are finite."""
@@ -24,52 +21,107 @@ _LARGEST = 1e300
 _BAR = 96
 """Widest bar, in pixels."""
 
+_LINES = 3
+"""Most lines of a label below a column, and next to a bar."""
 
-def frame(rows: list[ChartSpec], height: int) -> ChartSpec:
-    """Return data and size. The whole drawing, axes included, is WIDTH wide."""
+_LINE = 14
+"""Height of a line of a label, in pixels."""
+
+
+def frame(rows: list[ChartSpec], canvas: Canvas, height: int) -> ChartSpec:
+    """Return data and size. The whole drawing, axes included, is as wide as the canvas."""
     fit = {"type": "fit-x", "contains": "padding"}
-    return {"data": {"values": rows}, "width": WIDTH, "height": height, "autosize": fit}
+    return {
+        "data": {"values": rows},
+        "width": canvas.width,
+        "height": height,
+        "autosize": fit,
+    }
 
 
-def series_names(series: Sequence[Series | StackedSeries | PointSeries]) -> list[str]:
+def series_names(
+    series: Sequence[Series | StackedSeries | PointSeries], canvas: Canvas
+) -> list[str]:
     """Return the names of the series for the legend, made unique."""
-    return _unique([fitted(one_line(s.name), 200) for s in series])
+    room = min(300, canvas.width - 60)
+    return unique(apart([one_line(s.name) for s in series], room))
 
 
-def category_labels(labels: Sequence[str], *, upright: bool) -> list[str]:
-    """Return the labels for the axis, made unique."""
-    room = max(_SLANTED, _column(len(labels))) if upright else 240
-    return _unique([fitted(one_line(label), room) for label in labels])
+def fits_below(labels: Sequence[str], canvas: Canvas) -> bool:
+    """Return whether each label fits whole below its column, in a few lines."""
+    room = canvas.column(len(labels)) - 6
+    return all(wraps(one_line(label), room, _LINES) for label in labels)
 
 
-def rows_of(chart: CategoryChart, names: list[str], labels: list[str]) -> list[ChartSpec]:
-    """Return a row of data for each value."""
-    columns = [s.values for s in chart.series]
+def labels_below(labels: Sequence[str], canvas: Canvas) -> list[str]:
+    """Return the labels for an axis below: in a few lines, or in one that will be slanted."""
+    plain = [one_line(label) for label in labels]
+    if fits_below(labels, canvas):
+        return unique(apart(plain, canvas.column(len(labels)) - 6, _LINES))
+    return unique(apart(plain, canvas.slanted))
+
+
+def labels_beside(labels: Sequence[str], canvas: Canvas) -> list[str]:
+    """Return the labels for an axis at the side, in a few lines."""
+    return unique(apart([one_line(label) for label in labels], canvas.beside, _LINES))
+
+
+def step_beside(labels: Sequence[str], lanes: int) -> int:
+    """Return the height that a horizontal bar, or a group of bars, has with its label."""
+    lines = max(label.count("\n") + 1 for label in labels)
+    return max(14 + 16 * lanes, 8 + _LINE * lines)
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """Return a value as a reader sees it, with a true minus sign; "" for a missing one."""
+    if value is None:
+        return ""
+    gap = "" if not unit or unit[0] in "%°′″" else "\u202f"
+    return figure(value).replace("-", "−") + gap + one_line(unit)
+
+
+def rows_of(
+    series: Sequence[Series | StackedSeries], names: list[str], labels: Labelled, unit: str
+) -> list[ChartSpec]:
+    """Return a row of data for each value. ``tip`` is what a reader sees at its mark."""
+    several = len(series) > 1
     return [
         {
-            "label": label,
+            "label": key,
             "series": name,
             "series_order": order,
             "value": value,
-            "shown": figure(value),
+            "shown": number(value),
+            "tip": tip(f"{one_line(s.name)}, {one_line(label)}" if several else label, value, unit),
         }
-        for order, (name, values) in enumerate(zip(names, columns, strict=True))
-        for label, value in zip(labels, values, strict=True)
+        for order, (name, s) in enumerate(zip(names, series, strict=True))
+        for key, label, value in zip(labels[0], labels[1], s.values, strict=True)
     ]
 
 
-def values_of(chart: CategoryChart) -> list[float]:
-    """Return the values that the axis must cover: for stacks, their sums."""
-    if isinstance(chart, StackedBarChart):
-        return [sum(column) for column in zip(*(s.values for s in chart.series), strict=True)]
-    return [value for s in chart.series for value in s.values]
+Labelled = tuple[Sequence[Any], Sequence[str]]
+"""The keys of the labels' axis, and the labels as they are written in the payload."""
 
 
-def series_encoding(names: list[str]) -> ChartSpec:
+def tip(what: str, value: float | None, unit: str = "") -> str:
+    """Return the words at a mark: what it is, and its exact value."""
+    return f"{one_line(what)}: {number(value, unit)}"
+
+
+TIP: ChartSpec = {"description": {"field": "tip", "type": "nominal"}}
+"""The channel that carries the words at a mark, which :mod:`svg` makes a title of."""
+
+
+def known(values: Sequence[float | None]) -> list[float]:
+    """Return the values that are not missing."""
+    return [value for value in values if value is not None]
+
+
+def series_encoding(names: list[str], canvas: Canvas, first: int = 0) -> ChartSpec:
     """Return colour by series, with a legend if there is more than one series."""
     if len(names) == 1:
-        return {"color": {"value": PALETTE[0]}}
-    columns = int((WIDTH - 60) // (max(map(width, names)) + 34))
+        return {"color": {"value": PALETTE[first]}}
+    columns = int((canvas.width - 40) // (max(map(width, names)) + 34))
     legend = {"title": None, "columns": max(1, min(len(names), columns)), "symbolStrokeWidth": 0}
     return {"color": {**scale("series", names, PALETTE), "legend": legend}}
 
@@ -80,62 +132,113 @@ def scale(field: str, domain: list[str], ranged: tuple[Any, ...]) -> ChartSpec:
     return {"field": field, "type": "nominal", "scale": mapping}
 
 
-def category_axis(
-    labels: list[str], *, upright: bool, lanes: int = 0, signed: bool = False
-) -> ChartSpec:
-    """Return the axis of labels, in the order of the data; colliding labels are slanted.
+def axis_title(title: str, unit: str, canvas: Canvas) -> str | None:
+    """Return the words at an axis, with the unit if they do not have it already."""
+    title, unit = one_line(title), one_line(unit)
+    words = f"{title} ({unit})" if title and unit and unit not in title else title or unit
+    return fitted(words, canvas.width - 90) or None
 
-    Each label has a band for ``lanes`` bars, or a point without lanes. With ``signed`` values
-    the axis has no line, because a reader would take it for zero.
+
+def category_axis(
+    labels: list[str], canvas: Canvas, *, upright: bool, lanes: int = 0, title: str = ""
+) -> ChartSpec:
+    """Return the axis of labels, in the order of the data; labels too long for it are slanted.
+
+    Each label has a band for ``lanes`` bars, or a point without lanes.
     """
-    axis: ChartSpec = {"title": None, "labelOverlap": False, "grid": False, "domain": not signed}
-    if upright and max(map(width, labels)) > _column(len(labels)):
+    axis: ChartSpec = {
+        "title": axis_title(title, "", canvas),
+        "labelOverlap": False,
+        "grid": False,
+        "domain": False,
+    }
+    column = canvas.column(len(labels))
+    if upright and max(map(width, labels)) > column - 6:
         axis |= {"labelAngle": -40, "labelAlign": "right", "labelBaseline": "top"}
+        axis["labelOverlap"] = "greedy" if column < _LINE else False
     elif upright:
-        axis["labelAngle"] = 0
+        axis |= {"labelAngle": 0, "labelLineHeight": _LINE}
+    else:
+        axis |= {"labelLineHeight": _LINE, "titleAngle": 0, "titleAlign": "left", "titleY": -10}
+        axis |= {"titleAnchor": "start", "titleX": 0} if title else {}
     points = {"type": "point", "padding": 0.35}
+    mapping = _bands(column, lanes, upright=upright) if lanes else points
     return {
         "field": "label",
         "type": "nominal",
         "sort": None,
         "axis": axis,
-        "scale": _bands(len(labels), lanes, upright=upright) if lanes else points,
+        "scale": {**mapping, "domain": labels},
     }
 
 
-def _bands(count: int, lanes: int, *, upright: bool) -> ChartSpec:
+def _bands(column: float, lanes: int, *, upright: bool) -> ChartSpec:
     """Return bands in which bars fill two thirds of the axis, up to the widest bar."""
-    column = _column(count)
     gap = max(0.36, 1 - lanes * _BAR / column) if upright else 0.36
     return {"paddingInner": gap, "paddingOuter": gap / 2}
 
 
+_ZERO = "datum.value === 0 ? '0' : datum.label"
+"""Zero has no thousands."""
+
+
 def value_axis(
-    values: list[float], *, field: str = "value", title: str = "", from_zero: bool = True
+    values: Sequence[float], *, field: str = "value", title: str | None, from_zero: bool = True
 ) -> ChartSpec:
     """Return a linear axis, with a title if one is passed.
 
     Raises:
         InvariantError: a value is so large that drawing it would overflow.
     """
-    largest = max(abs(v) for v in values)
+    largest = max((abs(v) for v in values), default=0)
     if largest > _LARGEST:
         raise InvariantError(f"A value of {largest:.0e} is too large to draw.")
-    axis: ChartSpec = {"title": fitted(one_line(title), 260) or None}
+    axis: ChartSpec = {"title": title}
     if largest >= 1e15:
         axis["format"] = ".2~e"
     elif largest >= 1e5:
-        axis["format"] = "~s"
+        axis |= {"format": "~s", "labelExpr": _ZERO}
     mapping: ChartSpec = {"nice": True, "zero": from_zero}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": mapping}
 
 
-def _column(count: int) -> float:
-    """Return the width of each of ``count`` columns."""
-    return (WIDTH - 60) / count
+def reference_layers(
+    references: Sequence[Reference], axis: ChartSpec, *, upright: bool
+) -> list[ChartSpec]:
+    """Return a dashed line with its words for each reference value."""
+    if not references:
+        return []
+    rows = [{"at": r.value, "words": _reference_words(r)} for r in references]
+    across = "y" if upright else "x"
+    position = {**axis, "field": "at"}
+    rule = {"type": "rule", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1.25}
+    words: ChartSpec = {"type": "text", "color": SOFT, "align": "right", "baseline": "bottom"}
+    words |= {"dy": -3} if upright else {"align": "left", "dx": 4, "baseline": "top"}
+    end = {"x": {"value": "width"}} if upright else {"y": {"value": 0}}
+    return [
+        {"data": {"values": rows}, "mark": rule, "encoding": {across: position}},
+        {
+            "data": {"values": rows},
+            "mark": words,
+            "encoding": {across: position, **end, "text": {"field": "words", "type": "nominal"}},
+        },
+    ]
 
 
-def _unique(names: list[str]) -> list[str]:
+def zero_line(*, upright: bool) -> list[ChartSpec]:
+    """Return the line from which bars start, at zero, also where some point down."""
+    rule = {"type": "rule", "color": STRONG_LINE}
+    zero = {"field": "zero", "type": "quantitative"}
+    across = "y" if upright else "x"
+    return [{"data": {"values": [{"zero": 0}]}, "mark": rule, "encoding": {across: zero}}]
+
+
+def _reference_words(reference: Reference) -> str:
+    label = one_line(reference.label)
+    return fitted(f"{label} {number(reference.value)}".strip(), 260)
+
+
+def unique(names: list[str]) -> list[str]:
     """Return the names as unique scale keys: a repeated one gets invisible characters appended."""
     taken: dict[str, None] = {}
     for name in names:

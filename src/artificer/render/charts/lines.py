@@ -2,49 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from artificer.artifacts.chart import AreaChart, LineChart
+from artificer.artifacts.iso_date import milliseconds
 from artificer.render.charts.encoding import (
+    TIP,
+    axis_title,
     category_axis,
-    category_labels,
     frame,
+    known,
+    labels_below,
+    reference_layers,
     rows_of,
     scale,
     series_encoding,
     series_names,
     value_axis,
-    values_of,
 )
-from artificer.render.charts.style import DASHES, HEIGHT, SHAPES, ChartSpec
+from artificer.render.charts.style import DASHES, SHAPES, Canvas, ChartSpec
+
+_FORMS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d"}
+"""How dates are written, by the length of the longest label: in digits, as in every language."""
+
+_DATE = 76
+"""Least distance between two dates at the axis, in pixels."""
 
 
-def lines(chart: LineChart | AreaChart) -> ChartSpec:
+def lines(chart: LineChart | AreaChart, canvas: Canvas) -> ChartSpec:
     """Return a line with points for each series; an area chart tints the area below it.
 
-    A line chart may omit zero when it would flatten the data; an area chart may not.
+    A line is broken where a value is missing. A line chart may omit zero when it would flatten the
+    data; an area chart may not.
     """
-    names = series_names(chart.series)
-    labels = category_labels(chart.labels, upright=True)
+    names = series_names(chart.series, canvas)
     filled = isinstance(chart, AreaChart)
-    title = "" if len(names) > 1 else chart.series[0].name
-    values = values_of(chart)
-    y = value_axis(values, title=title, from_zero=filled or min(values) < max(values) / 2)
-    position: ChartSpec = {"x": category_axis(labels, upright=True, signed=min(values) < 0), "y": y}
-    colour = series_encoding(names)
+    title = chart.value_title or ("" if len(names) > 1 else chart.series[0].name)
+    values = [value for s in chart.series for value in known(s.values)]
+    values += [r.value for r in chart.references]
+    y = value_axis(
+        values,
+        title=axis_title(title, chart.unit, canvas),
+        from_zero=filled or min(values) < max(values) / 2,
+    )
+    keys, x = _x_axis(chart, canvas)
+    position: ChartSpec = {"x": x, "y": y}
+    colour = series_encoding(names, canvas)
     shape = scale("series", names, SHAPES) | {"legend": colour["color"].get("legend")}
     dash = scale("series", names, DASHES) | {"legend": None}
     line: ChartSpec = {
-        "mark": {"type": "line", "strokeWidth": 2.25, "strokeJoin": "round"},
+        "mark": {"type": "line", "strokeWidth": 2.25, "strokeJoin": "round", "aria": False},
         "encoding": {**position, **colour, "strokeDash": dash},
     }
     points: ChartSpec = {
         "mark": {"type": "point", "filled": True, "size": 44, "opacity": 1},
-        "encoding": {**position, **colour, "shape": shape},
+        "encoding": {**position, **colour, "shape": shape, **TIP},
     }
-    layers = [line, points]
+    layers = [line, points, *reference_layers(chart.references, y, upright=True)]
     if filled:
         area = {
-            "mark": {"type": "area", "fillOpacity": 0.16},
+            "mark": {"type": "area", "fillOpacity": 0.16, "aria": False},
             "encoding": {**position, "y": {**y, "stack": None}, **colour},
         }
         layers.insert(0, area)
-    return {**frame(rows_of(chart, names, labels), HEIGHT), "layer": layers}
+    rows = rows_of(chart.series, names, (keys, chart.labels), chart.unit)
+    return {**frame(rows, canvas, canvas.height), "layer": layers}
+
+
+def _x_axis(chart: LineChart | AreaChart, canvas: Canvas) -> tuple[Sequence[object], ChartSpec]:
+    """Return the keys of the labels, and their axis: categories, or dates spaced by time."""
+    times = [milliseconds(label) for label in chart.labels] if chart.time else [None]
+    if None in times:
+        labels = labels_below(chart.labels, canvas)
+        return labels, category_axis(labels, canvas, upright=True, title=chart.label_title)
+    form = _FORMS.get(max(map(len, chart.labels)), "%m-%d %H:%M")
+    return times, _time_axis([t for t in times if t is not None], form, chart.label_title, canvas)
+
+
+def _time_axis(times: list[int], form: str, title: str, canvas: Canvas) -> ChartSpec:
+    """Return an axis of dates in UTC, spaced by time. It names as many of them as there is room."""
+    axis: ChartSpec = {
+        "title": axis_title(title, "", canvas),
+        "format": form,
+        "values": _apart(times, canvas),
+        "grid": False,
+    }
+    return {"field": "label", "type": "temporal", "axis": axis, "scale": {"type": "utc"}}
+
+
+def _apart(times: list[int], canvas: Canvas) -> list[int]:
+    """Return those dates whose words do not touch, the first and the last among them."""
+    pixel = max(1, times[-1] - times[0]) / canvas.inner
+    kept = times[:1]
+    for time in times[1:]:
+        if time - kept[-1] >= _DATE * pixel and times[-1] - time >= _DATE * pixel:
+            kept.append(time)
+    return [*kept, times[-1]] if len(times) > 1 else kept

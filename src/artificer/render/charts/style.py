@@ -5,6 +5,7 @@ The colours are attributes in the SVG; report.css overrides them by those attrib
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 ChartSpec = dict[str, Any]
@@ -36,9 +37,38 @@ SHAPES = (
 )
 DASHES = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 4), (1, 3), (6, 2, 2, 2, 2, 2))
 
-WIDTH = 720
-HEIGHT = 300
-"""Size in pixels. A page scales the drawing to its own width."""
+HEAT = ("#e3eef8", "#b9d7ee", "#86bbe0", "#2a76b3", "#1a5c96", "#0b3d6b")
+"""The steps of a heat map, from low to high. Values are ink on the lower half and paper on the
+upper one, in both themes, where report.css turns the steps around."""
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """The size of a drawing in pixels, and the room for labels in it.
+
+    ``beside`` is the room for a label next to a horizontal bar, ``slanted`` for a slanted one.
+    """
+
+    width: int
+    height: int
+    beside: int
+    slanted: int
+
+    @property
+    def inner(self) -> int:
+        """The width without the axis of values."""
+        return self.width - 60
+
+    def column(self, count: int) -> float:
+        """Return the width of each of ``count`` columns."""
+        return self.inner / count
+
+
+WIDE = Canvas(720, 300, 230, 130)
+"""A page shows this drawing, scaled to its column."""
+
+NARROW = Canvas(350, 260, 112, 96)
+"""The same chart for a phone, which shows it at its own size."""
 
 _AXIS = {
     "domainColor": STRONG_LINE,
@@ -58,6 +88,7 @@ _AXIS = {
 }
 CONFIG: ChartSpec = {
     "font": "Liberation Sans",
+    "lineBreak": "\n",
     "view": {"stroke": None},
     "axis": _AXIS,
     "axisQuantitative": {"domain": False, "tickCount": 6},

@@ -22,13 +22,16 @@ _ATTRIBUTES = frozenset(
         "stroke-opacity",
         "stroke-width",
         "text-anchor",
+        "dy",
         "transform",
         "viewBox",
         "width",
+        "x",
         "x2",
         "y2",
     )
 )
+_WORDS = (f"{_SVG}text", f"{_SVG}tspan")
 _FONTS = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', system-ui, sans-serif"
 """The renderer measured the text in Liberation Sans; these fonts have the same widths."""
 
@@ -54,10 +57,15 @@ def accessible(drawn: str, anchor: str, title: str, description: str) -> str:
 
 
 def _kept(element: ElementTree.Element) -> ElementTree.Element:
-    """Return a copy of the visible shapes, without roles, labels and classes."""
+    """Return a copy of the visible shapes, without roles, labels and classes.
+
+    The words at a mark become its title, which a browser shows under the pointer.
+    """
     attributes = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
     copy = ElementTree.Element(element.tag.removeprefix(_SVG), attributes)
     copy.text = element.text
+    if words := element.get("aria-label", "") if element.tag == f"{_SVG}path" else "":
+        ElementTree.SubElement(copy, "title").text = words
     copy.extend(_kept(child) for child in element if _drawn(child))
     return copy
 
@@ -67,4 +75,4 @@ def _drawn(element: ElementTree.Element) -> bool:
         return False
     if element.tag == f"{_SVG}g":
         return any(_drawn(child) for child in element)
-    return element.tag == f"{_SVG}text" or not {"fill", "stroke"}.isdisjoint(element.attrib)
+    return element.tag in _WORDS or not {"fill", "stroke"}.isdisjoint(element.attrib)

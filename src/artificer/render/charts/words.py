@@ -1,8 +1,10 @@
-"""A chart in words and as a table, for readers who do not see the drawing or want to check it."""
+"""A chart as a table, for readers who do not see the drawing or want to check it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from artificer.artifacts.chart import (
     AreaChart,
@@ -13,14 +15,15 @@ from artificer.artifacts.chart import (
     ScatterChart,
     StackedBarChart,
 )
+from artificer.artifacts.more_charts import (
+    BoxPlotChart,
+    CombinedChart,
+    HeatMapChart,
+    HistogramChart,
+)
 from artificer.artifacts.table import Cell
-from artificer.render.text import figure, one_line, percent
-
-CHARTS = (PieChart, BarChart, LineChart, AreaChart, ScatterChart, StackedBarChart)
-"""The classes of :data:`Chart`, for isinstance."""
-
-CategoryChart = BarChart | LineChart | AreaChart | StackedBarChart
-"""The charts that hold a value for each label and series."""
+from artificer.render.charts.bins import bins_of, box_of
+from artificer.render.text import one_line, percent
 
 
 @dataclass(frozen=True)
@@ -32,116 +35,95 @@ class Grid:
     row_headed: bool = False
 
 
+KIND_NAMES: dict[type[Chart], str] = {
+    PieChart: "Pie chart",
+    BarChart: "Bar chart",
+    LineChart: "Line chart",
+    AreaChart: "Area chart",
+    ScatterChart: "Scatter chart",
+    StackedBarChart: "Stacked bar chart",
+    HistogramChart: "Histogram",
+    HeatMapChart: "Heat map",
+    BoxPlotChart: "Box plot",
+    CombinedChart: "Bar and line chart",
+}
+
+CHARTS = tuple(KIND_NAMES)
+"""The classes of :data:`Chart`, for isinstance."""
+
+
 def kind_name(chart: Chart) -> str:
     """Return the kind of the chart, such as "Pie chart"."""
-    match chart:
-        case PieChart():
-            return "Pie chart"
-        case BarChart():
-            return "Bar chart"
-        case LineChart():
-            return "Line chart"
-        case AreaChart():
-            return "Area chart"
-        case ScatterChart():
-            return "Scatter chart"
-        case StackedBarChart():
-            return "Stacked bar chart"
+    return KIND_NAMES[type(chart)]
 
 
 def grid(chart: Chart) -> Grid:
     """Return all of the chart's data, in the order of the payload."""
-    match chart:
-        case PieChart():
-            whole = sum(s.value for s in chart.segments)
-            shares = ((s.label, s.value, percent(s.value, whole)) for s in chart.segments)
-            return Grid(("Segment", "Value", "Share"), tuple(shares), row_headed=True)
-        case ScatterChart():
-            points = [(s.name, p.label, p.x, p.y) for s in chart.series for p in s.points]
-            if any(label for _, label, _, _ in points):
-                return Grid(("Series", "Point", "x", "y"), tuple(points), row_headed=True)
-            rows = tuple((name, x, y) for name, _, x, y in points)
-            return Grid(("Series", "x", "y"), rows, row_headed=True)
-        case _:
-            names = ("Category", *(s.name for s in chart.series))
-            by_label = zip(chart.labels, *(s.values for s in chart.series), strict=True)
-            return Grid(names, tuple(by_label), row_headed=True)
+    columns, rows = _GRIDS.get(type(chart), _categories)(chart)
+    return Grid(columns, rows, row_headed=True)
 
 
-def summary(chart: Chart) -> str:
-    """Return one or two sentences that describe the drawing."""
-    match chart:
-        case PieChart():
-            return _pie_summary(chart)
-        case ScatterChart():
-            return _scatter_summary(chart)
-        case LineChart() | AreaChart():
-            return f"{_extent(chart)} {_trend(chart)}"
-        case _:
-            return _extent(chart)
+_Table = tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]
 
 
-def _pie_summary(chart: PieChart) -> str:
+def _measured(name: str, unit: str) -> str:
+    """Return a heading with the unit of the numbers below it."""
+    return f"{name} ({one_line(unit)})" if unit.strip() else name
+
+
+def _categories(chart: Any) -> _Table:
+    names = (
+        chart.label_title or "Category",
+        *(_measured(s.name, chart.unit) for s in chart.series),
+    )
+    return names, tuple(zip(chart.labels, *(s.values for s in chart.series), strict=True))
+
+
+def _pie(chart: PieChart) -> _Table:
     whole = sum(s.value for s in chart.segments)
-    largest = max(chart.segments, key=lambda s: s.value)
-    least = min(chart.segments, key=lambda s: s.value)
-    count = len(chart.segments)
-    if count == 1:
-        return f"Pie chart of one segment: {one_line(largest.label)}, {figure(largest.value)}."
-    return (
-        f"Pie chart of {count} segments. Largest: {one_line(largest.label)},"
-        f" {percent(largest.value, whole)}; smallest: {one_line(least.label)},"
-        f" {percent(least.value, whole)}."
-    )
+    shares = ((s.label, s.value, percent(s.value, whole)) for s in chart.segments)
+    return ("Segment", _measured("Value", chart.unit), "Share"), tuple(shares)
 
 
-def _scatter_summary(chart: ScatterChart) -> str:
-    points = [p for s in chart.series for p in s.points]
-    xs, ys = [p.x for p in points], [p.y for p in points]
-    return (
-        f"Scatter chart of {len(points)} point{'s' * (len(points) > 1)} in {len(chart.series)}"
-        f" series; x from {figure(min(xs))} to {figure(max(xs))},"
-        f" y from {figure(min(ys))} to {figure(max(ys))}."
-    )
+def _scatter(chart: ScatterChart) -> _Table:
+    x, y = chart.x_title or "x", chart.y_title or "y"
+    points = [(s.name, p.label, p.x, p.y) for s in chart.series for p in s.points]
+    if any(label for _, label, _, _ in points):
+        return ("Series", "Point", x, y), tuple(points)
+    return ("Series", x, y), tuple((name, px, py) for name, _, px, py in points)
 
 
-def _extent(chart: CategoryChart) -> str:
-    """Return the number of categories and series, and the highest and lowest value."""
-    several = len(chart.series) > 1 and not isinstance(chart, StackedBarChart)
-    cells = [
-        (value, s.name, label)
-        for s in chart.series
-        for label, value in zip(chart.labels, s.values, strict=True)
-    ]
-    if isinstance(chart, StackedBarChart):
-        stacks = zip(*(s.values for s in chart.series), strict=True)
-        cells = [(sum(v), "", label) for label, v in zip(chart.labels, stacks, strict=True)]
-
-    def place(cell: tuple[float, str, str]) -> str:
-        value, name, label = cell
-        where = f"{one_line(name)}, {one_line(label)}" if several else one_line(label)
-        return f"{figure(value)} ({where})"
-
-    count = len(chart.labels)
-    opening = f"{kind_name(chart)} of {count} categor{'y' if count == 1 else 'ies'}"
-    opening += f" and {len(chart.series)} series." if len(chart.series) > 1 else "."
-    highest, lowest = max(cells, key=lambda c: c[0]), min(cells, key=lambda c: c[0])
-    what = " total" if isinstance(chart, StackedBarChart) else ""
-    if highest[0] == lowest[0]:
-        return f"{opening} Every{what or ' value'} is {figure(highest[0])}."
-    return f"{opening} Highest{what}: {place(highest)}; lowest{what}: {place(lowest)}."
+def _histogram(chart: HistogramChart) -> _Table:
+    rows = tuple((b.low, b.high, b.count) for b in bins_of(chart))
+    return (_measured("From", chart.unit), _measured("To", chart.unit), "Count"), rows
 
 
-def _trend(chart: LineChart | AreaChart) -> str:
-    """Return the first and last value of each series, and the direction."""
-    parts = []
-    for series in chart.series:
-        first, last = series.values[0], series.values[-1]
-        verb = "rises" if last > first else "falls" if last < first else "ends where it began, at"
-        course = (
-            f"{verb} {figure(last)}"
-            if last == first
-            else (f"{verb} from {figure(first)} to {figure(last)}")
-        )
-        parts.append(f"{one_line(series.name)} {course}")
-    return "; ".join(parts) + "."
+def _heat_map(chart: HeatMapChart) -> _Table:
+    corner = chart.row_title or "Row"
+    return (corner, *chart.columns), tuple((row.label, *row.values) for row in chart.rows)
+
+
+def _boxes(chart: BoxPlotChart) -> _Table:
+    names = ("Values", "Lowest", "Lower quartile", "Median", "Upper quartile", "Highest")
+    rows = []
+    for group in chart.groups:
+        box, values = box_of(group), group.values
+        ends = (min(values), box.q1, box.median, box.q3, max(values))
+        rows.append((group.label, len(values), *ends))
+    return (chart.label_title or "Group", *names), tuple(rows)
+
+
+def _combined(chart: CombinedChart) -> _Table:
+    series = (*chart.bars, *chart.lines)
+    names = (chart.label_title or "Category", *(s.name for s in series))
+    return names, tuple(zip(chart.labels, *(s.values for s in series), strict=True))
+
+
+_GRIDS: dict[type[Chart], Callable[[Any], _Table]] = {
+    PieChart: _pie,
+    ScatterChart: _scatter,
+    HistogramChart: _histogram,
+    HeatMapChart: _heat_map,
+    BoxPlotChart: _boxes,
+    CombinedChart: _combined,
+}
