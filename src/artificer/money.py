@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
-from artificer.core.price import Price
+from artificer.core.price import Price, PriceTier
 from artificer.ports import SpendingLimit
 from artificer.values.base import CheckedValue, Meta, field
 
@@ -18,23 +19,44 @@ def micros(dollars: float | None) -> int | None:
 Rate = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
-class PriceConfig(CheckedValue):
-    """Dollars per million tokens: ``[prices."provider/model"]``."""
-
+class _RatesConfig(CheckedValue):
     input: Rate
     output: Rate
     cached: Rate | None = None
     written: Rate | None = None
 
     @property
+    def rates(self) -> dict[str, Any]:
+        """The rates as a run records them."""
+        return {
+            "input": micros(self.input) or 0,
+            "output": micros(self.output) or 0,
+            "cached": micros(self.cached),
+            "written": micros(self.written),
+        }
+
+
+class TierConfig(_RatesConfig):
+    """Dollars per million tokens, for all tokens of a request with more than ``above`` of input."""
+
+    above: Annotated[int, Meta(ge=1, le=1_000_000_000)]
+
+
+class PriceConfig(_RatesConfig):
+    """Dollars per million tokens: ``[prices."provider/model"]``."""
+
+    tiers: tuple[TierConfig, ...] = ()
+
+    def check(self) -> None:
+        """Refuse tiers that are not in their order."""
+        if any(one.above >= other.above for one, other in pairwise(self.tiers)):
+            raise self.invalid("/tiers", "must have growing numbers of tokens in `above`")
+
+    @property
     def value(self) -> Price:
         """The price as a run records it."""
-        return Price(
-            input=micros(self.input) or 0,
-            output=micros(self.output) or 0,
-            cached=micros(self.cached),
-            written=micros(self.written),
-        )
+        tiers = tuple(PriceTier(above=tier.above, **tier.rates) for tier in self.tiers)
+        return Price(**self.rates, tiers=tiers)
 
 
 Dollars = Annotated[float, Meta(gt=0, le=1_000_000)]

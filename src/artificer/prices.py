@@ -16,9 +16,10 @@ import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from artificer.core.price import Price
-from artificer.money import PriceConfig
+from artificer.money import PriceConfig, TierConfig
 
 _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})\Z")
 """The date of a snapshot of a model, which costs as much as the model."""
@@ -27,14 +28,12 @@ _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})\Z")
 class PriceRow(PriceConfig):
     """The price of a ``provider/model`` in dollars for a million tokens.
 
-    ``source`` is the vendor's page and ``as_of`` the date of the figures. Where there is an
-    ``up_to``, the vendor charges more for a request of more input tokens.
+    ``source`` is the vendor's page and ``as_of`` the date of the figures.
     """
 
     model: str
     source: str
     as_of: str
-    up_to: int | None = None
 
 
 def table() -> tuple[PriceRow, ...]:
@@ -57,5 +56,10 @@ def price_of(model: str) -> Price | None:
 @lru_cache(maxsize=1)
 def _rows() -> Mapping[str, PriceRow]:
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    rows = (PriceRow(**{**row, "as_of": str(row["as_of"])}) for row in tomllib.loads(text)["row"])
+    rows = (_row(row) for row in tomllib.loads(text)["row"])
     return {row.model: row for row in rows}
+
+
+def _row(row: dict[str, Any]) -> PriceRow:
+    tiers = tuple(TierConfig(**tier) for tier in row.get("tiers", ()))
+    return PriceRow(**{**row, "as_of": str(row["as_of"]), "tiers": tiers})

@@ -147,6 +147,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.policy import PolicyQuery as PolicyQuery
     from artificer.core.policy import PolicyText as PolicyText
     from artificer.core.price import Price as Price
+    from artificer.core.price import PriceTier as PriceTier
     from artificer.core.record import EventLine as EventLine
     from artificer.core.record import IntentLine as IntentLine
     from artificer.core.record import Line as Line
@@ -175,6 +176,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.money import LimitsConfig as LimitsConfig
     from artificer.money import PriceConfig as PriceConfig
     from artificer.money import ReplyLimits as ReplyLimits
+    from artificer.money import TierConfig as TierConfig
     from artificer.ports.attachment import Attachment as Attachment
     from artificer.ports.attachment import Prompt as Prompt
     from artificer.ports.budget import Amount as Amount
@@ -288,9 +290,9 @@ _NAMES = {
     "backends.mcp.settings": ("McpConfig", "McpOAuthConfig", "McpServerConfig"),
     "backends.sandbox.settings": ("SandboxConfig",),
     "config": ("ProviderConfig", "TelemetryConfig"),
-    "core.price": ("Price",),
+    "core.price": ("Price", "PriceTier"),
     "contracts.model_settings": ("Effort", "ModelKeys", "RequestSettings"),
-    "money": ("BudgetConfig", "LimitsConfig", "PriceConfig", "ReplyLimits"),
+    "money": ("BudgetConfig", "LimitsConfig", "PriceConfig", "ReplyLimits", "TierConfig"),
     # JSON, messages and model replies
     "values.base": ("Digest", "JsonObject", "JsonValue", "Problem"),
     "values.blocks": (

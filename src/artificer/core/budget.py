@@ -20,7 +20,7 @@ def max_price(price: Price, tokens: int, reply: int = 0) -> int:
     """Return the highest price of a request of so many tokens, with a reply of so many."""
     usage = Usage(input_tokens=tokens, output_tokens=reply)
     kept = usage.replace(written_tokens=tokens)
-    return max(price.micros(usage), price.micros(kept))
+    return max(price.highest(usage), price.highest(kept))
 
 
 def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | FinishReason:
@@ -43,8 +43,8 @@ def reply_tokens(spec: RunSpec, spent: Usage, cost: int, context: int) -> int | 
         left = limits.cost_micros - cost - max_price(price, context)
         if left < 0:
             return "cost_limit"
-        if price.output:
-            longest = min(longest, left * 1_000_000 // price.output)
+        if output := price.highest_output(context):
+            longest = min(longest, left * 1_000_000 // output)
         if longest < least:
             return "cost_limit"
     return longest
