@@ -239,6 +239,17 @@ class Run(Struct, Generic[OutputT], frozen=True):
         return to_html(self._report())
 
     @property
+    def draft_html(self) -> str:
+        """The report as far as it is, as a page: the run may still be under way."""
+        from artificer.render.html import to_html
+        from artificer.report import make_report
+
+        if self.state.deliverable is not None:
+            return self.html
+        draft = Deliverable(status="partial", narrative=self.text, artifacts=self.state.artifacts)
+        return to_html(make_report(self.id, self.state, draft, self._blobs))
+
+    @property
     def markdown(self) -> str:
         """The deliverable as Markdown. Raises OperatorError before the end."""
         from artificer.render.markdown import to_markdown

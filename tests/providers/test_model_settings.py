@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_tool_loops import Double, chunk
+from chat_double import Double, chunk
 
 from artificer.agent import Agent
 from artificer.config import Config, load_config

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from chat_double import Double, chunk
 from strict_server import Calls, Says, StrictServer
-from test_tool_loops import Double, chunk, weather
+from test_tool_loops import weather
 
 from artificer.agent import Agent
 from artificer.config import Config, ProviderConfig

@@ -25,6 +25,7 @@ SECTIONS = {
         "run": ("run.run", "Run a prompt until it is finished."),
         "chat": ("run.chat", "Talk to a model in the terminal."),
         "build": ("build.build", "Build software: plan, specs, phases, code."),
+        "studio": ("studio.studio", "Watch runs, decide and look back in the browser."),
     },
     "Continue": {
         "resume": ("run.resume", "Continue an interrupted, stalled, paused or waiting run."),

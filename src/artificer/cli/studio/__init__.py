@@ -1,0 +1,1 @@
+"""``artificer studio``: a world in the browser."""

@@ -1,0 +1,1 @@
+"""The studio: a world in the browser. Watch runs form, decide, look back."""

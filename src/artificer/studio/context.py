@@ -1,0 +1,75 @@
+"""The part that views share: the world, the runs executed here, and a form that was sent."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from artificer.errors import NotFoundError, OperatorError
+from artificer.studio.access import Actor
+from artificer.studio.executions import Executions
+from artificer.world import World
+
+BEGIN_SECONDS, PAUSE_S = 30.0, 0.02
+
+
+@dataclass(frozen=True)
+class StudioContext:
+    """A world with the runs that this studio executes."""
+
+    world: World
+    executions: Executions
+
+    async def begun(self, run: str) -> None:
+        """Wait until a new run has its first record.
+
+        Raises:
+            OperatorError: it could not be begun.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + BEGIN_SECONDS
+        while loop.time() < deadline:
+            try:
+                await self.world.get(run)
+            except NotFoundError:
+                if run in self.executions.failures:
+                    raise OperatorError(self.executions.failures[run]) from None
+                await asyncio.sleep(PAUSE_S)
+            else:
+                return
+        raise OperatorError("The run has not begun.", hint="Look at the studio's log.")
+
+
+def context_of(request: Request) -> StudioContext:
+    """Return what the views of an application share."""
+    return cast(StudioContext, request.app.state.studio)
+
+
+def actor_of(request: Request) -> Actor:
+    """Return the person who sent a request."""
+    return cast(Actor, request.state.actor)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form, sent by the person whom the studio made it for."""
+
+    data: FormData
+
+    def text(self, name: str) -> str:
+        """Return a field without the space around it, or nothing."""
+        value = self.data.get(name)
+        return value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
+
+
+async def posted(request: Request) -> Form:
+    """Read a form. Raises HTTPException for one that was not made for this person."""
+    form = Form(await request.form(max_files=0, max_fields=50))
+    if not actor_of(request).made(form.text("form_key")):
+        raise HTTPException(403, "This form is not yours. Load the page again.")
+    return form

@@ -1,0 +1,65 @@
+"""The runs that the studio executes: those begun or continued in it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from artificer.errors import ArtificerError, OperatorError, OwnedError
+from artificer.world import World
+
+log = logging.getLogger("artificer.studio.executions")
+
+MAX_EXECUTIONS = 32
+"""Runs at a time."""
+
+
+class Executions:
+    """Executes runs in tasks of their own, until they are over, idle, or the studio closes.
+
+    ``failures`` says why a run could not be begun or continued, by its id.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self.failures: dict[str, str] = {}
+
+    def start(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Begin or continue a run. Raises OperatorError where too many are under way."""
+        if run in self._tasks:
+            return
+        if len(self._tasks) >= MAX_EXECUTIONS:
+            raise OperatorError(
+                f"{MAX_EXECUTIONS} runs are under way in this studio.",
+                hint="Wait for one to end, or cancel one.",
+            )
+        self.failures.pop(run, None)
+        task = asyncio.create_task(self._perform(run, work), name=f"studio {run}")
+        self._tasks[run] = task
+        task.add_done_callback(lambda _: self._tasks.pop(run, None))
+
+    def resume(self, run: str) -> None:
+        """Continue a run, if no other process executes it."""
+        self.start(run, lambda: self._world.resume(run))
+
+    def executes(self, run: str) -> bool:
+        """Whether the run is under way here."""
+        return run in self._tasks
+
+    async def aclose(self) -> None:
+        """Stop what is under way: every run can be resumed."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _perform(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await work()
+        except OwnedError:
+            log.info("run %s is executed by another process", run)
+        except ArtificerError as error:
+            self.failures[run] = f"{error.message} {error.hint or ''}".rstrip()
+            log.warning("run %s: %s", run, self.failures[run])

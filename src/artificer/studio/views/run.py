@@ -1,0 +1,106 @@
+"""The page of a run: its course, its artifacts as they appear, and what a person may do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+
+from artificer.core.signals import AnswerCall, Cancel, FollowUp, Interrupt, Pause, Signal, Steer
+from artificer.errors import NotFoundError
+from artificer.events import sse
+from artificer.runs import Run
+from artificer.studio.context import Form, actor_of, context_of, posted
+from artificer.studio.pages import page
+from artificer.studio.transcript import transcript
+
+REPORT_POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""The report brings a policy of its own, which is stricter; this one is for its frame."""
+
+TEXTS: dict[str, type[Steer | FollowUp]] = {"steer": Steer, "follow-up": FollowUp}
+ENDINGS: dict[str, type[Pause | Interrupt | Cancel]] = {
+    "pause": Pause,
+    "interrupt": Interrupt,
+    "cancel": Cancel,
+}
+ACTIONS = {"answer", "resume", *TEXTS, *ENDINGS}
+
+OVER = frozenset({"completed", "partial", "failed", "cancelled", "pruned"})
+
+
+async def show(request: Request) -> Response:
+    """Show a run."""
+    return page(request, "run", await _values(request))
+
+
+async def body(request: Request) -> Response:
+    """Show the part of the page that changes with each record."""
+    return page(request, "run_body", await _values(request))
+
+
+async def _values(request: Request) -> dict[str, Any]:
+    context, run = context_of(request), await _run(request)
+    story, here = transcript(run.events), context.executions.executes(run.id)
+    return {
+        "run": run,
+        "story": story,
+        "questions": run.questions,
+        "over": run.status in OVER and not here,  # it may be about to go on
+        "here": here,
+        "failure": context.executions.failures.get(run.id, ""),
+    }
+
+
+async def _run(request: Request) -> Run[Any]:
+    return await context_of(request).world.get(request.path_params["run"])
+
+
+async def report(request: Request) -> Response:
+    """Show the report, finished or as far as it is, in a frame without any rights."""
+    run = await _run(request)
+    return HTMLResponse(run.draft_html, headers={"Content-Security-Policy": REPORT_POLICY})
+
+
+async def events(request: Request) -> Response:
+    """Stream the events of a run from the record after ``after``, or after the last one seen."""
+    run = await _run(request)
+    last = request.headers.get("last-event-id") or request.query_params.get("after", "0")
+    after = int(last) if last.isascii() and last.isdecimal() else 0
+    world = context_of(request).world
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"retry: 1000\n\n"
+        async for event in world.events(run.id, after=after):
+            yield sse(event)
+
+    return StreamingResponse(pieces(), media_type="text/event-stream")
+
+
+async def act(request: Request) -> Response:
+    """Do what a person wants of a run, and show its page again."""
+    context, form = context_of(request), await posted(request)
+    run, action = await _run(request), request.path_params["action"]
+    if action not in ACTIONS:
+        raise NotFoundError(f"There is no action {action!r}.")
+    signal = _signal(action, form, actor_of(request).name)
+    if signal is not None:
+        await context.world.send(run.id, signal)
+    if action != "pause":
+        context.executions.resume(run.id)
+    return RedirectResponse(f"/runs/{run.id}", HTTPStatus.SEE_OTHER)
+
+
+def _signal(action: str, form: Form, by: str) -> Signal | None:
+    """Return the signal of an action; None for the one that only continues a run."""
+    text = form.text("text")
+    if action == "answer":
+        approved = form.text("decision") == "approve"
+        return AnswerCall(by=by, call=form.text("call"), approved=approved, reason=text)
+    if kind := TEXTS.get(action):
+        return kind(by=by, text=text)
+    if ending := ENDINGS.get(action):
+        return ending(by=by, reason=text)
+    return None

@@ -1,0 +1,43 @@
+"""Times, numbers and states as people read them."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from decimal import Decimal
+
+_STATUS = {
+    "open": "running",
+    "waiting": "waits for you",
+    "completed": "done",
+    "partial": "incomplete",
+}
+
+
+def status_word(status: str) -> str:
+    """The state of a run, in a word or three."""
+    return _STATUS.get(status, status)
+
+
+def clock(at: int) -> str:
+    """A moment (milliseconds since 1970) as ISO 8601, in UTC."""
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds")
+
+
+def ago(at: int, now: float | None = None) -> str:
+    """How long a moment (milliseconds since 1970) is ago, in its largest unit."""
+    seconds = max(0.0, (time.time() if now is None else now) - at / 1000)
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit} ago"
+    return "just now"
+
+
+def thousands(number: int) -> str:
+    """A whole number in groups of three digits."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def money(dollars: Decimal | None) -> str:
+    """An amount of dollars; nothing where the price is unknown."""
+    return "" if dollars is None else f"${dollars:.4f}"

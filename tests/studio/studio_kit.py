@@ -1,0 +1,40 @@
+"""A studio on a port of its own, over a world in memory or in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from uvicorn import Config, Server
+
+from artificer.studio.access import Access
+from artificer.studio.app import studio
+from artificer.world import World
+
+
+class Studio:
+    """A served studio. ``url`` has no slash at its end; ``key`` opens it."""
+
+    def __init__(self, world: World, port: int, key: str) -> None:
+        self.world = world
+        self.port = port
+        self.key = key
+        self.url = f"http://127.0.0.1:{port}"
+
+
+@asynccontextmanager
+async def serving(world: World) -> AsyncIterator[Studio]:
+    """Serve a world as the command does."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    access = Access("Ada")
+    app = studio(world, access, [f"127.0.0.1:{port}"])
+    server = Server(Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1))
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        yield Studio(world, port, access.key)
+    finally:
+        server.should_exit = True
+        await task

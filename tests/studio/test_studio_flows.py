@@ -1,0 +1,72 @@
+"""The studio in a real browser, as a person uses it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from chat_double import Double, chunk
+from studio_kit import Studio, serving
+
+from artificer.backends.browser.window import PROGRAMS
+from artificer.config import load_config
+from artificer.world import World
+from needs import has, reason
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.req("studio-run"),
+    pytest.mark.skipif(not has("chromium"), reason=reason("chromium")),
+]
+
+playwright = pytest.importorskip("playwright.async_api", reason=reason("playwright"))
+
+
+@pytest.fixture
+async def page() -> AsyncIterator[playwright.Page]:
+    """A page of a browser that fails the test for any message on its console."""
+    program = next(path for path in map(shutil.which, PROGRAMS) if path)
+    async with playwright.async_playwright() as browsers:
+        browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = await browser.new_page()
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        yield page
+        await browser.close()
+        assert said == []
+
+
+@pytest.fixture
+async def studio(tmp_path: Path) -> AsyncIterator[Studio]:
+    """A studio of a project whose model answers over HTTP."""
+    double = Double(lambda _: [chunk("stop", content="# The sea\n\nIt is wide.")])
+    async with double as url:
+        text = f'model = "mine/m"\n[providers.mine]\nbase_url = "{url}"\n'
+        (tmp_path / "artificer.toml").write_text(text, "utf-8")
+        config = load_config(tmp_path, home=str(tmp_path / "home"))
+        async with World.open(config) as world, serving(world) as served:
+            yield served
+
+
+async def test_a_new_user_has_one_thing_to_do_and_gets_a_report(
+    studio: Studio, page: playwright.Page
+) -> None:
+    await page.goto(f"{studio.url}/?key={studio.key}")
+    assert await page.get_by_text("There are no runs yet.").is_visible()
+    assert await page.get_by_label("Model").input_value() == "mine/m"
+    await page.get_by_label("What shall it do?").fill("Write about the sea.")
+    await page.get_by_role("button", name="Run").click()
+    await page.get_by_text("done", exact=True).wait_for()
+    report = page.frame_locator("iframe")
+    assert await report.get_by_text("It is wide.").is_visible()
+    await page.get_by_label("Ask something more").fill("And the sky?")
+    await page.get_by_role("button", name="Send").click()
+    await page.locator("#turn-2").wait_for()
+    (run,) = await studio.world.archive.runs()
+    assert (await studio.world.archive.replay(run)).identical
+    history = await studio.world.archive.history(run)
+    events = [line.event for line in history.lines if hasattr(line, "event")]
+    assert [event.by for event in events if event.type == "FollowUpReceived"] == ["Ada"]

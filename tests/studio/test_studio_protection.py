@@ -1,0 +1,110 @@
+"""Who reaches the studio, and what an answer may do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from studio_kit import Studio
+
+from artificer.agent import Agent
+from artificer.providers.scripted import ScriptedProvider, say
+from artificer.studio.access import MAX_SESSIONS, Access
+from artificer.studio.protection import MAX_BODY
+
+pytestmark = pytest.mark.req("studio-access")
+
+
+@pytest.fixture
+async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser that has opened the studio with its key."""
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        entered = await client.get("/", params={"key": served.key})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/")
+        yield client
+
+
+async def form_key(client: httpx.AsyncClient) -> str:
+    found = re.search(r'name="form_key" value="([^"]+)"', (await client.get("/")).text)
+    assert found is not None
+    return found[1]
+
+
+async def test_without_the_key_every_page_is_locked(served: Studio) -> None:
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        for path in ("/", "/inbox", "/search", "/runs/x", "/runs/x/events", "/runs/x/report"):
+            assert (await client.get(path)).status_code == 401
+        assert (await client.get("/", params={"key": "wrong"})).status_code == 401
+        assert (await client.get("/static/studio.css")).status_code == 200
+
+
+async def test_the_cookie_is_for_this_site_only(served: Studio) -> None:
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        entered = await client.get("/", params={"key": served.key})
+    cookie = entered.headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=strict" in cookie
+    assert served.key not in cookie
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80"])
+async def test_another_name_of_this_machine_is_refused(
+    client: httpx.AsyncClient, host: str
+) -> None:
+    answer = await client.get("/", headers={"Host": host})
+    assert answer.status_code == 421
+
+
+@pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "http://127.0.0.1:1"])
+async def test_a_form_of_another_site_is_refused(
+    client: httpx.AsyncClient, origin: str | None
+) -> None:
+    headers = {} if origin is None else {"Origin": origin}
+    data = {"form_key": await form_key(client), "prompt": "Hi."}
+    answer = await client.post("/runs", data=data, headers=headers)
+    assert answer.status_code == 403
+
+
+async def test_a_form_without_its_key_is_refused(client: httpx.AsyncClient, served: Studio) -> None:
+    for key in ("", "wrong"):
+        data = {"form_key": key, "prompt": "Hi."}
+        answer = await client.post("/runs", data=data, headers={"Origin": served.url})
+        assert answer.status_code == 403
+    assert await served.world.archive.runs() == []
+
+
+async def test_a_large_body_is_refused(client: httpx.AsyncClient, served: Studio) -> None:
+    headers = {"Origin": served.url}
+    answer = await client.post("/runs", content=b"x" * (MAX_BODY + 1), headers=headers)
+    assert answer.status_code == 413
+
+
+async def test_every_answer_has_a_policy_without_inline_script(
+    client: httpx.AsyncClient,
+) -> None:
+    for path in ("/", "/inbox", "/search", "/static/studio.js", "/runs/nowhere"):
+        answer = await client.get(path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_hostile_prompt_is_shown_as_text(client: httpx.AsyncClient, served: Studio) -> None:
+    prompt = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+    model = ScriptedProvider([say("<b>bold</b> [x](javascript:alert(3))")])
+    run = await served.world.run(prompt, Agent(model))
+    for path in ("/", f"/runs/{run.id}", f"/runs/{run.id}/body", "/search?q=alert"):
+        text = (await client.get(path)).text
+        assert "<script>alert" not in text and "<img src=x" not in text and "<b>bold" not in text
+    report = await client.get(f"/runs/{run.id}/report")
+    assert "sandbox" in report.headers["content-security-policy"]
+    assert "javascript:alert" not in report.text.replace("](javascript:alert(3))", "")
+
+
+def test_sessions_are_bounded() -> None:
+    access = Access("Ada")
+    cookies = [access.open(access.key) for _ in range(MAX_SESSIONS + 1)]
+    assert access.actor(cookies[0]) is None
+    assert access.actor(cookies[-1]) is not None
+    assert access.open("") is None
