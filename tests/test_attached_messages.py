@@ -12,10 +12,15 @@ from artificer import Agent, Config, File, Image, Limits, Run, World
 from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.core.signals import LONGEST_MESSAGE, Cancel, FollowUp, Steer
+from artificer.core.state import RunState
 from artificer.errors import AuthorError, ConfigError
+from artificer.ports import Head
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.recordings.export import export
+from artificer.runtime.fork import ForkChanges
+from artificer.runtime.load import follow
+from artificer.runtime.snapshot import keep, restore
 from artificer.values.blocks import ImageBlock
 from pictures import png
 
@@ -82,6 +87,35 @@ class TestMessages:
             assert names(forked) == [[], ["cat.png"], []]
             fork = await talker("Four.").fork(imported, world=other)
             assert names(fork) == [[], ["cat.png"], []]
+
+    async def test_a_fork_goes_on_with_attachments(self) -> None:
+        async with World.in_memory() as world:
+            run = await talker("One.").run(["Begin", CAT], world=world)
+            changes = ForkChanges(steer="And this?", attachments=[DOG])
+            fork = await talker("Two.").fork(run, changes, world=world)
+            assert names(fork) == [["cat.png"], ["dog.png"]]
+            assert (await world.archive.replay(fork.id)).identical
+            assert (await world.archive.verify()).problems == []
+            limited = talker("No.", limits=Limits(attachments=1))
+            with pytest.raises(AuthorError, match="at most 1 attachments"):
+                await limited.fork(run, changes, world=world)
+
+    async def test_a_snapshot_holds_those_that_wait(self) -> None:
+        async with World.in_memory() as world:
+            agent = talker("One.", "Two.", "Three.", "Four.", "Five.")
+            run = await agent.run("Begin", world=world)
+            for text, one in (("a", CAT), ("b", DOG)):
+                await world.send(run.id, FollowUp(text=text), attachments=[one], agent=agent)
+            await world.send(run.id, Steer(text="c"), attachments=[FIGURES], agent=agent)
+            await agent.resume(run, world=world)
+            storage = world._resources.storage
+            records = await storage.journal.read(run.id)
+            upto = next(n for n, r in enumerate(records, 1) if b'"Steered"' in r.body)
+            before = follow(run.id, RunState(), {}, Head(), records[:upto], storage.blobs)
+            assert before.state.note_attachments and before.state.follow_up_attachments
+            keep(storage.snapshots, run.id, before.head, before.state, 0)
+            restored = await restore(storage.journal, storage.blobs, storage.snapshots, run.id)
+            assert restored.kept == len(before.state.history)
 
     async def test_a_cancelled_run_sends_none_later(self) -> None:
         async with World.in_memory() as world:

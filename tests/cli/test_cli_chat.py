@@ -163,3 +163,16 @@ async def test_a_follow_up_has_attachments_and_reads_stdin(shell: Shell) -> None
     assert "cat.png" in (await shell.run("show", "last")).out
     refused = await shell.run("steer", "last", "--attach", "cat.png", stdin=long.encode())
     assert "has ended" in refused.err
+
+
+@pytest.mark.req("attachment-messages")
+async def test_another_model_gets_what_is_attached(shell: Shell) -> None:
+    (shell.cwd / "cat.png").write_bytes(png())
+    lines = "Hello\n/model other/n\n/attach cat.png\nWhat is it?\nReally?\n"
+    async with StrictServer(Says("Hi."), Says("A cat."), Says("Yes.")) as server:
+        shell.configure(server.url, f'[providers.other]\nbase_url = "{server.url}"\n')
+        result = await shell.run("chat", stdin=lines.encode())
+        assert server.refused == []
+        parts = server.seen[1].body["messages"][-1]["content"]
+        assert server.seen[2].body["messages"][-1]["content"] == "Really?"
+    assert [part["type"] for part in parts] == ["image_url", "text"], result.err

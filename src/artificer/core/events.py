@@ -308,12 +308,13 @@ class Origin(Value):
 class RunForked(_Event):
     """From here on the run is its own: the facts before were taken over from another run.
 
-    ``steer`` is the model's message before the next request.
+    ``steer`` is the model's message before the next request, with its ``attachments``.
     """
 
     type: ClassVar[Literal["RunForked"]] = "RunForked"
     origin: Origin
     steer: Text = ""
+    attachments: tuple[AttachedBlock, ...] = ()
 
 
 class RunPruned(_Event):

@@ -50,7 +50,8 @@ def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
 def run_forked(state: RunState, event: ev.RunForked) -> Step:
     """The pending request is replaced by one of this run's own; a finished run goes on."""
     again = state.phase in (RunPhase.GENERATING, RunPhase.STALLED)
-    if event.steer or not again:
+    said = bool(event.steer or event.attachments)
+    if said or not again:
         state = reports.reopened(state)
     model = state.run_spec.full_name
     state = state.replace(
@@ -68,7 +69,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
         hold=None,
         repeats=Repeats(),
     )
-    return next_turn(with_words(state, event.steer) if event.steer else state)
+    return next_turn(with_words(state, event.steer, event.attachments) if said else state)
 
 
 def run_finished(state: RunState, event: ev.RunFinished) -> Step:

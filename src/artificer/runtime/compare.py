@@ -122,8 +122,13 @@ def _facts(lines: Sequence[Line]) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(line, EventLine) or isinstance(line.event, ev.RunResumed):
             continue
         if isinstance(line.event, ev.RunForked):
-            if line.event.steer:
-                yield line.seq, {"type": "RunForked", "steer": line.event.steer}
+            forked = line.event
+            if forked.steer or forked.attachments:
+                said = {
+                    "steer": forked.steer,
+                    "attachments": [b.digest for b in forked.attachments],
+                }
+                yield line.seq, {"type": "RunForked", **said}
             continue
         facts = {n: value for n, value in line.event.to_json().items() if n not in _INCIDENTAL}
         if isinstance(line.event, ev.PromptReceived):

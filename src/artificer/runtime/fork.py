@@ -15,7 +15,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import NotFoundError, OperatorError
-from artificer.ports import Journal
+from artificer.ports import Attachment, Journal
 
 _SETTLED = (RunPhase.GENERATING, RunPhase.STALLED, RunPhase.BUILDING, RunPhase.FINISHED)
 """Nothing is pending but a request to the model: every call of every turn is answered. What a build
@@ -28,8 +28,8 @@ class ForkChanges:
 
     ``at`` is the last record of the origin that may be taken. Without it the fork begins as late as
     the changes allow. ``prompt`` replaces the prompt, ``edits`` the content of tool results, by the
-    number of their record; ``steer`` is a message to the model before its next turn. With
-    ``from_start`` nothing but the prompt is taken.
+    number of their record; ``steer`` is a message to the model before its next turn, with its
+    ``attachments``. With ``from_start`` nothing but the prompt is taken.
     """
 
     at: int | None = None
@@ -37,6 +37,7 @@ class ForkChanges:
     steer: str = ""
     prompt: str | None = None
     from_start: bool = False
+    attachments: Sequence[Attachment] = ()
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ async def origin_of(
 
 def _usable(phase: RunPhase, changes: ForkChanges) -> bool:
     """A finished run goes on only with something new to be said to its model."""
-    return phase is not RunPhase.FINISHED or bool(changes.steer)
+    return phase is not RunPhase.FINISHED or bool(changes.steer or changes.attachments)
 
 
 def _settled(lines: Sequence[Line]) -> list[tuple[int, RunPhase]]:

@@ -206,7 +206,11 @@ def cited(line: Line) -> Iterator[str]:
             yield digest
         case ev.PromptReceived(spec=spec):
             yield from (block.digest for block in spec.attachments)
-        case ev.Steered(attachments=attached) | ev.FollowUpReceived(attachments=attached):
+        case (
+            ev.Steered(attachments=attached)
+            | ev.FollowUpReceived(attachments=attached)
+            | ev.RunForked(attachments=attached)
+        ):
             yield from (block.digest for block in attached)
         case ev.ToolReturned(artifact=artifact, whole=whole, data=data, evidence=evidence):
             yield from (d for d in (artifact and artifact.payload, whole, data) if d)

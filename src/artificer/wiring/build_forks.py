@@ -33,7 +33,8 @@ _WORKTREE = "fork"
 
 def require_possible(spec: RunSpec, changes: ForkChanges) -> None:
     """Raise OperatorError for a fork that would not begin with what it seems to."""
-    if spec.build is not None and (changes.steer or changes.edits or changes.from_start):
+    said = changes.steer or changes.attachments
+    if spec.build is not None and (said or changes.edits or changes.from_start):
         raise OperatorError(
             "A build has no conversation: a fork cannot change its prompt, edit or steer it.",
             hint="Fork it at an earlier record, or ask for another plan: artificer build revise.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,11 +14,13 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ConfigError
 from artificer.ports import Provider
-from artificer.providers.chain import chained
+from artificer.ports.attachment import checked
+from artificer.providers.chain import chained, providers_of
 from artificer.runtime.fork import ForkChanges, ForkPlan, origin_of, plan_fork
 from artificer.runtime.load import Loaded, first_spec_of, load
 from artificer.system import SystemClock
 from artificer.values.model import FALLBACK_FAILURES
+from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import wire_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.settings import check_taken, settings_of
@@ -47,22 +50,29 @@ async def new_fork(
         NotFoundError: no such run or record.
         ConfigError: the agent's model is unknown, or its policy is not that of the run.
         OperatorError: a record cannot be edited.
+        AuthorError: the attachments are too much.
     """
     storage, changes = world.storage, changes or ForkChanges()
     origin = await load(storage.journal, storage.blobs, run)
     before = first_spec_of(origin)
     _require_same(agent, before)
     provider, spec = _fork_spec(world, agent, before, changes.prompt)
+    models = dict(zip(spec.full_names, providers_of(provider), strict=True))
+    attached = list(map(checked, changes.attachments))
     if agent.instructions is not None or changes.prompt is not None:
         changes = replace(changes, from_start=True)
     plan = await _plan(world, run, new, origin, changes, spec)
     if agent.model is not None:
         spec = _with_failed(plan.facts, before, spec)
         plan = replace(plan, facts=tuple(_under(fact, spec) for fact in plan.facts))
+    blocks = attached_blocks(attached, models, spec.limits, origin.state.attached)
+    for attachment in attached:
+        await asyncio.to_thread(storage.blobs.put, attachment.data)
     forked = RunForked(
         at=SystemClock().now(),
         origin=await origin_of(storage.journal, run, plan, before, spec),
         steer=changes.steer,
+        attachments=blocks,
     )
     return Fork(Recorded(new, spec, provider), plan.facts, forked)
 

@@ -16,7 +16,6 @@ from artificer.cli.terminal.approver import approver_for, user_name
 from artificer.cli.terminal.console import complain, note
 from artificer.cli.terminal.screen import Screen
 from artificer.core.signals import Cancel, FollowUp
-from artificer.errors import OperatorError
 from artificer.ports import Attachment
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
@@ -99,24 +98,20 @@ class TerminalChat:
         )
 
     async def _fork(self, origin: str, text: str) -> Run:
-        if self.attachments:
-            raise OperatorError(
-                "The first message to another model takes no attachments.",
-                hint="/attach without a file removes them; attach them to the message after it.",
-            )
         new_id = SystemClock().new_run_id()
         run = await self._reply(
             new_id,
             self.world.fork(
                 origin,
                 self._agent,
-                ForkChanges(steer=text),
+                ForkChanges(steer=text, attachments=tuple(self.attachments)),
                 approver=self._approver,
                 observer=self._printer,
                 new_id=new_id,
             ),
         )
         self._switched = False
+        self.attachments.clear()
         return run
 
     async def _reply(self, run_id: str, work: Awaitable[Run]) -> Run:

@@ -55,7 +55,9 @@ class SearchOptions:
         help=f"Runs of a kind: {', '.join(RUN_KINDS)}.",
     )
     since: datetime | None = option(
-        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]), help="Recorded since then (UTC)."
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]),
+        metavar="DATE",
+        help="Recorded since then, in UTC: 2026-11-01 or 2026-11-01T12:30.",
     )
     as_json: bool = json_flag("Print a JSON array.")
 

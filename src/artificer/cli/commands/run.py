@@ -185,7 +185,9 @@ class FollowUpOptions(
 
 
 @options
-class ForkOptions(ReplyLimit, ToolFolders, OutcomeOptions, ExecutionOptions, RunOption):
+class ForkOptions(
+    AttachOption, ReplyLimit, ToolFolders, OutcomeOptions, ExecutionOptions, RunOption
+):
     """Start a new run from a copy of RUN's records, up to a record, and let it run to its end.
 
     Copies records up to the last point where every tool call has a result. If SEQ is mid-turn, the

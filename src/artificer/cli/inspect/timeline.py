@@ -107,9 +107,9 @@ def _event(
             summary, details = _checked(event)
         case ev.RunResumed(epoch=epoch):
             summary = f"epoch {epoch}"
-        case ev.RunForked(origin=origin, steer=steer):
+        case ev.RunForked(origin=origin, steer=steer, attachments=attached):
             summary = joined(f"from {origin.run}, record {origin.seq}", *origin.changed)
-            details = (steer,) if steer else ()
+            details = (*filter(None, (steer,)), *map(described, attached))
         case ev.Steered(attachments=attached) | ev.FollowUpReceived(attachments=attached):
             summary, details = _signal(event), tuple(map(described, attached))
         case ev.BuildAdvanced(fact=fact):

@@ -17,12 +17,14 @@ from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
+from artificer.ports.attachment import attachment_at
 from artificer.runtime.fork import ForkChanges
 
 
 @interruptible
 async def fork(settings: Settings, options: ForkOptions) -> Exit:
     """Fork a run and deliver the outcome of the fork."""
+    attachments = list(map(attachment_at, options.attach))
     edits = dict(map(_read_edit, options.edits))
     changed = limits_in(options.max_turns, options.max_tokens)
     with following_run(settings) as progress:
@@ -38,7 +40,13 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
                     limits=limits and limits.replace(**changed),
                     tools=options.tools,
                 ),
-                ForkChanges(at=options.at, prompt=options.prompt, edits=edits, steer=options.steer),
+                ForkChanges(
+                    at=options.at,
+                    prompt=options.prompt,
+                    edits=edits,
+                    steer=options.steer,
+                    attachments=attachments,
+                ),
                 approver=approver_for(progress.screen),
                 observer=progress,
                 decider=decider_for(progress.screen),
