@@ -69,7 +69,10 @@ class ArgumentsStreamed(_RunEvent):
 
 
 class ModelReplied(_RunEvent):
-    """The reply of a turn is complete. ``usage`` and ``cost_micros`` are those of this request."""
+    """The reply of a turn is complete. ``usage`` and ``cost_micros`` are those of this request.
+
+    ``reasoning`` is the readable part of the model's reasoning, if there is one.
+    """
 
     type: ClassVar[Literal["model_replied"]] = "model_replied"
     text: Text
@@ -78,6 +81,7 @@ class ModelReplied(_RunEvent):
     attempts: int = 1
     duration_ms: int = 0
     stop: StopReason = "end_turn"
+    reasoning: Text = ""
 
 
 class ModelRequestFailed(_RunEvent):

@@ -202,6 +202,7 @@ class Translator:
                     attempts=reply.attempts,
                     duration_ms=reply.duration_ms,
                     stop=reply.stop,
+                    reasoning=_reasoning(reply),
                 )
             case ev.ModelFailed(code=code, message=message, attempts=attempts):
                 yield ModelRequestFailed(
@@ -226,6 +227,11 @@ class Translator:
         )
         if event.artifact is not None:
             yield ArtifactCreated(run=self.run, seq=self.seq, artifact=event.artifact)
+
+
+def _reasoning(reply: ev.ModelResponded) -> str:
+    found = [block.summary for block in reply.blocks if block.type == "reasoning"]
+    return "\n\n".join(filter(None, found))
 
 
 def _text(reply: ev.ModelResponded) -> str:

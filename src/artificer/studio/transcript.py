@@ -39,6 +39,7 @@ class TurnView:
     seq: int
     number: int = 0
     text: str = ""
+    reasoning: str = ""
     note: str = ""
     failure: str = ""
     cost_micros: int | None = None
@@ -81,8 +82,9 @@ def _add(found: Transcript, calls: dict[str, CallView], event: ev.RunEvent) -> N
             found.prompt = found.prompt or prompt
         case ev.TurnStarted(seq=seq, turn=number):
             found.turns.append(TurnView(seq, number))
-        case ev.ModelReplied(text=text, usage=usage, cost_micros=cost):
+        case ev.ModelReplied(text=text, usage=usage, cost_micros=cost, reasoning=reasoning):
             turn.text, turn.cost_micros = text, cost
+            turn.reasoning = reasoning[:SHOWN_TEXT]
             turn.tokens = usage.input_tokens + usage.output_tokens
         case ev.ModelRequestFailed(code=code, message=message):
             turn.failure = f"{code}: {message}"
