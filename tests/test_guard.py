@@ -180,6 +180,17 @@ class TestAnotherProcess:
         assert shop.charged == ["A", "A", "B", "C"]
         assert (await world.archive.replay("k")).divergence is None
 
+    async def test_goes_on_where_the_first_had_made_no_call_yet(
+        self, world: World, shop: Shop
+    ) -> None:
+        first = world.guard(shop.tools, key="k")
+        begun = first._running()
+        await first._caller.listening.wait()
+        await first.aclose()
+        assert begun.cancelled()
+        async with world.guard(shop.tools, key="k") as guarded, asyncio.timeout(30):
+            assert await guarded.call("charge", {"order": "A"}) == "charged A"
+
     async def test_names_a_call_by_its_own_id(self, world: World, shop: Shop) -> None:
         async with world.guard(shop.tools, key="k") as guarded:
             for call_id in ("one", "two"):

@@ -32,6 +32,9 @@ ADAPTERS = {
     "pydantic_ai": "pydantic_ai_harness",
     "langgraph": "langgraph",
     "openai_agents": "agents",
+    "guarded_pydantic_ai": "pydantic_ai",
+    "guarded_langgraph": "langgraph",
+    "guarded_openai_agents": "agents",
     "adk": "google.adk",
     "dbos": "dbos",
 }

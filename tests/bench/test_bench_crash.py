@@ -17,9 +17,10 @@ RUN = Path(__file__).parents[2] / "bench" / "crash" / "run.py"
 pytestmark = pytest.mark.req("crash-consistency")
 
 
-def trials(runtime: str, most: int) -> dict[str, dict[str, Any]]:
-    """The rows of a runtime, by scenario."""
+def trials(runtime: str, most: int, *scenarios: str) -> dict[str, dict[str, Any]]:
+    """The rows of a runtime, by scenario: all of them, or those whose names begin so."""
     command = [sys.executable, str(RUN), "--only", runtime, "--most", str(most), "--json"]
+    command += ["--scenario", *scenarios] if scenarios else []
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.stdout, ended.stderr
     (found,) = json.loads(ended.stdout).values()
@@ -72,3 +73,15 @@ def test_a_loop_without_a_runtime_is_found_to_duplicate() -> None:
     assert rows["clock jump"]["faults"] == 0
     for scenario in ("late orphan", "live resume", "frozen owner", "contenders"):
         assert rows[scenario]["duplicate"] > 0, scenario
+
+
+@pytest.mark.req("guard-adapters")
+@pytest.mark.parametrize("library", ["pydantic_ai", "langgraph", "openai_agents"])
+def test_agents_of_other_libraries_with_guarded_tools_repeat_nothing(library: str) -> None:
+    rows = trials(f"guarded_{library}", 3, "effect unrecorded", "kill at", "approval")
+    for name, row in rows.items():
+        if "not" not in row:
+            found = {key: row[key] for key in ("duplicate", "lost", "misreported", "unrecoverable")}
+            assert set(found.values()) == {0}, (name, found)
+    assert rows["effect unrecorded"]["unsure"] == 2, "nobody could know, and the model learns it"
+    assert rows["approval pending"]["trials"] == 3

@@ -58,9 +58,6 @@ class GuardedCalls(Observer):
         self._intents: dict[int, GuardedCall] = {}
         self._late: dict[str, str] = {}
 
-    def __len__(self) -> int:
-        return len(self._calls)
-
     def find(self, tool: str, arguments: str, call_id: str | None) -> GuardedCall | None:
         """Return the recorded call that a caller means, if there is one.
 

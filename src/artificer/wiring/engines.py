@@ -74,7 +74,7 @@ def build_engine(
         locks=storage.locks,
     )
     observer = with_telemetry(
-        Observers(world.feed, attendance.observer) if attendance.observer else world.feed,
+        world.feed if attendance.observer is None else Observers(world.feed, attendance.observer),
         enabled=telemetry.enabled,
         content=telemetry.content,
     )
