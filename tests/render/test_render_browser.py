@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import render_rich
 from render_browser import CHROMIUM, Browser, browser
 from render_sample import report
 from test_render_hostile import HOSTILE, calls
@@ -61,7 +62,7 @@ def test_it_breaks_no_rule_of_its_own_and_asks_for_nothing(page: Browser) -> Non
 
 def test_its_words_are_seen(page: Browser) -> None:
     seen = page.value("document.body.innerText")
-    for words in ("Checkout latency, third quarter", "Figure 1", "2 of 4 done", "Save as CSV"):
+    for words in ("Checkout latency, third quarter", "Figure 1", "of 4 done", "Save as CSV"):
         assert words in seen
     assert "W38" in page.value("document.querySelector('#chart-latency svg').textContent")
     hidden = "getComputedStyle(document.querySelector('figure caption')).position"
@@ -87,13 +88,64 @@ def test_light_and_dark_differ_in_every_colour(page: Browser) -> None:
     assert all(light[name] != dark[name] for name in light)
 
 
-def test_print_is_light_and_opens_the_details(page: Browser) -> None:
+def test_print_is_light_and_has_the_data_if_a_reader_wants_it(page: Browser) -> None:
     page.emulate("print", prefers_color_scheme="dark")
     height = "document.querySelector('#chart-cost details').getBoundingClientRect().height"
-    printed, paper = page.value(height), colours(page)["paper"]
+    without, paper = page.value(height), colours(page)["paper"]
+    page.value("document.querySelector('.with-data').click()")
+    printed = page.value(height)
+    page.value("document.querySelector('.with-data').click()")
     page.emulate()
     assert paper == "rgb(255, 255, 255)"
-    assert printed > page.value(height) + 50
+    assert without == 0 and printed > 100
+
+
+@pytest.mark.req("html-tally")
+def test_the_tally_follows_the_boxes(page: Browser) -> None:
+    """A counter of the style sheet counts them; what it shows is only in the picture."""
+    counter = "getComputedStyle(document.querySelector('.checklist .done'), '::before').content"
+    assert page.value(counter) == "counter(done)"
+    shown = """(() => { const b = document.querySelectorAll('.checklist input');
+        const tree = document.querySelector('.tally').offsetTop < b[0].offsetTop;
+        return [tree, [...b].every((e) => getComputedStyle(e).counterIncrement ===
+            (e.checked ? 'done 1' : 'none'))]; })()"""
+    assert page.value(shown) == [True, True]
+    page.value("document.querySelector('.checklist input').click()")
+    assert page.value(shown) == [True, True]
+
+
+@pytest.mark.req("html-wide-tables")
+def test_a_wide_table_keeps_its_headings_in_view_and_is_whole_in_print(tmp_path: Path) -> None:
+    wide = [call for call in render_rich.TABLES if call[1]["table"]["id"] == "wide"]
+    (tmp_path / "wide.html").write_text(to_html(report("{{artifact:table:wide}}", wide)), "utf-8")
+    with browser(tmp_path / "profile") as page:
+        page.open(tmp_path / "wide.html")
+        script = """(() => { const f = document.querySelector('.scroll');
+            f.scrollLeft = 400; f.scrollTop = 300;
+            const box = (s) => f.querySelector(s).getBoundingClientRect();
+            const frame = f.getBoundingClientRect();
+            return [f.scrollWidth > f.clientWidth, Math.round(box('thead th').left - frame.left),
+                Math.round(box('thead th').top - frame.top),
+                Math.round(box('tbody tr:nth-child(9) th').left - frame.left)]; })()"""
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=600,
+            height=700,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        assert page.value(script) == [True, 0, 0, 0]
+        page.call("Emulation.clearDeviceMetricsOverride")
+        page.emulate("print")
+        page.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=1000,
+            height=700,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        cut = "document.querySelector('table').getBoundingClientRect().right > innerWidth"
+        assert page.value(cut) is False
 
 
 def test_a_phone_shows_it_without_scrolling_the_page_sideways(page: Browser) -> None:

@@ -20,13 +20,13 @@ from artificer.render.charts import NARROW, to_svg
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import grid
 from artificer.render.report import ArtifactName
-from artificer.render.tables import csv_file, table_grid, table_view, tally
+from artificer.render.tables import csv_file, table_grid, table_view
 from artificer.render.template import filled
 from artificer.render.text import clean, one_line
 from artificer.values.text import clip
 
-_WIDE_TABLE = 5
-"""A table with this many columns may be wider than the text."""
+_WIDE, _FULL = 5, 8
+"""A table with this many columns may be wider than the text, and as wide as the window."""
 
 _WIDTH = re.compile(r'<svg width="(\d+)')
 
@@ -91,7 +91,11 @@ def _table(table: Table, name: ArtifactName) -> Markup:
     return filled(
         "table",
         name=name,
-        wide=len(table.columns) >= _WIDE_TABLE,
+        size="full"
+        if len(table.columns) >= _FULL
+        else "wide"
+        if len(table.columns) >= _WIDE
+        else "",
         label=one_line(f"{name.short}: {name.title}" if name.title else name.short),
         table=table_view(data),
         file=csv_file(data, table.id, name.short),
@@ -103,7 +107,9 @@ def _list(listed: ItemList, name: ArtifactName) -> Markup:
 
 
 def _checklist(checklist: Checklist, name: ArtifactName) -> Markup:
-    return filled("checklist", name=name, tally=tally(checklist), items=checklist.items)
+    return filled(
+        "checklist", name=name, done=sum(i.checked for i in checklist.items), items=checklist.items
+    )
 
 
 def _drawing(svg: Svg, name: ArtifactName) -> Markup:

@@ -18,7 +18,7 @@ from artificer.files import packaged
 from artificer.render.attachments import attachments_html
 from artificer.render.figures import artifact_html
 from artificer.render.message import message_html
-from artificer.render.narrative import Citation, Key
+from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.prose import passage_html
 from artificer.render.report import STATUS_WORDS, ArtifactName, Report
 from artificer.render.template import filled, macro
@@ -40,31 +40,32 @@ def to_html(report: Report) -> str:
             body=tuple(_Body(report).blocks()),
             facts=_facts(report),
             run=report.provenance.run,
+            has_details=any(kind in ("chart", "file") for kind, _ in report.artifacts),
         )
     )
 
 
 class _Body:
-    """The blocks of one page, and which artifacts have been placed so far."""
+    """The blocks of one page."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._placed: set[Key] = set()
 
     def blocks(self) -> Iterator[Markup]:
         """Yield the message, the narrative with its cited artifacts, and everything else."""
         if message := self._report.deliverable.message:
             yield message_html(message, self._inline)
-        for passage in self._report.body:
-            if not passage.on_own_line:
+        for index, passage in enumerate(self._report.body):
+            here = self._report.stands_at(index)
+            if passage.on_own_line:
+                yield from self._in_place(passage, here)
+            else:
                 yield passage_html(passage, self._inline)
-            for citation in passage.citations:
-                if block := self._block(citation, on_own_line=passage.on_own_line):
-                    yield block
+                yield from map(self._artifact, here)
         if self._report.uncited and self._report.body:
             yield Markup("<h2>Also made</h2>")
         for key in self._report.uncited:
-            yield artifact_html(self._report.artifacts[key], self._report.names[key])
+            yield self._artifact(key)
         if attached := attachments_html(self._report.attached):
             yield attached
 
@@ -74,15 +75,21 @@ class _Body:
     def _inline(self, citation: Citation) -> Markup:
         return macro("citation", "link", citation, self._name(citation))
 
-    def _block(self, citation: Citation, *, on_own_line: bool) -> Markup | None:
-        """Return the artifact at its first citation; a link or a note at any other."""
-        name = self._name(citation)
-        if name is None:
-            return macro("citation", "absent", citation) if on_own_line else None
-        if name.key in self._placed:
-            return macro("citation", "see", citation, name) if on_own_line else None
-        self._placed.add(name.key)
-        return artifact_html(self._report.artifacts[name.key], name)
+    def _artifact(self, key: Key) -> Markup:
+        return artifact_html(self._report.artifacts[key], self._report.names[key])
+
+    def _in_place(self, passage: Passage, here: tuple[Key, ...]) -> Iterator[Markup]:
+        """Yield what stands in place of placeholders that have a line of their own."""
+        placed: set[Key] = set()
+        for citation in passage.citations:
+            name = self._name(citation)
+            if name is None:
+                yield macro("citation", "absent", citation)
+            elif name.key in here and name.key not in placed:
+                placed.add(name.key)
+                yield self._artifact(name.key)
+            else:
+                yield macro("citation", "see", citation, name)
 
 
 def _dateline(report: Report) -> tuple[str, ...]:

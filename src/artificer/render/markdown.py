@@ -18,7 +18,7 @@ from artificer.render.attachments import attachments_markdown
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import Grid, grid
 from artificer.render.message import message_markdown
-from artificer.render.narrative import Citation, Key, Passage
+from artificer.render.narrative import Citation, Key
 from artificer.render.report import STATUS_WORDS, ArtifactName, Report
 from artificer.render.source import passage_markdown
 from artificer.render.tables import numeric_columns, shown, table_grid, tally
@@ -31,9 +31,8 @@ def to_markdown(report: Report) -> str:
     blocks = [heading or f"# {escape_markdown(report.title)}", *_banner(report)]
     message = report.deliverable.message
     blocks += message_markdown(message, lambda citation: _inline(report, citation))
-    placed: set[Key] = set()
-    for passage in report.body:
-        blocks += _passage(report, passage, placed)
+    for index in range(len(report.body)):
+        blocks += _passage(report, index)
     if report.uncited and report.body:
         blocks.append("## Also made")
     blocks += (_artifact(report.artifacts[key], report.names[key]) for key in report.uncited)
@@ -42,19 +41,25 @@ def to_markdown(report: Report) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _passage(report: Report, passage: Passage, placed: set[Key]) -> Iterator[str]:
-    """Yield the passage with named citations, then the artifacts that it is the first to cite."""
-    marks = passage.marks
-    if not passage.on_own_line:
-        source = passage_markdown(passage)
-        yield marks.pattern.sub(lambda m: _inline(report, marks.citations[int(m[1])]), source)
-    for citation in passage.citations:
-        name = report.names.get(citation.key) if citation.key else None
-        if name and name.key not in placed:
-            placed.add(name.key)
-            yield _artifact(report.artifacts[name.key], name)
-        elif passage.on_own_line:
-            yield f"See {_inline(report, citation)} above." if name else _inline(report, citation)
+def _passage(report: Report, index: int) -> Iterator[str]:
+    """Yield a passage with named citations, and the artifacts whose place it is."""
+    passage, here = report.body[index], report.stands_at(index)
+    if passage.on_own_line:
+        placed: set[Key] = set()
+        for citation in passage.citations:
+            name = report.names.get(citation.key) if citation.key else None
+            if name and name.key in here and name.key not in placed:
+                placed.add(name.key)
+                yield _artifact(report.artifacts[name.key], name)
+            else:
+                yield (
+                    f"See {_inline(report, citation)} above." if name else _inline(report, citation)
+                )
+        return
+    marks, source = passage.marks, passage_markdown(passage)
+    yield marks.pattern.sub(lambda m: _inline(report, marks.citations[int(m[1])]), source)
+    for key in here:
+        yield _artifact(report.artifacts[key], report.names[key])
 
 
 def _inline(report: Report, citation: Citation) -> str:

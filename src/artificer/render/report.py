@@ -106,15 +106,33 @@ class Report:
         return tuple(key for key in self._made if key not in cited)
 
     @cached_property
+    def places(self) -> dict[Key, int]:
+        """The index in ``body`` of the passage after which, or as which, a cited artifact stands.
+
+        A placeholder alone on a line is the artifact's place. An artifact that is only mentioned
+        within sentences stands after the first of them.
+        """
+        own_line: dict[Key, int] = {}
+        mentioned: dict[Key, int] = {}
+        for index, passage in enumerate(self.body):
+            found = own_line if passage.on_own_line else mentioned
+            for key in (citation.key for citation in passage.citations):
+                if key and key in self.artifacts:
+                    found.setdefault(key, index)
+        return mentioned | own_line
+
+    def stands_at(self, index: int) -> tuple[Key, ...]:
+        """Return the artifacts whose place is a passage of ``body``, in the order of citations."""
+        cited = dict.fromkeys(citation.key for citation in self.body[index].citations)
+        return tuple(key for key in cited if key and self.places.get(key) == index)
+
+    @cached_property
     def names(self) -> dict[Key, ArtifactName]:
         """The name of every artifact; figures and tables are numbered in order of appearance."""
-        cited = [c.key for p in self.passages for c in p.citations]
-        order = [key for key in cited if key and key in self.artifacts]
+        order = [key for index in range(len(self.body)) for key in self.stands_at(index)]
         counts = {"Figure": 0, "Table": 0}
         names: dict[Key, ArtifactName] = {}
         for key in (*order, *self.uncited):
-            if key in names:
-                continue
             artifact, number = self.artifacts[key], ""
             if series := _NUMBERED.get(key[0]):
                 counts[series] += 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from unicodedata import bidirectional
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -18,6 +20,12 @@ _NUMERIC = re.compile(
 )
 """Text that counts as a number: digits with a sign, a currency or a short unit."""
 
+_ABSENT = frozenset(("", "—", "-", "–", "n/a", "na", "k. a.", "n. a.", "s/o", "…"))
+"""Text that stands for no value, and does not make words of a column of numbers."""
+
+_GROUP_FROM = 10_000
+"""All numbers of a column are grouped if one of them has five or more digits."""
+
 _LONG = 40
 """Columns with longer text than this get more width."""
 
@@ -30,11 +38,16 @@ class ColumnView(Struct, frozen=True):
 
 
 class CellView(Struct, frozen=True):
-    """A cell as it is shown; None for an empty one. ``heads`` its row, if it is a heading."""
+    """A cell as it is shown; None for an empty one.
+
+    ``pad`` is what the number lacks to as many decimals as the longest in its column: invisible,
+    it puts the points below each other. ``heads`` says whether the cell is its row's heading.
+    """
 
     text: str | None
     numeric: bool
     heads: bool
+    pad: str = ""
 
 
 class TableView(Struct, frozen=True):
@@ -42,6 +55,7 @@ class TableView(Struct, frozen=True):
 
     columns: tuple[ColumnView, ...]
     rows: tuple[tuple[CellView, ...], ...]
+    direction: str
 
 
 class CsvFile(Struct, frozen=True):
@@ -59,14 +73,11 @@ def table_view(grid: Grid) -> TableView:
         ColumnView(name, _column_class(grid, index, n))
         for index, (name, n) in enumerate(zip(grid.columns, numeric, strict=True))
     )
-    rows = (
-        tuple(
-            _cell(cell, n, heads=index == 0 and grid.row_headed and not numeric[0])
-            for index, (cell, n) in enumerate(zip(row, numeric, strict=True))
-        )
-        for row in grid.rows
-    )
-    return TableView(tuple(columns), tuple(rows))
+    views = [
+        _cells([row[index] for row in grid.rows], n, heads=not index and grid.row_headed and not n)
+        for index, n in enumerate(numeric)
+    ]
+    return TableView(tuple(columns), tuple(zip(*views, strict=True)), direction(grid.columns))
 
 
 def table_grid(table: Table) -> Grid:
@@ -101,8 +112,43 @@ def shown(cell: Cell) -> str:
     return figure(cell) if isinstance(cell, int | float) else cell
 
 
-def _cell(cell: Cell, numeric: bool, *, heads: bool) -> CellView:
-    return CellView(None if cell is None else shown(cell), numeric, heads)
+def _cells(cells: list[Cell], numeric: bool, *, heads: bool) -> list[CellView]:
+    """Return the cells of one column, all numbers in one style."""
+    numbers = [c for c in cells if isinstance(c, int | float) and not isinstance(c, bool)]
+    grouped = any(_GROUP_FROM <= abs(number) < 1e15 for number in numbers)
+    texts = [None if cell is None else _in_column(cell, grouped) for cell in cells]
+    decimals = [text.partition(".")[2] if text else "" for text in texts]
+    aligned = numeric and len(numbers) == sum(c is not None for c in cells)
+    aligned = aligned and not any("e" in text for text in texts if text)
+    longest = max(map(len, decimals), default=0) if aligned else 0
+    return [
+        CellView(text, numeric, heads, _missing(digits, longest) if aligned and text else "")
+        for text, digits in zip(texts, decimals, strict=True)
+    ]
+
+
+def _in_column(cell: Cell, grouped: bool) -> str:
+    if isinstance(cell, bool | str) or not isinstance(cell, int | float):
+        return shown(cell)
+    text = figure(cell)
+    if grouped and "e" not in text and abs(cell) < 1e15:
+        text = f"{int(cell) if float(cell).is_integer() else cell:,}"
+    elif not grouped:
+        text = text.replace(",", "")
+    return f"−{text[1:]}" if text.startswith("-") else text
+
+
+def _missing(digits: str, longest: int) -> str:
+    point = "" if digits or not longest else "."
+    return point + "0" * (longest - len(digits))
+
+
+def direction(texts: Sequence[str]) -> str:
+    """Return "rtl" if most of the texts begin in a script that runs so, and otherwise "ltr"."""
+    strong = [
+        next((d for c in text if (d := bidirectional(c)) in ("L", "R", "AL")), "") for text in texts
+    ]
+    return "rtl" if 2 * sum(d in ("R", "AL") for d in strong) > len(strong) else "ltr"
 
 
 def _column_class(grid: Grid, index: int, numeric: bool) -> str:
@@ -115,7 +161,11 @@ def _column_class(grid: Grid, index: int, numeric: bool) -> str:
 
 def _is_numeric(cells: list[Cell]) -> bool:
     """Return whether a column holds at least one number, and otherwise only empty cells."""
-    kept = [cell for cell in cells if cell is not None and cell not in ("", "—", "-", "–")]
+    kept = [
+        cell
+        for cell in cells
+        if cell is not None and not (isinstance(cell, str) and cell.strip().casefold() in _ABSENT)
+    ]
     return bool(kept) and all(
         not isinstance(cell, bool)
         and (isinstance(cell, int | float) or bool(_NUMERIC.fullmatch(cell)))
