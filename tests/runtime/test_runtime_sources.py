@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
+from artificer.cli.inspect.timeline import DIGEST, entries
 from artificer.contracts.evidence import compact
 from artificer.core import events as ev
-from artificer.core.record import EventLine
+from artificer.core.policy import Policy, Rule
+from artificer.core.record import EventLine, Line
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
-from artificer.ports import Call, Receipt
+from artificer.ports import Answer, Call, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.export import export
 from artificer.recordings.recording import check, read_recording
 from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
+from artificer.runtime.observe import Observer
+from artificer.runtime.reach import reachable
 from artificer.runtime.receipt_data import MAX_DATA_BYTES
 from artificer.runtime.verify import verify
+from artificer.storage.memory.storage import MemoryStorage
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.exact_json import read_exact
-from artificer.values.text import head_and_tail
+from artificer.values.model import ModelFailure
+from artificer.values.text import clip, head_and_tail
 
 BINDS: JsonObject = {
     "type": "object",
@@ -129,6 +136,41 @@ class TestLabels:
         ]
         assert (await rig.replay()).identical
 
+    async def test_follow_the_calls_and_not_their_returns(self) -> None:
+        rig, watch = binding_rig(), Watch()
+        rig.observer = watch
+
+        async def wait(call: Call) -> str:
+            if call.arguments["n"] == 1:
+                await watch.returned.wait()
+            return json.dumps(call.arguments)
+
+        rig.tools.add("wait", wait)
+        state = await rig.run([reply(call("wait", n=1), call("wait", n=2)), say("Done.")])
+        early, late = await returned(rig)
+        assert (early.content[:8], late.content[:8]) == ('{"n": 2}', '{"n": 1}')
+        found = {s.label: rig.blobs.get(s.digest or "") for s in state.sources}
+        assert found == {"wait#1": b'{"n":1}', "wait#2": b'{"n":2}'}
+
+    async def test_stay_when_a_run_is_resumed(self) -> None:
+        rig = binding_rig()
+        gone = ModelFailure(code="overloaded", message="Too much.")
+        await rig.run([reply(call("disks")), gone])
+        state = await rig.resume([reply(call("disks", n=2)), say("Done.")])
+        assert [s.label for s in state.sources] == ["disks#1", "disks#2"]
+        assert (await rig.replay()).digest == state.digest
+
+    async def test_are_of_calls_that_a_person_was_asked_about_too(self) -> None:
+        rig = binding_rig()
+        rig.approver = Scripted()
+        policy = Policy(rules=(Rule(tool="disks", decision="ask", reason="Look first."),))
+        turns = [reply(call("disks", n=1), call("disks", n=2)), say("Done.")]
+        state = await rig.run(turns, policy=policy)
+        assert [(s.label, s.status) for s in state.sources] == [
+            ("disks#1", "denied"),
+            ("disks#2", "ok"),
+        ]
+
     async def test_stay_in_a_fork(self) -> None:
         rig = binding_rig()
         before = await run_once(rig)
@@ -222,3 +264,49 @@ class TestKeeping:
         rig.blobs._blobs.pop(event.data)  # type: ignore[attr-defined]
         (problem,) = (await verify(rig.journal, rig.blobs)).problems
         assert event.data in problem
+
+    @pytest.mark.parametrize("rows", [2, 2_000])
+    async def test_the_blob_is_appended_with_its_record_and_is_not_collected(
+        self, rows: int
+    ) -> None:
+        storage = MemoryStorage()
+        rig = binding_rig(json.dumps([{"n": n, "what": "x" * 20} for n in range(rows)]))
+        rig.journal, rig.blobs = storage.journal, storage.blobs
+        await run_once(rig)
+        (event,) = await returned(rig)
+        assert event.data is not None
+        assert storage.blobs.joins(storage.blobs.get(event.data)) is (rows == 2)
+        assert event.data in await reachable(rig.journal, rig.blobs, storage.versions)
+
+    async def test_show_names_the_label_and_the_digest(self) -> None:
+        rig = binding_rig()
+        await run_once(rig)
+        (event,) = await returned(rig)
+        assert event.data is not None
+        lines = (await load(rig.journal, rig.blobs, "run")).lines
+        (entry,) = [entry for entry in entries(lines) if entry.name == "ToolReturned"]
+        assert entry.summary.endswith(f"data disks#1 {clip(event.data, DIGEST)}")
+
+
+class Watch(Observer):
+    """Notes that the result of a call is recorded."""
+
+    def __init__(self) -> None:
+        self.returned = asyncio.Event()
+
+    def recorded(self, run: str, line: Line) -> None:
+        """Read a record."""
+        if isinstance(line, EventLine) and isinstance(line.event, ev.ToolReturned):
+            self.returned.set()
+
+
+class Scripted:
+    """Denies the first call that it is asked about, and approves the next."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+
+    async def ask(self, question: Question) -> Answer:
+        """Answer."""
+        self.answered += 1
+        return Answer(self.answered > 1, "alice", "")
