@@ -118,13 +118,13 @@ async def rerun(
     """Run a recorded run again and return the differences, an empty list if there are none.
 
     ``provider`` maps requests as the recorded one did. No model is called and no tool runs. A run
-    that received signals is not run again, because their timing does not follow from the program.
-    Neither is a build, which calls no model: its replay is the proof, and its child runs are
+    that received signals or late results is not run again, because their timing does not follow
+    from the program. Neither is a build, which calls no model: its replay is the proof, and its child runs are
     tested one by one.
     """
     if recorded.state.build is not None:
         return []
-    if any(isinstance(e, EventLine) and getattr(e.event, "letter", 0) for e in recorded.lines):
+    if any(isinstance(line, EventLine) and _came_by_itself(line.event) for line in recorded.lines):
         return []
     inputs = inputs_of(recorded, blobs)
     again = await _rerun(recorded, inputs, blobs, provider, consult)
@@ -137,6 +137,11 @@ async def rerun(
     if not faults and decided_here and not same:
         faults.append(f"it delivers {ours.status} {ours.deliverable}, not {theirs.deliverable}")
     return faults
+
+
+def _came_by_itself(event: ev.Event) -> bool:
+    """Whether it is a signal, or a result that came after its call had ended."""
+    return bool(getattr(event, "letter", 0)) or isinstance(event, ev.DoubtResolved)
 
 
 _EXTERNAL_REASONS = ("cancelled", "wall_limit")
