@@ -16,6 +16,7 @@ from markupsafe import Markup
 from render_sample import report
 
 from artificer.render.html import to_html
+from artificer.render.language import language
 from artificer.render.template import filled
 
 HERE = Path(__file__).parent
@@ -24,7 +25,7 @@ HOSTILE = "<b onclick=x>\"'&\x00"
 
 @pytest.mark.req("html-escaped")
 def test_a_value_is_escaped_and_cleaned_and_markup_is_not() -> None:
-    shown = filled("message", blocks=(HOSTILE, Markup("<p>kept</p>")))
+    shown = filled("message", ui=language("en"), blocks=(HOSTILE, Markup("<p>kept</p>")))
     assert "<b" not in shown and "\x00" not in shown
     assert "&lt;b onclick=x&gt;&#34;&#39;&amp;\ufffd" in shown
     assert "<p>kept</p>" in shown

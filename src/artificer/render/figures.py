@@ -19,6 +19,7 @@ from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import NARROW, to_svg
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import grid
+from artificer.render.language import Language
 from artificer.render.report import ArtifactName
 from artificer.render.tables import csv_file, table_grid, table_view
 from artificer.render.template import filled
@@ -31,7 +32,7 @@ _WIDE, _FULL = 5, 8
 _WIDTH = re.compile(r'<svg width="(\d+)')
 
 
-def artifact_html(artifact: Artifact, name: ArtifactName) -> Markup:
+def artifact_html(artifact: Artifact, name: ArtifactName, ui: Language) -> Markup:
     """Return the artifact as one block element whose id is ``name.anchor``.
 
     A chart that cannot be drawn, for example without the extra ``charts``, shows its data and the
@@ -39,17 +40,17 @@ def artifact_html(artifact: Artifact, name: ArtifactName) -> Markup:
     """
     match artifact:
         case Table():
-            return _table(artifact, name)
+            return _table(artifact, name, ui)
         case ItemList():
-            return _list(artifact, name)
+            return _list(artifact, name, ui)
         case Checklist():
-            return _checklist(artifact, name)
+            return _checklist(artifact, name, ui)
         case Svg():
-            return _drawing(artifact, name)
+            return _drawing(artifact, name, ui)
         case TextFile():
-            return _file(artifact, name)
+            return _file(artifact, name, ui)
         case _:
-            return _chart(artifact, name)
+            return _chart(artifact, name, ui)
 
 
 def human_size(content: str) -> str:
@@ -58,7 +59,7 @@ def human_size(content: str) -> str:
     return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB"
 
 
-def _chart(chart: Chart, name: ArtifactName) -> Markup:
+def _chart(chart: Chart, name: ArtifactName, ui: Language) -> Markup:
     data = grid(chart)
     drawing, narrow, fault = "", "", ""
     try:
@@ -69,6 +70,7 @@ def _chart(chart: Chart, name: ArtifactName) -> Markup:
         fault = clip(one_line(f"{error} {error.hint or ''}"), 300)
     return filled(
         "chart",
+        ui=ui,
         name=name,
         size="own" if isinstance(chart, PieChart) else "wide",
         drawing=Markup(drawing),
@@ -86,10 +88,11 @@ def _natural_width(drawing: str) -> int:
     return int(found[1]) if found else NARROW.width + 1
 
 
-def _table(table: Table, name: ArtifactName) -> Markup:
+def _table(table: Table, name: ArtifactName, ui: Language) -> Markup:
     data = table_grid(table)
     return filled(
         "table",
+        ui=ui,
         name=name,
         size="full"
         if len(table.columns) >= _FULL
@@ -102,19 +105,26 @@ def _table(table: Table, name: ArtifactName) -> Markup:
     )
 
 
-def _list(listed: ItemList, name: ArtifactName) -> Markup:
-    return filled("list", name=name, tag="ol" if listed.ordered else "ul", items=listed.items)
-
-
-def _checklist(checklist: Checklist, name: ArtifactName) -> Markup:
+def _list(listed: ItemList, name: ArtifactName, ui: Language) -> Markup:
     return filled(
-        "checklist", name=name, done=sum(i.checked for i in checklist.items), items=checklist.items
+        "list", ui=ui, name=name, tag="ol" if listed.ordered else "ul", items=listed.items
     )
 
 
-def _drawing(svg: Svg, name: ArtifactName) -> Markup:
+def _checklist(checklist: Checklist, name: ArtifactName, ui: Language) -> Markup:
+    return filled(
+        "checklist",
+        ui=ui,
+        name=name,
+        done=sum(i.checked for i in checklist.items),
+        items=checklist.items,
+    )
+
+
+def _drawing(svg: Svg, name: ArtifactName, ui: Language) -> Markup:
     return filled(
         "drawing",
+        ui=ui,
         name=name,
         alternative=_alternative(svg) or name.title,
         data=base64.b64encode(svg.content.encode()).decode(),
@@ -128,9 +138,10 @@ def _alternative(svg: Svg) -> str:
     return ". ".join(" ".join(text.split()) for text in texts if text and text.strip())
 
 
-def _file(file: TextFile, name: ArtifactName) -> Markup:
+def _file(file: TextFile, name: ArtifactName, ui: Language) -> Markup:
     return filled(
         "file",
+        ui=ui,
         name=name,
         path=file.name,
         leaf=file.name.rpartition("/")[2],

@@ -20,7 +20,7 @@ from artificer.render.figures import artifact_html
 from artificer.render.message import message_html
 from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.prose import passage_html
-from artificer.render.report import STATUS_WORDS, ArtifactName, Report
+from artificer.render.report import ArtifactName, Report
 from artificer.render.template import filled, macro
 from artificer.render.text import one_line
 
@@ -31,6 +31,7 @@ def to_html(report: Report) -> str:
     return str(
         filled(
             "page",
+            ui=report.language,
             title=one_line(report.title),
             style=Markup(_style()),
             style_digest=_style_digest(),
@@ -49,12 +50,12 @@ class _Body:
     """The blocks of one page."""
 
     def __init__(self, report: Report) -> None:
-        self._report = report
+        self._report, self._ui = report, report.language
 
     def blocks(self) -> Iterator[Markup]:
         """Yield the message, the narrative with its cited artifacts, and everything else."""
         if message := self._report.deliverable.message:
-            yield message_html(message, self._inline)
+            yield message_html(message, self._inline, self._ui)
         for index, passage in enumerate(self._report.body):
             here = self._report.stands_at(index)
             if passage.on_own_line:
@@ -63,7 +64,7 @@ class _Body:
                 yield passage_html(passage, self._inline)
                 yield from map(self._artifact, here)
         if self._report.uncited and self._report.body:
-            yield Markup("<h2>Also made</h2>")
+            yield Markup("<h2>{}</h2>").format(self._ui.say("also"))
         for key in self._report.uncited:
             yield self._artifact(key)
         if attached := attachments_html(self._report.attached):
@@ -73,10 +74,10 @@ class _Body:
         return self._report.names.get(citation.key) if citation.key else None
 
     def _inline(self, citation: Citation) -> Markup:
-        return macro("citation", "link", citation, self._name(citation))
+        return macro("citation", "link", self._ui, citation, self._name(citation))
 
     def _artifact(self, key: Key) -> Markup:
-        return artifact_html(self._report.artifacts[key], self._report.names[key])
+        return artifact_html(self._report.artifacts[key], self._report.names[key], self._ui)
 
     def _in_place(self, passage: Passage, here: tuple[Key, ...]) -> Iterator[Markup]:
         """Yield what stands in place of placeholders that have a line of their own."""
@@ -84,12 +85,12 @@ class _Body:
         for citation in passage.citations:
             name = self._name(citation)
             if name is None:
-                yield macro("citation", "absent", citation)
+                yield macro("citation", "absent", self._ui, citation)
             elif name.key in here and name.key not in placed:
                 placed.add(name.key)
                 yield self._artifact(name.key)
             else:
-                yield macro("citation", "see", citation, name)
+                yield macro("citation", "see", self._ui, citation, name)
 
 
 def _dateline(report: Report) -> tuple[str, ...]:
@@ -100,11 +101,10 @@ def _dateline(report: Report) -> tuple[str, ...]:
 def _banner(report: Report) -> dict[str, object] | None:
     """Return the status banner: that the report is incomplete, and why."""
     deliverable = report.deliverable
-    words = STATUS_WORDS[deliverable.status]
-    if not words:
+    if deliverable.status == "completed":
         return None
     return {
-        "words": words,
+        "words": report.language.say(deliverable.status),
         "mild": deliverable.status == "partial",
         "note": deliverable.note,
         "shortcomings": report.shortcomings,
@@ -114,12 +114,12 @@ def _banner(report: Report) -> dict[str, object] | None:
 def _facts(report: Report) -> dict[str, str]:
     source = report.provenance
     return {
-        "Run": source.run,
-        "Kind": source.kind,
-        "Model": source.model,
-        "Made": source.created,
-        "Used": source.usage,
-        "Digest": source.digest,
+        "run": source.run,
+        "kind": source.kind,
+        "model": source.model,
+        "made": source.created,
+        "used": source.usage,
+        "digest": source.digest,
     }
 
 

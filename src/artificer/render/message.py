@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 from markupsafe import Markup
 
+from artificer.render.language import Language
 from artificer.render.narrative import Citation, Marks, read
 from artificer.render.prose import passage_html
 from artificer.render.template import filled
 from artificer.render.text import clean, escape_markdown
 
 
-def message_html(message: str, inline: Callable[[Citation], Markup]) -> Markup:
+def message_html(message: str, inline: Callable[[Citation], Markup], ui: Language) -> Markup:
     """Return the message as HTML. Citations become names; no artifact is placed."""
     blocks = (
         passage_html(passage, inline)
@@ -20,7 +21,7 @@ def message_html(message: str, inline: Callable[[Citation], Markup]) -> Markup:
         else Markup("<p>{}</p>").format(Markup(", ").join(map(inline, passage.citations)))
         for passage in read(message)
     )
-    return filled("message", blocks=tuple(blocks))
+    return filled("message", ui=ui, blocks=tuple(blocks))
 
 
 def message_markdown(message: str, inline: Callable[[Citation], str]) -> Iterator[str]:

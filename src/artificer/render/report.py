@@ -13,6 +13,7 @@ from artificer.artifacts.ref import FindingCode, MadeKind
 from artificer.artifacts.svg.payload import Svg
 from artificer.render.attachments import ShownAttachment
 from artificer.render.charts.words import CHARTS, kind_name
+from artificer.render.language import Language, language_of
 from artificer.render.narrative import Key, Passage, read
 from artificer.render.text import anchor, one_line
 
@@ -88,6 +89,12 @@ class Report:
         return read(self.deliverable.narrative)
 
     @cached_property
+    def language(self) -> Language:
+        """The language of the narrative, or of the titles where there is no narrative."""
+        titles = " ".join(title_of(artifact) for artifact in self.artifacts.values())
+        return language_of(self.deliverable.narrative or f"{self.title} {titles}")
+
+    @cached_property
     def heading(self) -> Passage | None:
         """The narrative's own title, if it begins with a first-level heading."""
         first = self.passages[0] if self.passages else None
@@ -130,13 +137,13 @@ class Report:
     def names(self) -> dict[Key, ArtifactName]:
         """The name of every artifact; figures and tables are numbered in order of appearance."""
         order = [key for index in range(len(self.body)) for key in self.stands_at(index)]
-        counts = {"Figure": 0, "Table": 0}
+        counts = {"figure": 0, "table": 0}
         names: dict[Key, ArtifactName] = {}
         for key in (*order, *self.uncited):
             artifact, number = self.artifacts[key], ""
             if series := _NUMBERED.get(key[0]):
                 counts[series] += 1
-                number = f"{series} {counts[series]}"
+                number = self.language.say(series, counts[series])
             names[key] = ArtifactName(key, number, title_of(artifact))
         return names
 
@@ -155,7 +162,7 @@ class Report:
         )
 
 
-_NUMBERED: dict[MadeKind, str] = {"chart": "Figure", "svg": "Figure", "table": "Table"}
+_NUMBERED: dict[MadeKind, str] = {"chart": "figure", "svg": "figure", "table": "table"}
 
 
 def title_of(artifact: Artifact) -> str:
