@@ -109,7 +109,7 @@ $(SITE)/.site: requirements/docs.lock
 	@$(SITE)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
 	@touch $@
 
-EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel --extra studio \
+EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra pdf --extra docx --extra xlsx --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel --extra studio \
           --extra pydantic-ai --extra langgraph --extra openai-agents
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-annotate --no-header pyproject.toml

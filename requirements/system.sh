@@ -10,13 +10,14 @@ done <<'PROGRAMS'
 bc bc
 bwrap bubblewrap
 cc gcc
-chromium chromium fonts-liberation
+chromium chromium fonts-liberation libpangoft2-1.0-0
 ffmpeg ffmpeg
 git git
 jq jq
 node nodejs
 npm npm
 rg ripgrep
+soffice libreoffice-writer-nogui libreoffice-calc-nogui
 sqlite3 sqlite3
 strace strace
 PROGRAMS

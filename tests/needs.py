@@ -13,11 +13,14 @@ from artificer.backends.browser.window import PROGRAMS
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = {
+    "docx": "docx",
     "httpcore2": "http",
     "mcp": "mcp",
     "playwright": "browser",
     "vl_convert": "charts",
+    "weasyprint": "pdf",
     "xllamacpp": "local",
+    "xlsxwriter": "xlsx",
 }
 """Modules, each with the extra that brings it."""
 

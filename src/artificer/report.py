@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from artificer.artifacts import catalog
 from artificer.artifacts.build_catalog import is_build_tool
@@ -17,12 +17,15 @@ from artificer.artifacts.svg.payload import Svg
 from artificer.core.attachments import attached_to
 from artificer.core.fallback import models_in_words
 from artificer.core.state import RunState
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, InvariantError
 from artificer.ports import BlobStore
 from artificer.render.attachments import ShownAttachment
+from artificer.render.export.exported import Exported, Files
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
+from artificer.render.narrative import Key
 from artificer.render.report import Provenance, Report
+from artificer.values.base import JsonObject
 from artificer.values.blocks import ImageBlock
 from artificer.values.text import clip
 
@@ -77,6 +80,23 @@ def _attached(state: RunState, blobs: BlobStore) -> Iterator[ShownAttachment]:
         yield ShownAttachment(block, data)
 
 
+def make_exported(
+    run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore
+) -> Exported:
+    """Load a deliverable with the JSON of each artifact, to export it.
+
+    Raises:
+        NotFoundError, TamperedError: the blob of an artifact is not what it was.
+    """
+    report = make_report(run_id, state, deliverable, blobs)
+    payloads: dict[Key, JsonObject] = {
+        (ref.kind, ref.id): json.loads(blobs.get(ref.payload))
+        for ref in deliverable.artifacts
+        if (ref.kind, ref.id) in report.artifacts
+    }
+    return Exported(report, payloads)
+
+
 def write_views(
     folder: Path, run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore
 ) -> Views:
@@ -102,6 +122,20 @@ def write_views(
             text = json.dumps(json.loads(blobs.get(ref.payload)), ensure_ascii=False, indent=2)
             files.append(_write(within / ref.kind / f"{ref.id}.json", text + "\n"))
     return Views(html, markdown, tuple(files))
+
+
+def write_files(folder: Path, files: Files) -> list[Path]:
+    """Write files into a folder and return their paths. None is written outside of it."""
+    written = []
+    for name, data in files.items():
+        parts = PurePosixPath(name).parts
+        if PurePosixPath(name).is_absolute() or ".." in parts:
+            raise InvariantError(f"{name!r} is not the name of a file within a folder.")
+        path = folder.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        written.append(path)
+    return written
 
 
 def _write(path: Path, text: str) -> Path:

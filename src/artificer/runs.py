@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,9 +28,11 @@ from artificer.values.model import FailureCode, Usage
 if TYPE_CHECKING:
     from artificer.core.facts import OutputCheck
     from artificer.events import RunEvent
+    from artificer.render.export.exported import ExportStep, Files
+    from artificer.render.export.forms import ReportFormat
     from artificer.render.report import Report
     from artificer.report import Views
-    from artificer.run_artifact import RunArtifact
+    from artificer.run_artifact import RunArtifacts
 
 T = TypeVar("T")
 
@@ -73,15 +75,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
     @property
     def questions(self) -> tuple[Question, ...]:
         """The calls that wait for a person's approval: `AnswerCall` their digest."""
-        questions = {
-            pending.call_id for pending in self.state.pending if pending.type == "AskApproval"
-        }
-        verdicts = [call.verdict for call in self.state.calls if call.id in questions]
-        return tuple(
-            Question(self.id, v.tool, v.arguments or "", v.reason, v.digest or "")
-            for v in verdicts
-            if v is not None
-        )
+        return tuple(_questions(self))
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -132,7 +126,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         if self._value is not _UNREAD:
             value: OutputT = self._value
             return value
-        text: Any = self._accepted()
+        text: Any = _accepted(self)
         return json.loads(text) if self.state.run_spec.response_format else text  # type: ignore[no-any-return]
 
     def output_as(self, kind: type[T]) -> T:
@@ -153,23 +147,12 @@ class Run(Struct, Generic[OutputT], frozen=True):
                 hint="Read `text`, or start the run with an output type: Agent(output=…).",
             )
         try:
-            return TypeAdapter(kind).validate_json(self._accepted())
+            return TypeAdapter(kind).validate_json(_accepted(self))
         except ValidationError as error:
             raise AuthorError(
                 f"The output of run {self.id} is not a valid {kind.__name__}: {error}.",
                 hint="Read it as the type with which the run was started.",
             ) from error
-
-    def _accepted(self) -> str:
-        narrative = self.state.narrative
-        if self.status != "completed" or narrative is None:
-            delivered = self.deliverable
-            why = f": {delivered.note}" if delivered and delivered.note else "."
-            raise OperatorError(
-                f"Run {self.id} is {self.status} and has no output{why}",
-                hint=f"`artificer explain {self.id}` says what happened.",
-            )
-        return narrative
 
     @property
     def usage(self) -> Usage:
@@ -197,17 +180,17 @@ class Run(Struct, Generic[OutputT], frozen=True):
         return (*failed, self.state.run_spec.full_name)
 
     @property
-    def artifacts(self) -> Mapping[str, RunArtifact]:
+    def artifacts(self) -> RunArtifacts:
         """The artifacts of the report, or those made so far, by id.
 
         >>> run.artifacts["revenue"].rows
         ({'Quarter': 'Q1', 'Revenue': 1200}, {'Quarter': 'Q2', 'Revenue': 1350})
         """
-        from artificer.run_artifact import load_artifact
+        from artificer.run_artifact import RunArtifacts, load_artifact
 
         delivered = self.deliverable
         refs = self.state.artifacts if delivered is None else delivered.artifacts
-        return {ref.id: load_artifact(ref, self._blobs) for ref in refs}
+        return RunArtifacts(tuple(load_artifact(ref, self._blobs) for ref in refs))
 
     @property
     def events(self) -> list[RunEvent]:
@@ -236,7 +219,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         """The deliverable as one self-contained page. Raises OperatorError before the end."""
         from artificer.render.html import to_html
 
-        return to_html(self._report())
+        return to_html(_report(self))
 
     @property
     def draft_html(self) -> str:
@@ -254,27 +237,89 @@ class Run(Struct, Generic[OutputT], frozen=True):
         """The deliverable as Markdown. Raises OperatorError before the end."""
         from artificer.render.markdown import to_markdown
 
-        return to_markdown(self._report())
+        return to_markdown(_report(self))
 
-    def save(self, folder: str | Path) -> Views:
-        """Write page, Markdown and artifacts into a folder. Raises OperatorError before the end."""
-        from artificer.report import write_views
+    @overload
+    def save(self, path: str | Path) -> Views: ...
 
-        return write_views(Path(folder), self.id, self.state, self._finished(), self._blobs)
+    @overload
+    def save(self, path: str | Path | None = None, *, format: ReportFormat) -> Path: ...
 
-    def _report(self) -> Report:
-        from artificer.report import make_report
+    def save(
+        self,
+        path: str | Path | None = None,
+        *,
+        format: ReportFormat | None = None,
+    ) -> Views | Path:
+        """Write page, Markdown and artifacts into a folder, or the report into one file.
 
-        return make_report(self.id, self.state, self._finished(), self._blobs)
+        With a format the result is the path of the file; its default is the id of the run.
+        Raises OperatorError before the end, or if the hint says what a format needs.
+        """
+        from artificer.report import write_files, write_views
 
-    def _finished(self) -> Deliverable:
-        deliverable = self.deliverable
-        if deliverable is None:
-            raise OperatorError(
-                f"Run {self.id} is {self.status}: it has delivered nothing yet.",
-                hint=f"artificer resume {self.id}",
-            )
-        return deliverable
+        if format is None:
+            if path is None:
+                raise AuthorError("`save` needs a folder.", hint="Or a format: save(format='pdf').")
+            return write_views(Path(path), self.id, self.state, _finished(self), self._blobs)
+        file = Path(path or f"{self.id}.{format}")
+        return write_files(file.parent, self.export(format, name=file.name))[0]
+
+    def export(
+        self,
+        format: ReportFormat,
+        *,
+        name: str = "report",
+        step: ExportStep | None = None,
+    ) -> Files:
+        """Return the report in a format, as the bytes of each file by its path.
+
+        The first is the report. Only Markdown has more: its pictures lie next to it.
+        Raises OperatorError before the end, or if the hint says what a format needs.
+        """
+        from artificer.render.export.exported import quiet
+        from artificer.render.export.forms import report_files
+        from artificer.report import make_exported
+
+        exported = make_exported(self.id, self.state, _finished(self), self._blobs)
+        return report_files(exported, format, name, step or quiet)
+
+
+def _report(run: Run[Any]) -> Report:
+    from artificer.report import make_report
+
+    return make_report(run.id, run.state, _finished(run), run._blobs)
+
+
+def _questions(run: Run[Any]) -> Iterator[Question]:
+    waiting = {pending.call_id for pending in run.state.pending if pending.type == "AskApproval"}
+    for call in run.state.calls:
+        verdict = call.verdict
+        if call.id in waiting and verdict is not None:
+            arguments, digest = verdict.arguments or "", verdict.digest or ""
+            yield Question(run.id, verdict.tool, arguments, verdict.reason, digest)
+
+
+def _accepted(run: Run[Any]) -> str:
+    narrative = run.state.narrative
+    if run.status != "completed" or narrative is None:
+        delivered = run.deliverable
+        why = f": {delivered.note}" if delivered and delivered.note else "."
+        raise OperatorError(
+            f"Run {run.id} is {run.status} and has no output{why}",
+            hint=f"`artificer explain {run.id}` says what happened.",
+        )
+    return narrative
+
+
+def _finished(run: Run[Any]) -> Deliverable:
+    deliverable = run.deliverable
+    if deliverable is None:
+        raise OperatorError(
+            f"Run {run.id} is {run.status}: it has delivered nothing yet.",
+            hint=f"artificer resume {run.id}",
+        )
+    return deliverable
 
 
 def text_of(state: RunState, blobs: BlobStore) -> str:

@@ -201,6 +201,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.providers.scripted import ScriptedAnswer as ScriptedAnswer
     from artificer.report import Views as Views
     from artificer.run_artifact import RunArtifact as RunArtifact
+    from artificer.run_artifact import RunArtifacts as RunArtifacts
     from artificer.runs import History as History
     from artificer.runtime.builds.promote import Promotion as Promotion
     from artificer.runtime.builds.tree import BuildNode as BuildNode
@@ -437,7 +438,7 @@ _NAMES = {
     "report": ("Views",),
     "wiring.conversation": ("EarlierMessages", "EarlierRun"),
     "wiring.signals": ("MessageOptions",),
-    "run_artifact": ("RunArtifact",),
+    "run_artifact": ("RunArtifact", "RunArtifacts"),
     "runtime.search": ("Hit",),
     "runs": ("History",),
     "runtime.compare": ("Comparison", "Difference", "First", "TurnDifference"),

@@ -56,7 +56,7 @@ SECTIONS = {
         "mcp": ("mcp.mcp", "Serve tools to any MCP client."),
     },
     "Share and test runs": {
-        "export": ("recordings.export", "Write a run into one file."),
+        "export": ("recordings.export", "Write a run, its report or an artifact into a file."),
         "import": ("recordings.import_", "Add a run from a file."),
         "test": ("recordings.test", "Run exported runs as tests."),
     },

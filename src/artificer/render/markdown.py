@@ -6,7 +6,7 @@ viewer finds an image, HTML or a link that the HTML page does not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.checklist import Checklist
@@ -24,24 +24,30 @@ from artificer.render.source import passage_markdown
 from artificer.render.tables import numeric_columns, shown, table_grid, tally
 from artificer.render.text import clean, code_span, escape_markdown, fenced
 
+NO_FILES: Mapping[Key, str] = {}
+"""The report is one file."""
 
-def to_markdown(report: Report) -> str:
-    """Return the report as Markdown. The same report gives the same bytes."""
+
+def to_markdown(report: Report, beside: Mapping[Key, str] = NO_FILES) -> str:
+    """Return the report as Markdown. The same report gives the same bytes.
+
+    ``beside`` are the paths of the pictures and text files that lie next to it.
+    """
     heading = passage_markdown(report.heading) if report.heading else ""
     blocks = [heading or f"# {escape_markdown(report.title)}", *_banner(report)]
     message = report.deliverable.message
     blocks += message_markdown(message, lambda citation: _inline(report, citation))
     for index in range(len(report.body)):
-        blocks += _passage(report, index)
+        blocks += _passage(report, index, beside)
     if report.uncited and report.body:
         blocks.append("## Also made")
-    blocks += (_artifact(report.artifacts[key], report.names[key]) for key in report.uncited)
+    blocks += (_artifact(report, report.names[key], beside) for key in report.uncited)
     blocks += attachments_markdown(report.attached)
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
 
 
-def _passage(report: Report, index: int) -> Iterator[str]:
+def _passage(report: Report, index: int, beside: Mapping[Key, str]) -> Iterator[str]:
     """Yield a passage with named citations, and the artifacts whose place it is."""
     passage, here = report.body[index], report.stands_at(index)
     if passage.on_own_line:
@@ -50,7 +56,7 @@ def _passage(report: Report, index: int) -> Iterator[str]:
             name = report.names.get(citation.key) if citation.key else None
             if name and name.key in here and name.key not in placed:
                 placed.add(name.key)
-                yield _artifact(report.artifacts[name.key], name)
+                yield _artifact(report, name, beside)
             else:
                 yield (
                     f"See {_inline(report, citation)} above." if name else _inline(report, citation)
@@ -59,7 +65,7 @@ def _passage(report: Report, index: int) -> Iterator[str]:
     marks, source = passage.marks, passage_markdown(passage)
     yield marks.pattern.sub(lambda m: _inline(report, marks.citations[int(m[1])]), source)
     for key in here:
-        yield _artifact(report.artifacts[key], report.names[key])
+        yield _artifact(report, report.names[key], beside)
 
 
 def _inline(report: Report, citation: Citation) -> str:
@@ -78,7 +84,18 @@ def _banner(report: Report) -> Iterator[str]:
         yield "\n".join(f"> {line}" for line in lines)
 
 
-def _artifact(artifact: Artifact, name: ArtifactName) -> str:
+def _artifact(report: Report, name: ArtifactName, beside: Mapping[Key, str]) -> str:
+    artifact = report.artifacts[name.key]
+    path = beside.get(name.key)
+    if path is None:
+        return _whole(artifact, name)
+    if isinstance(artifact, TextFile):
+        return f"[{escape_markdown(artifact.name)}]({path})"
+    picture = f"![{escape_markdown(name.title or name.short)}]({path})"
+    return _titled(name, picture) if isinstance(artifact, Svg) else _whole(artifact, name, picture)
+
+
+def _whole(artifact: Artifact, name: ArtifactName, picture: str = "") -> str:
     match artifact:
         case Table():
             return _titled(name, _table(table_grid(artifact)))
@@ -100,9 +117,8 @@ def _artifact(artifact: Artifact, name: ArtifactName) -> str:
             kind = "markdown" if artifact.name.lower().endswith(".md") else "text"
             return f"{code_span(artifact.name)}\n\n{fenced(clean(artifact.content), kind)}"
         case _:
-            return _titled(
-                name, f"{escape_markdown(summary(artifact))}\n\n{_table(grid(artifact))}"
-            )
+            parts = (picture, escape_markdown(summary(artifact)), _table(grid(artifact)))
+            return _titled(name, "\n\n".join(filter(None, parts)))
 
 
 def _titled(name: ArtifactName, body: str, after: str = "") -> str:

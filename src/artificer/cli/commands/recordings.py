@@ -10,24 +10,44 @@ from artificer.cli.commands.candidates import run_argument
 from artificer.cli.commands.shared import EXISTING_FILE, FILE, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
+REPORT_FORMATS = ("pdf", "docx", "html", "md", "zip", "json")
+ARTIFACT_FORMATS = ("csv", "xlsx", "svg", "png", "json", "txt")
+RECORDING = "recording"
+FORMATS = dict.fromkeys((RECORDING, *REPORT_FORMATS, *ARTIFACT_FORMATS))
+
 
 @options
 class ExportOptions:
-    """Write RUN with everything it refers to into one file, and print its path.
+    """Write RUN into a file, and print its path: a recording, its report, or one artifact.
 
-    The file is gzipped JSON lines, always the same bytes. It contains prompts, replies and results
-    in full: read it before you share it.
+    A recording holds everything that RUN refers to, in gzipped JSON lines. It contains prompts,
+    replies and results in full: read it before you share it. It replays and runs as a test
+    anywhere.
+
+    The other formats are for readers and fetch nothing. A report is a pdf, docx, html, md, zip or
+    json; md writes its pictures into a folder next to it. An artifact is a csv, xlsx, svg, png,
+    json or txt. The same run gives the same bytes.
 
     \b
     Example:
       artificer export last -o bug.run.gz
-      artificer import bug.run.gz
+      artificer export last --format pdf -o report.pdf
+      artificer export last --artifact sales --format xlsx
     """
 
     run: str = run_argument()
-    output: str | None = option(
-        "-o", "--output", metavar="FILE", help="The file; `-` is stdout. Default: RUN.run.gz"
+    form: str = option(
+        "--format",
+        type=click.Choice(tuple(FORMATS)),
+        default=RECORDING,
+        show_default=True,
+        help="The format of the file.",
     )
+    artifact: str | None = option(metavar="ID", help="Only this artifact, by its id or kind:id.")
+    out: str | None = option(
+        "-o", "--out", metavar="FILE", help="The file; `-` is stdout. Default: the id and a suffix."
+    )
+    as_json: bool = json_flag("Print a JSON object about the file.")
 
 
 @options

@@ -1,0 +1,1 @@
+"""A report as a Word document, by python-docx."""

@@ -1,0 +1,126 @@
+"""The running text of a paragraph: emphasis, code, links, citations, line breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from xml.etree.ElementTree import Element
+
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.text.paragraph import Paragraph
+from docx.text.run import Run
+from msgspec import Struct
+from msgspec.structs import replace
+
+from artificer.render.export.paper import direction
+from artificer.render.export.word.styles import CODE, LINK
+from artificer.render.export.word.xml import add_link, set_fonts
+from artificer.render.text import clean
+
+_SPACES = re.compile(r"[ \t\r\n\f]+")
+_SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
+
+BookmarkOf = Callable[[str], str | None]
+"""Return the name of the bookmark for a fragment id, if the document has one."""
+
+
+class Look(Struct, frozen=True):
+    """How a run of text looks, and where it leads."""
+
+    bold: bool = False
+    italic: bool = False
+    strike: bool = False
+    code: bool = False
+    raised: bool = False
+    lowered: bool = False
+    href: str = ""
+
+
+PLAIN = Look()
+
+_LOOKS: dict[str, dict[str, bool]] = {
+    "strong": {"bold": True},
+    "b": {"bold": True},
+    "em": {"italic": True},
+    "i": {"italic": True},
+    "s": {"strike": True},
+    "del": {"strike": True},
+    "code": {"code": True},
+    "kbd": {"code": True},
+    "sup": {"raised": True},
+    "sub": {"lowered": True},
+}
+"""The effect of an element on its text; any other changes nothing."""
+
+
+class Words:
+    """Writes running text into one paragraph, with white space as a page shows it."""
+
+    def __init__(self, paragraph: Paragraph, place: BookmarkOf) -> None:
+        self._paragraph = paragraph
+        self._place = place
+        self._is_fresh = not paragraph.text
+
+    def add(self, piece: str | Element, look: Look = PLAIN, *, exact: bool = False) -> None:
+        """Add a text or an inline element. ``exact`` keeps every space and line end."""
+        if isinstance(piece, str):
+            self._text(piece, look, exact=exact)
+            return
+        if piece.tag == "br":
+            self._paragraph.add_run().add_break()
+            self._is_fresh = True
+            return
+        inner = replace(look, **_LOOKS.get(piece.tag, {}))
+        if piece.tag == "a":
+            inner = replace(inner, href=piece.get("href", ""))
+        for part in pieces(piece):
+            self.add(part, inner, exact=exact)
+
+    def _text(self, text: str, look: Look, *, exact: bool) -> None:
+        if not exact:
+            text = _SPACES.sub(" ", text)
+            text = text.lstrip(" ") if self._is_fresh else text
+        if not text:
+            return
+        self._is_fresh = not exact and text.endswith(" ")
+        run = self._paragraph.add_run(clean(text))
+        _apply(run, look)
+        if look.href:
+            self._link(run, look.href)
+
+    def _link(self, run: Run, href: str) -> None:
+        """Move a run into a link, if its target is a place here or on the web."""
+        if href.startswith("#"):
+            bookmark = self._place(href[1:])
+            link = bookmark and add_link(self._paragraph, anchor=bookmark)
+        elif _SAFE.match(href):
+            kind = RELATIONSHIP_TYPE.HYPERLINK
+            target = self._paragraph.part.relate_to(href, kind, is_external=True)
+            link = add_link(self._paragraph, id=target)
+        else:
+            link = None
+        if link is not None and link != "":
+            run.font.color.rgb, run.font.underline = LINK, True
+            link.append(run._r)
+
+
+def pieces(element: Element) -> Iterator[str | Element]:
+    """Yield what an element holds, in order: texts and elements."""
+    if element.text:
+        yield element.text
+    for child in element:
+        yield child
+        if child.tail:
+            yield child.tail
+
+
+def _apply(run: Run, look: Look) -> None:
+    font = run.font
+    font.bold, font.italic = look.bold or None, look.italic or None
+    font.strike = look.strike or None
+    font.superscript, font.subscript = look.raised or None, look.lowered or None
+    if look.code:
+        set_fonts(run._r.get_or_add_rPr(), CODE)
+        font.no_proof = True
+    if direction(run.text) == "rtl":
+        font.rtl = True

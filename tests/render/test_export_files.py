@@ -1,0 +1,294 @@
+"""The forms themselves: what a program that opens one finds, and that it can be opened."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import docx
+import pypdf
+import pytest
+from export_sample import exported, grids, hostile, written
+from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
+
+from artificer.artifacts import catalog
+from artificer.errors import InvariantError, OperatorError
+from artificer.render.export.exported import Exported
+from artificer.render.export.forms import (
+    ARTIFACT_FORMS,
+    REPORT_FORMS,
+    ReportFormat,
+    artifact_bytes,
+    forms_of,
+    report_files,
+)
+from artificer.report import write_files
+from needs import needs
+
+pytestmark = needs("vl_convert", "docx", "weasyprint", "xlsxwriter")
+
+WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+
+
+@pytest.fixture(scope="module")
+def source() -> Exported:
+    return exported()
+
+
+@pytest.fixture(scope="module")
+def pdf(source: Exported) -> pypdf.PdfReader:
+    return pypdf.PdfReader(io.BytesIO(written(source, "pdf")))
+
+
+@pytest.fixture(scope="module")
+def word(source: Exported) -> bytes:
+    return written(source, "docx")
+
+
+def structure(node: object) -> list[DictionaryObject]:
+    """The elements of a PDF's structure, in reading order."""
+    if isinstance(node, IndirectObject):
+        node = node.get_object()
+    if isinstance(node, ArrayObject):
+        return [found for child in node for found in structure(child)]
+    if not isinstance(node, DictionaryObject):
+        return []
+    below = structure(node["/K"]) if "/K" in node else []
+    return [node, *below] if "/S" in node else below
+
+
+@pytest.mark.req("export-forms")
+@pytest.mark.parametrize("form", REPORT_FORMS)
+@pytest.mark.parametrize("make", [exported, hostile])
+def test_the_same_report_gives_the_same_bytes(form: ReportFormat, make: type) -> None:
+    first, second = (report_files(make(), form, f"r.{form}") for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.req("export-forms")
+def test_every_form_of_every_artifact(source: Exported) -> None:
+    starts = {
+        "png": b"\x89PNG",
+        "svg": b"<svg ",
+        "xlsx": b"PK",
+        "csv": b"\xef\xbb\xbf",
+        "json": b"{",
+    }
+    for key, artifact in source.report.artifacts.items():
+        for form in ARTIFACT_FORMS:
+            if form in forms_of(artifact):
+                data = artifact_bytes(artifact, source.payloads[key], form)
+                assert data.startswith(starts.get(form, b""))
+            else:
+                with pytest.raises(OperatorError) as refused:
+                    artifact_bytes(artifact, source.payloads[key], form)
+                assert ", ".join(forms_of(artifact)) in str(refused.value.hint)
+
+
+@pytest.mark.req("export-forms")
+def test_markdown_has_its_pictures_next_to_it(source: Exported) -> None:
+    files = report_files(source, "md", "my report (1).md")
+    text = files.pop("my report (1).md").decode()
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert len(shown) == 7
+    assert {path.replace("%20", " ").replace("%28", "(").replace("%29", ")") for path in shown} == {
+        path for path in files if path.endswith(".svg")
+    }
+    assert "my report (1).files/files/notes/queries.md" in files
+
+
+@pytest.mark.req("export-forms")
+def test_the_archive_holds_page_markdown_json_and_every_artifact(source: Exported) -> None:
+    archive = zipfile.ZipFile(io.BytesIO(written(source, "zip")))
+    names = archive.namelist()
+    assert {"report.html", "report.md", "report.json"} < set(names)
+    assert "artifacts/chart/latency.csv" in names
+    assert "artifacts/chart/latency.svg" in names
+    assert "artifacts/files/notes/queries.md" in names
+    linked = re.findall(r"\]\((artifacts/[^)]+)\)", archive.read("report.md").decode())
+    assert linked
+    assert set(linked) <= set(names)
+    delivered = json.loads(archive.read("report.json"))
+    assert (delivered["format"], delivered["version"]) == ("artificer/deliverable", 1)
+
+
+@pytest.mark.req("export-pdf")
+class TestPdf:
+    def test_it_says_that_it_is_accessible(self, pdf: pypdf.PdfReader) -> None:
+        root = pdf.trailer["/Root"]
+        assert root["/MarkInfo"]["/Marked"] == True  # noqa: E712  # an object of the library
+        assert root["/Lang"] == "en"
+        assert root["/ViewerPreferences"]["/DisplayDocTitle"] == True  # noqa: E712
+        assert pdf.metadata is not None
+        assert pdf.metadata.title == "Checkout latency, third quarter"
+        assert b'pdfuaid:part="1"' in root["/Metadata"].get_object().get_data()
+
+    def test_its_bookmarks_are_the_headings(self, pdf: pypdf.PdfReader) -> None:
+        top, below = pdf.outline
+        assert top["/Title"] == "Checkout latency, third quarter"
+        titles = [item["/Title"] for item in below]
+        assert titles == ["Where the time goes", "Regions", "What remains", "Data"]
+
+    def test_everything_has_its_tag(self, pdf: pypdf.PdfReader, source: Exported) -> None:
+        elements = structure(pdf.trailer["/Root"]["/StructTreeRoot"])
+        tags = [str(element["/S"]) for element in elements]
+        assert tags.count("/H1") == 1
+        assert tags.count("/H2") == 4
+        for heads in (e for e in elements if e["/S"] == "/TH"):
+            assert "/Scope" in str(heads.get("/A", "")) or "/A" in heads
+        figures = [element for element in elements if element["/S"] == "/Figure"]
+        assert len(figures) == 7
+        assert all(str(figure["/Alt"]).strip() for figure in figures)
+        rows = sum(len(grid.rows) + 1 for grid in grids(source))
+        assert tags.count("/TR") >= rows
+
+    def test_every_page_is_tagged_and_every_font_embedded(self, pdf: pypdf.PdfReader) -> None:
+        for page in pdf.pages:
+            assert "/StructParents" in page
+            for font in page["/Resources"].get("/Font", {}).values():
+                inner = font.get_object()["/DescendantFonts"][0].get_object()
+                descriptor = inner["/FontDescriptor"].get_object()
+                assert any(name.startswith("/FontFile") for name in descriptor)
+
+
+@pytest.mark.req("export-docx")
+class TestWord:
+    def test_headings_captions_lists_and_links(self, word: bytes) -> None:
+        document = docx.Document(io.BytesIO(word))
+        styles = [(p.style.name, p.text) for p in document.paragraphs if p.style is not None]
+        assert ("Heading 1", "Checkout latency, third quarter") in styles
+        assert [text for name, text in styles if name == "Heading 2"] == [
+            "Where the time goes",
+            "Regions",
+            "What remains",
+            "Data",
+        ]
+        captions = [text for name, text in styles if name == "Caption"]
+        assert "Figure 1. Checkout latency by week, milliseconds" in captions
+        numbered = [text for name, text in styles if name == "List Number"]
+        assert len(numbered) == 3
+        links = {link.address for p in document.paragraphs for link in p.hyperlinks}
+        assert "https://example.org/q3" in links
+        assert document.core_properties.title == "Checkout latency, third quarter"
+
+    def test_the_number_of_a_caption_is_a_field(self, word: bytes) -> None:
+        root = ElementTree.fromstring(zipfile.ZipFile(io.BytesIO(word)).read("word/document.xml"))
+        fields = [str(field.text).split() for field in root.iter(f"{WORD}instrText")]
+        assert fields.count(["SEQ", "Figure", "\\*", "ARABIC"]) == 7
+        assert fields.count(["SEQ", "Table", "\\*", "ARABIC"]) == 1
+
+    def test_header_rows_repeat_and_pictures_are_described(self, word: bytes) -> None:
+        text = zipfile.ZipFile(io.BytesIO(word)).read("word/document.xml").decode()
+        assert text.count("<w:tblHeader/>") == text.count("<w:tbl>") == 7
+        described = re.findall(r'<wp:docPr [^>]*descr="([^"]+)"', text)
+        assert len(described) == 7
+        assert any("Line chart of 12 categories" in words for words in described)
+
+    def test_links_within_lead_to_bookmarks(self, word: bytes) -> None:
+        root = ElementTree.fromstring(zipfile.ZipFile(io.BytesIO(word)).read("word/document.xml"))
+        places = {mark.get(f"{WORD}name") for mark in root.iter(f"{WORD}bookmarkStart")}
+        links = {link.get(f"{WORD}anchor") for link in root.iter(f"{WORD}hyperlink")} - {None}
+        assert links
+        assert links <= places
+
+
+def opened(path: Path, kind: str, folder: Path) -> Path:
+    """Open a file in LibreOffice and save it as another kind."""
+    soffice = shutil.which("soffice")
+    assert soffice
+    profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
+    command = [soffice, profile, "--headless", "--convert-to", kind, "--outdir", folder, path]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return folder / path.with_suffix(f".{kind.partition(':')[0]}").name
+
+
+@needs("soffice")
+@pytest.mark.parametrize("make", [exported, hostile])
+@pytest.mark.req("export-docx", "export-numbers")
+def test_libreoffice_opens_the_document(make: type, tmp_path: Path) -> None:
+    source: Exported = make()
+    path = tmp_path / "report.docx"
+    path.write_bytes(written(source, "docx"))
+    text = opened(path, "txt:Text", tmp_path).read_text(encoding="utf-8-sig")
+    for grid in grids(source):
+        assert all(column in text for column in grid.columns)
+
+
+@needs("soffice")
+@pytest.mark.req("export-xlsx", "export-numbers")
+def test_libreoffice_opens_the_workbook(tmp_path: Path) -> None:
+    source = hostile()
+    artifact = source.report.artifacts["table", "formulas"]
+    path = tmp_path / "table.xlsx"
+    path.write_bytes(artifact_bytes(artifact, source.payloads["table", "formulas"], "xlsx"))
+    text = opened(path, "csv", tmp_path).read_text(encoding="utf-8")
+    assert "=1+1,0.3" in text
+    assert "0012,9007199254740990" in text or "0012,9007199254740991" in text
+
+
+@pytest.mark.req("export-hostile")
+class TestHostile:
+    def test_no_pdf_runs_or_opens_anything(self) -> None:
+        data = written(hostile(), "pdf")
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        targets = []
+        for number in range(1, len(reader.xref[0]) + 1):
+            found = IndirectObject(number, 0, reader).get_object()
+            if isinstance(found, DictionaryObject):
+                assert not {"/JS", "/JavaScript", "/OpenAction", "/AA", "/EF"} & set(found)
+                assert found.get("/S") not in ("/JavaScript", "/Launch", "/SubmitForm", "/GoToR")
+                targets += [str(found["/URI"])] if "/URI" in found else []
+        assert all(
+            target.startswith(("https://example.org/", "http://127.0.0.1:9/x.png"))
+            for target in targets
+        )
+
+    def test_no_document_links_to_anything_but_the_web(self) -> None:
+        archive = zipfile.ZipFile(io.BytesIO(written(hostile(), "docx")))
+        for name in archive.namelist():
+            assert not name.startswith(("/", "..")) and "vba" not in name.lower()
+            if name.endswith(".rels"):
+                for link in ElementTree.fromstring(archive.read(name)):
+                    if link.get("TargetMode") == "External":
+                        assert str(link.get("Target")).startswith(
+                            ("http://", "https://", "mailto:")
+                        )
+                        assert str(link.get("Type")).endswith("/hyperlink")
+        text = archive.read("word/document.xml").decode()
+        assert set(re.findall(r"<w:instrText[^>]*>\s*(\w+)", text)) == {"SEQ"}
+        assert "fldSimple" not in text
+        assert "w:altChunk" not in text
+
+    def test_no_workbook_has_a_formula_or_a_link(self) -> None:
+        source = hostile()
+        for key, artifact in source.report.artifacts.items():
+            if "xlsx" in forms_of(artifact):
+                data = artifact_bytes(artifact, source.payloads[key], "xlsx")
+                archive = zipfile.ZipFile(io.BytesIO(data))
+                sheet = archive.read("xl/worksheets/sheet1.xml")
+                assert b"<f>" not in sheet
+                assert b"hyperlink" not in sheet.lower()
+                assert not any("external" in name.lower() for name in archive.namelist())
+
+    def test_a_picture_keeps_text_of_any_font(self) -> None:
+        def drawn(family: str) -> bytes:
+            content = (
+                '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="40"><text x="4" y="20"'
+                f' font-family="{family}">Text</text></svg>'
+            )
+            arguments = {"svg": {"id": "d", "title": "", "content": content}}
+            return artifact_bytes(catalog.load("create_svg", arguments), arguments, "png")
+
+        assert drawn("Nobody Has This") == drawn("sans-serif") != drawn("serif")
+
+    def test_no_file_is_written_outside_of_its_folder(self, tmp_path: Path) -> None:
+        for name in ("../a", "/a", "b/../../a"):
+            with pytest.raises(InvariantError):
+                write_files(tmp_path, {name: b""})
+        assert not list(tmp_path.iterdir())
