@@ -121,7 +121,7 @@ class TestWorld:
 
     async def test_kinds_bring_their_own_turns_tools_and_prompt(self) -> None:
         async with World.in_memory() as world:
-            for kind, turns, tools in (("chat", 15, 0), ("deliver", 24, 12)):
+            for kind, turns, tools in (("chat", 15, 0), ("deliver", 24, 16)):
                 provider = ScriptedProvider([say("Done.")])
                 run = await world.run("Go.", Agent(model=provider, kind=kind))
                 assert run.state.run_spec.limits.turns == turns

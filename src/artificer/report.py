@@ -50,12 +50,14 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
     or a newer release is stricter than the one that accepted it.
     """
     artifacts = {}
+    sources = {}
     for ref in deliverable.artifacts:
         if is_build_tool(ref.tool):
             continue  # builds have their own views
         try:
             payload = json.loads(blobs.get(ref.payload))
             artifacts[ref.kind, ref.id] = catalog.load(ref.tool, payload)
+            sources[ref.kind, ref.id] = catalog.source_note_of(ref.tool, payload)
         except (ArtificerError, ValueError) as error:
             log.warning("the artifact %s:%s cannot be shown: %s", ref.kind, ref.id, error)
     return Report(
@@ -64,6 +66,7 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
         artifacts,
         _provenance(run_id, state),
         tuple(_attached(state, blobs)),
+        sources,
     )
 
 

@@ -8,5 +8,6 @@ from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
+from artificer.artifacts.value import CitedValue
 
-Artifact = Chart | Table | ItemList | Checklist | Svg | TextFile
+Artifact = Chart | Table | ItemList | Checklist | Svg | TextFile | CitedValue

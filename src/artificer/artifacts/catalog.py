@@ -10,6 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from artificer.artifacts import build_catalog, withdraw
+from artificer.artifacts.binding import bind
+from artificer.artifacts.binding.source_note import source_note
 from artificer.artifacts.fields import controls, text
 from artificer.artifacts.names import is_device
 from artificer.artifacts.placeholder import placeholder
@@ -30,6 +32,7 @@ _KINDS: dict[ArtifactKind, str] = {
     "list": "artificer.artifacts.list:KIND",
     "checklist": "artificer.artifacts.checklist:KIND",
     "svg": "artificer.artifacts.svg.kind:KIND",
+    "value": "artificer.artifacts.value:KIND",
 }
 """The module of each kind, imported when a run first offers its tools or makes such an artifact."""
 
@@ -49,6 +52,7 @@ _MAKES: dict[str, ArtifactKind] = {
     "create_list": "list",
     "create_checklist": "checklist",
     "create_svg": "svg",
+    "create_value": "value",
 }
 """The kind that each tool makes."""
 
@@ -58,13 +62,21 @@ _WRAPPED = frozenset({"create_table", "create_list", "create_checklist", "create
 
 @cache
 def tools() -> tuple[ToolDefinition, ...]:
-    """Return the ``create_*`` tools of a report: the seed's eleven, and four more charts."""
-    return tuple(tool for kind in _KINDS for tool in _kind(kind).tools)
+    """Return the ``create_*`` tools whose arguments hold all they make: the seed's eleven, and
+    four more charts.
+    """
+    return tuple(tool for kind in _KINDS if kind != "value" for tool in _kind(kind).tools)
 
 
-def report_tools() -> tuple[ToolDefinition, ...]:
-    """Return the tools of a run that makes a report."""
-    return (*tools(), withdraw.tool())
+def report_tools(*, binding: bool = False) -> tuple[ToolDefinition, ...]:
+    """Return the tools of a run that makes a report.
+
+    With ``binding``, artifacts may take ``data`` from the results of other tools.
+    """
+    if not binding:
+        return (*tools(), withdraw.tool())
+    bindable = map(bind.with_data, (*tools(), *_kind("value").tools))
+    return (*bindable, withdraw.tool(values=True))
 
 
 def _kind(kind: ArtifactKind) -> PayloadKind[Any]:
@@ -89,7 +101,7 @@ def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
     may name its kind, as tables, lists and checklists must.
     """
     pruned = without_nulls(arguments, tool.input_schema)
-    arguments = pruned if isinstance(pruned, dict) else arguments
+    arguments = bind.tidy(tool, pruned if isinstance(pruned, dict) else arguments)
     drawing = arguments.get("svg") if tool.name == "create_svg" else None
     if isinstance(drawing, dict) and drawing.get("kind") == "svg":
         plain = {name: member for name, member in drawing.items() if name != "kind"}
@@ -136,9 +148,15 @@ def load(tool: str, arguments: JsonObject) -> Artifact:
         InvariantError: a drawing has problems.
         InvalidValueError: the input schema does not accept the arguments.
     """
-    payload = {k: v for k, v in (_payload(tool, arguments) or {}).items() if k != "replace"}
+    whole = _payload(tool, arguments) or {}
+    payload = {name: v for name, v in whole.items() if name not in ("replace", "data")}
     artifact: Artifact = _kind(kind_of(tool)).load(tool, payload)
     return artifact
+
+
+def source_note_of(tool: str, arguments: JsonObject) -> str:
+    """Return the sentence that says where the numbers of stored arguments come from."""
+    return source_note(_payload(tool, arguments) or {})
 
 
 def describe(tool: str, artifact: Artifact) -> str:

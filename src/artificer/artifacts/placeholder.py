@@ -8,16 +8,15 @@ because a reader sees it as written or not at all.
 from __future__ import annotations
 
 import re
-from typing import get_args
 
 from msgspec import Struct
 
 from artificer.artifacts.fields import MAX_ID
 from artificer.artifacts.file_name import MAX_NAME, NAME_PATTERN, canonical_name
 from artificer.artifacts.markdown import Layout, layout
-from artificer.artifacts.ref import ArtifactKind, Finding
+from artificer.artifacts.ref import SHOWN_KINDS, ArtifactKind, Finding
 
-KINDS: tuple[ArtifactKind, ...] = get_args(ArtifactKind)
+KINDS: tuple[ArtifactKind, ...] = (*SHOWN_KINDS, "value")
 
 _SPACE = " \t\r\n\f\v"
 _HIDDEN = "\x00"

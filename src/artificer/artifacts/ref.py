@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from artificer.values.base import Digest, Value
 
-ArtifactKind = Literal["chart", "table", "list", "checklist", "svg", "file"]
-"""The six kinds that a placeholder can name. Each kind has its own namespace."""
+ShownKind = Literal["chart", "table", "list", "checklist", "svg", "file"]
+"""The six kinds that have a place of their own in a report."""
+
+SHOWN_KINDS: tuple[ShownKind, ...] = get_args(ShownKind)
+
+ArtifactKind = ShownKind | Literal["value"]
+"""The kinds that a placeholder can name. Each kind has its own namespace."""
 
 BuildArtifactKind = Literal["plan", "spec", "phase", "completion", "judgement"]
 """The artifacts that the runs of a build deliver. No placeholder names these."""

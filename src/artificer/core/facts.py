@@ -6,6 +6,8 @@ difference, but goes on from what was recorded (invariant 5).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from artificer.artifacts.build_catalog import tool_of
@@ -93,11 +95,14 @@ class Judges(NamedTuple):
 
     ``consult`` asks the run's Cedar policies, ``check`` the agent's own code about a final reply;
     ``checked`` is the answer to that, for the one reply that :func:`reply_to_check` returned.
+    ``sources`` is the data of the results that the calls to be judged cite, by label
+    (:func:`artificer.core.sources.cited_in`).
     """
 
     consult: Consult | None = None
     check: OutputCheck | None = None
     checked: tuple[Problem, ...] = ()
+    sources: Mapping[str, bytes] = MappingProxyType({})
 
 
 def establish(
@@ -110,7 +115,7 @@ def establish(
     judges = judges or Judges()
     match intent:
         case JudgeCalls():
-            return _judge_calls(state, intent, at, judges.consult), None
+            return _judge_calls(state, intent, at, judges), None
         case CheckReply():
             return _check_reply(state, intent, at, judges.checked), None
         case Finish():
@@ -123,9 +128,7 @@ def establish(
             raise InvariantError(f"{intent.type} needs the world to be performed.")
 
 
-def _judge_calls(
-    state: RunState, intent: JudgeCalls, at: int, consult: Consult | None
-) -> ev.CallsJudged:
+def _judge_calls(state: RunState, intent: JudgeCalls, at: int, judges: Judges) -> ev.CallsJudged:
     spec = state.run_spec
     calls = state.history[-1].calls
     if state.stop == "max_tokens" and since(spec, 2):
@@ -140,8 +143,16 @@ def _judge_calls(
         made=state.artifacts,
         limit=spec.limits.calls,
         stop=state.stop or "end_turn",
-        occasion=Occasion(spec.kind, model, state.taint, before, spec.rules),
-        consult=consult,
+        occasion=Occasion(
+            spec.kind,
+            model,
+            state.taint,
+            before,
+            spec.rules,
+            tuple(source.label for source in state.sources if source.digest is not None),
+            judges.sources,
+        ),
+        consult=judges.consult,
     )
     return ev.CallsJudged(at=at, intent=intent.n, verdicts=verdicts)
 

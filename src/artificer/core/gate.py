@@ -11,6 +11,8 @@ import json
 from typing import NamedTuple
 
 from artificer.artifacts import catalog, withdraw
+from artificer.artifacts.binding import bind
+from artificer.artifacts.binding.sources import Sources
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.described import description_at
@@ -61,7 +63,9 @@ def judge(
     verdicts: list[Verdict] = []
     seen: set[str] = set()
     occasion = occasion or Occasion()
-    rules = _Rules(policy, occasion, consult, since(occasion, 2))
+    called = frozenset(call.name for call in calls)
+    sources = Sources(tuple(occasion.labels), occasion.sources, called)
+    rules = _Rules(policy, occasion, consult, since(occasion, 2), sources)
     for number, call in enumerate(calls, 1):
         if stop in _UNTRUSTED:
             verdict = _refuse(call, "invalid", _UNTRUSTED[stop])
@@ -87,6 +91,7 @@ class _Rules(NamedTuple):
     occasion: Occasion
     consult: Consult | None
     formats: bool
+    sources: Sources
 
 
 def _judge(
@@ -106,15 +111,17 @@ def _judge(
     arguments, text = parsed
     if tool.backend == "artifact":
         arguments = catalog.normalised(tool, arguments)
+    checked = _checked(tool, arguments, rules, made)
+    arguments = checked.arguments
+    if tool.backend == "artifact":
         text = canonical(arguments).decode()
     digest = call_digest(call.name, text)
     if digest in seen:
         return _refuse(
             call, "duplicate", "Not run again: this turn already has the same call.", text, digest
         )
-    problems = _problems(tool, arguments, made, formats=rules.formats)
-    if problems:
-        return _invalid(call, problems, text, digest)
+    if checked.problems:
+        return _invalid(call, checked.problems, text, digest)
     query = PolicyQuery(tool, arguments, rules.occasion, text)
     decision = decide_on(query, rules.policy, rules.consult)
     if decision.decision == "deny":
@@ -165,15 +172,32 @@ def call_digest(tool: str, arguments: str) -> str:
     return digest_of(canonical_typed({"arguments": arguments, "tool": tool}))
 
 
-def _problems(
-    tool: ToolDefinition, arguments: JsonObject, made: tuple[ArtifactRef, ...], *, formats: bool
-) -> tuple[Problem, ...]:
+class _Checked(NamedTuple):
+    """The arguments of a call as they run, with what their binding gives; and their problems."""
+
+    arguments: JsonObject
+    problems: tuple[Problem, ...]
+
+
+def _checked(
+    tool: ToolDefinition, arguments: JsonObject, rules: _Rules, made: tuple[ArtifactRef, ...]
+) -> _Checked:
     # The types of a function say more than the formats that stand for them, and not the same.
-    formats = formats and tool.backend != "function"
-    problems = compile_schema(tool.input_schema, formats=formats).problems(arguments)
-    if tool.backend == "artifact":
-        problems += catalog.check(tool.name, arguments, made)
-    return problems
+    formats = rules.formats and tool.backend != "function"
+    if tool.backend != "artifact":
+        found = compile_schema(tool.input_schema, formats=formats).problems(arguments)
+        return _Checked(arguments, found)
+    takes, gives = bind.takes_data(tool), bind.gives_data(tool, arguments)
+    schema = tool.input_schema if gives or not takes else bind.plain_schema(tool)
+    problems = compile_schema(schema, formats=formats).problems(arguments)
+    if not gives:
+        return _Checked(arguments, problems + catalog.check(tool.name, arguments, made))
+    bound = problems or bind.bind(tool, arguments, rules.sources)
+    if not isinstance(bound, bind.BoundCall):
+        return _Checked(arguments, bound + catalog.check(tool.name, arguments, made))
+    plain = compile_schema(bind.plain_schema(tool), formats=formats).problems(bound.plain)
+    resulting = plain + catalog.check(tool.name, bound.plain, made)
+    return _Checked(bound.arguments, tuple(bind.pointed(problem, bound) for problem in resulting))
 
 
 def _with_pending(

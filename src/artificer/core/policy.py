@@ -7,9 +7,10 @@ strictest decision wins: a doubt counts against the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from sys import intern
+from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
@@ -143,6 +144,8 @@ class Occasion(NamedTuple):
     """In what run a call is made, by which rules, and what its conversation holds by then.
 
     ``refused`` are calls that did not run lately: tool and arguments, as they were written.
+    ``labels`` are those of the results that artifacts can be bound to, and ``sources`` the data of
+    the ones that this turn cites.
     """
 
     kind: str = ""
@@ -150,6 +153,8 @@ class Occasion(NamedTuple):
     taint: Taint | None = None
     refused: frozenset[tuple[str, str]] = frozenset()
     rules: int = RULES
+    labels: tuple[str, ...] = ()
+    sources: Mapping[str, bytes] = MappingProxyType({})
 
 
 class PolicyQuery(NamedTuple):

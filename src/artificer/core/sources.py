@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
+from artificer.artifacts.binding.sources import cited_label
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.core.rules import since
 from artificer.core.spec import RunSpec
 from artificer.core.verdict import Verdict
 from artificer.values.base import Digest, Value
-from artificer.values.blocks import CallStatus
+from artificer.values.blocks import CallStatus, ToolUseBlock
 from artificer.values.canon import digest_of
+from artificer.values.strict_json import parse_object
 
 MARK = "\n[Data: "
 """The beginning of the line that ends a result with a label."""
@@ -63,6 +65,15 @@ def chained(digest: str, sources: Sequence[CallSource]) -> str:
     for source in sources:
         digest = digest_of(digest.encode() + source.identity())
     return digest
+
+
+def cited_in(calls: Sequence[ToolUseBlock], sources: Sequence[CallSource]) -> dict[str, Digest]:
+    """Return the data that calls of artifact tools cite: the blobs by the labels of their calls."""
+    known = {source.label: source.digest for source in sources if source.digest is not None}
+    if not known:
+        return {}
+    labels = [cited_label(parse_object(call.arguments)) for call in calls]
+    return {label: known[label] for label in labels if label is not None and label in known}
 
 
 def without_label(content: str, label: str) -> str:

@@ -119,8 +119,8 @@ async def rerun(
 
     ``provider`` maps requests as the recorded one did. No model is called and no tool runs. A run
     that received signals or late results is not run again, because their timing does not follow
-    from the program. Neither is a build, which calls no model: its replay is the proof, and its child runs are
-    tested one by one.
+    from the program. Neither is a build, which calls no model: its replay is the proof, and its
+    child runs are tested one by one.
     """
     if recorded.state.build is not None:
         return []

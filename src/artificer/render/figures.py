@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
+from typing import Any
 from xml.etree import ElementTree
 
 from markupsafe import Markup
@@ -15,6 +17,7 @@ from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
+from artificer.artifacts.value import CitedValue
 from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import NARROW, to_svg
 from artificer.render.charts.summary import summary
@@ -22,7 +25,7 @@ from artificer.render.charts.words import grid
 from artificer.render.language import Language
 from artificer.render.report import ArtifactName
 from artificer.render.tables import csv_file, table_grid, table_view
-from artificer.render.template import filled
+from artificer.render.template import filled, macro
 from artificer.render.text import clean, one_line
 from artificer.values.text import clip
 
@@ -38,19 +41,7 @@ def artifact_html(artifact: Artifact, name: ArtifactName, ui: Language) -> Marku
     A chart that cannot be drawn, for example without the extra ``charts``, shows its data and the
     reason.
     """
-    match artifact:
-        case Table():
-            return _table(artifact, name, ui)
-        case ItemList():
-            return _list(artifact, name, ui)
-        case Checklist():
-            return _checklist(artifact, name, ui)
-        case Svg():
-            return _drawing(artifact, name, ui)
-        case TextFile():
-            return _file(artifact, name, ui)
-        case _:
-            return _chart(artifact, name, ui)
+    return _FIGURES.get(type(artifact), _chart)(artifact, name, ui)
 
 
 def human_size(content: str) -> str:
@@ -150,3 +141,18 @@ def _file(file: TextFile, name: ArtifactName, ui: Language) -> Markup:
         data=base64.b64encode(clean(file.content).encode()).decode(),
         content=file.content,
     )
+
+
+def _value(_: CitedValue, name: ArtifactName, __: Language) -> Markup:
+    return macro("citation", "value", name)
+
+
+_FIGURES: dict[type, Callable[[Any, ArtifactName, Language], Markup]] = {
+    Table: _table,
+    ItemList: _list,
+    Checklist: _checklist,
+    Svg: _drawing,
+    TextFile: _file,
+    CitedValue: _value,
+}
+"""How each kind is shown; every other one is a chart."""

@@ -67,6 +67,8 @@ class _Body:
             yield Markup("<h2>{}</h2>").format(self._ui.say("also"))
         for key in self._report.uncited:
             yield self._artifact(key)
+        if values := self._report.values:
+            yield filled("values", values=values)
         if attached := attachments_html(self._report.attached):
             yield attached
 

@@ -14,6 +14,7 @@ from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
+from artificer.artifacts.value import CitedValue
 from artificer.render.attachments import attachments_markdown
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import Grid, grid
@@ -42,6 +43,7 @@ def to_markdown(report: Report, beside: Mapping[Key, str] = NO_FILES) -> str:
     if report.uncited and report.body:
         blocks.append("## Also made")
     blocks += (_artifact(report, report.names[key], beside) for key in report.uncited)
+    blocks += _values(report)
     blocks += attachments_markdown(report.attached)
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
@@ -68,10 +70,24 @@ def _passage(report: Report, index: int, beside: Mapping[Key, str]) -> Iterator[
         yield _artifact(report, report.names[key], beside)
 
 
+def _values(report: Report) -> Iterator[str]:
+    """Yield where the cited values come from."""
+    if report.values:
+        yield "## Values in the text"
+        yield "\n".join(
+            f"- {escape_markdown(v.shown)}{f' ({escape_markdown(v.title)})' if v.title else ''}:"
+            f" {escape_markdown(v.source)}"
+            for v in report.values
+        )
+
+
 def _inline(report: Report, citation: Citation) -> str:
     if citation.key is None:
         return f"**[unreadable: {code_span(citation.literal)} {escape_markdown(citation.fault)}]**"
-    if name := report.names.get(citation.key):
+    name = report.names.get(citation.key)
+    if name and name.shown:
+        return escape_markdown(name.shown)
+    if name:
         return escape_markdown(name.short)
     return f"**[missing: {code_span(':'.join(citation.key))}]**"
 
@@ -99,30 +115,35 @@ def _whole(artifact: Artifact, name: ArtifactName, picture: str = "") -> str:
     match artifact:
         case Table():
             return _titled(name, _table(table_grid(artifact)))
-        case ItemList():
-            markers = (f"{n}." if artifact.ordered else "-" for n in range(1, 10_000))
-            pairs = zip(markers, artifact.items, strict=False)
-            return _titled(
-                name, "\n".join(f"{marker} {escape_markdown(item)}" for marker, item in pairs)
-            )
-        case Checklist():
-            boxes = (
-                f"- [{'x' if i.checked else ' '}] {escape_markdown(i.label)}"
-                for i in artifact.items
-            )
-            return _titled(name, "\n".join(boxes), f" ({tally(artifact)})")
+        case ItemList() | Checklist():
+            return _items(artifact, name)
         case Svg():
             return _titled(name, fenced(artifact.content, "svg"))
         case TextFile():
             kind = "markdown" if artifact.name.lower().endswith(".md") else "text"
             return f"{code_span(artifact.name)}\n\n{fenced(clean(artifact.content), kind)}"
+        case CitedValue():
+            return escape_markdown(artifact.shown)
         case _:
             parts = (picture, escape_markdown(summary(artifact)), _table(grid(artifact)))
             return _titled(name, "\n\n".join(filter(None, parts)))
 
 
+def _items(artifact: ItemList | Checklist, name: ArtifactName) -> str:
+    if isinstance(artifact, Checklist):
+        boxes = (
+            f"- [{'x' if i.checked else ' '}] {escape_markdown(i.label)}" for i in artifact.items
+        )
+        return _titled(name, "\n".join(boxes), f" ({tally(artifact)})")
+    markers = (f"{n}." if artifact.ordered else "-" for n in range(1, 10_000))
+    pairs = zip(markers, artifact.items, strict=False)
+    return _titled(name, "\n".join(f"{marker} {escape_markdown(item)}" for marker, item in pairs))
+
+
 def _titled(name: ArtifactName, body: str, after: str = "") -> str:
     words = ". ".join(filter(None, (name.number, escape_markdown(name.title))))
+    if name.source:
+        body += f"\n\n*{escape_markdown(name.source)}*"
     return f"**{words}**{after}\n\n{body}" if words else body
 
 

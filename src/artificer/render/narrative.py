@@ -59,7 +59,9 @@ class Passage:
 
     @property
     def on_own_line(self) -> bool:
-        """Whether the block is a paragraph that holds only placeholders."""
+        """Whether the block is a paragraph that holds only placeholders, none of a value."""
+        if any(c.key and c.key[0] == "value" for c in self.citations):
+            return False
         others = self.marks.pattern.sub("", self.words)
         paragraph = bool(self.words) and self.level == 0
         return paragraph and bool(self.citations) and not re.search(r"[^\W_]", others)

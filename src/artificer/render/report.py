@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from artificer.artifacts.any_artifact import Artifact
@@ -11,6 +11,7 @@ from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.ref import FindingCode, MadeKind
 from artificer.artifacts.svg.payload import Svg
+from artificer.artifacts.value import CitedValue
 from artificer.render.attachments import ShownAttachment
 from artificer.render.charts.words import CHARTS, kind_name
 from artificer.render.language import Language, language_of
@@ -51,11 +52,16 @@ class Provenance:
 
 @dataclass(frozen=True)
 class ArtifactName:
-    """An artifact's name in its caption, in sentences and in links."""
+    """An artifact's name in its caption, in sentences and in links.
+
+    ``source`` says where its numbers come from. ``shown`` is the text of a cited value.
+    """
 
     key: Key
     number: str
     title: str
+    source: str = ""
+    shown: str = ""
 
     @property
     def anchor(self) -> str:
@@ -74,7 +80,7 @@ class Report:
 
     ``artifacts`` holds the payload of each artifact by kind and id. A cited artifact that is not
     in it is marked as missing at its citation. ``attached`` are the images, sounds and files of the
-    run's conversation.
+    run's conversation. ``sources`` are the sentences about where numbers come from.
     """
 
     title: str
@@ -82,6 +88,7 @@ class Report:
     artifacts: Mapping[Key, Artifact]
     provenance: Provenance
     attached: tuple[ShownAttachment, ...] = ()
+    sources: Mapping[Key, str] = field(default_factory=dict)
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
@@ -110,7 +117,7 @@ class Report:
     def uncited(self) -> tuple[Key, ...]:
         """The artifacts that no passage cites, in the order they were made."""
         cited = {citation.key for passage in self.passages for citation in passage.citations}
-        return tuple(key for key in self._made if key not in cited)
+        return tuple(key for key in self._made if key not in cited and key[0] != "value")
 
     @cached_property
     def places(self) -> dict[Key, int]:
@@ -131,7 +138,8 @@ class Report:
     def stands_at(self, index: int) -> tuple[Key, ...]:
         """Return the artifacts whose place is a passage of ``body``, in the order of citations."""
         cited = dict.fromkeys(citation.key for citation in self.body[index].citations)
-        return tuple(key for key in cited if key and self.places.get(key) == index)
+        placed = (key for key in cited if key and key[0] != "value")
+        return tuple(key for key in placed if self.places.get(key) == index)
 
     @cached_property
     def names(self) -> dict[Key, ArtifactName]:
@@ -139,13 +147,23 @@ class Report:
         order = [key for index in range(len(self.body)) for key in self.stands_at(index)]
         counts = {"figure": 0, "table": 0}
         names: dict[Key, ArtifactName] = {}
-        for key in (*order, *self.uncited):
+        inline = (key for key in self._made if key[0] == "value")
+        for key in (*order, *self.uncited, *inline):
             artifact, number = self.artifacts[key], ""
             if series := _NUMBERED.get(key[0]):
                 counts[series] += 1
                 number = self.language.say(series, counts[series])
-            names[key] = ArtifactName(key, number, title_of(artifact))
+            shown = artifact.shown if isinstance(artifact, CitedValue) else ""
+            source = self.sources.get(key, "")
+            names[key] = ArtifactName(key, number, title_of(artifact), source, shown)
         return names
+
+    @property
+    def values(self) -> tuple[ArtifactName, ...]:
+        """The cited values, in the order in which they appear."""
+        cited = [c.key for passage in self.passages for c in passage.citations]
+        kept = dict.fromkeys(key for key in cited if key in self.names)
+        return tuple(self.names[key] for key in kept if key and self.names[key].shown)
 
     @property
     def shortcomings(self) -> tuple[tuple[str, str], ...]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from artificer.core.events import Event
 from artificer.core.facts import Judges, OutputCheck, establish, reply_to_check
-from artificer.core.intents import CheckReply, Intent
+from artificer.core.intents import CheckReply, Intent, JudgeCalls
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, BudgetError, OperatorError, TamperedError
 from artificer.ownership.local import FormerOwner, Hold
@@ -29,6 +29,7 @@ from artificer.ports import (
     Spending,
 )
 from artificer.runtime.batch import Batch
+from artificer.runtime.bindings import data_for
 from artificer.runtime.budgets import NO_BUDGETS, Charges
 from artificer.runtime.model_requests import size_of
 from artificer.runtime.observe import Observer
@@ -142,6 +143,8 @@ class Ledger:
                     external += batch.external
                     batch = Batch(self.run, self._head, self.state, self.requests)
                     judges = (judges or Judges())._replace(checked=await check.problems(text))
+                if data := await self._cited(batch.state, intent):
+                    judges = (judges or Judges())._replace(sources=data)
                 fact, blob = establish(batch.state, intent, event.at, judges)
                 facts.append(fact)
                 if blob is not None:
@@ -149,6 +152,12 @@ class Ledger:
             waiting.extendleft(reversed(facts))
         await self._append(batch, settlements, events[-1].at)
         return [*external, *batch.external]
+
+    async def _cited(self, state: RunState, intent: Intent) -> Mapping[str, bytes]:
+        """Return the data of the results that calls to be judged are bound to."""
+        if not isinstance(intent, JudgeCalls) or not state.sources:
+            return {}
+        return await asyncio.to_thread(data_for, state, intent, self._blobs)
 
     def _foreign(self, state: RunState, intent: Intent) -> tuple[OutputCheck, str] | None:
         """Return the agent's own code about a final reply and the reply; None if there is none."""

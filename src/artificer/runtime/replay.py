@@ -24,6 +24,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
+from artificer.runtime.bindings import data_for, unfaithful
 from artificer.runtime.load import UNREDUCED, read_chain, read_records
 from artificer.runtime.requests import Requests, asks
 
@@ -92,7 +93,7 @@ async def replay(
     """
     records = await read_records(journal, run)
     report = Replay(run)
-    machine = _Machine(report, provider, consult)
+    machine = _Machine(report, provider, consult, blobs)
     seq = 0
     try:
         for line in read_chain(run, records, blobs):
@@ -110,8 +111,15 @@ async def replay(
 
 
 class _Machine:
-    def __init__(self, report: Replay, provider: Provider | None, consult: Consult | None) -> None:
+    def __init__(
+        self,
+        report: Replay,
+        provider: Provider | None,
+        consult: Consult | None,
+        blobs: BlobStore,
+    ) -> None:
         self.report = report
+        self._blobs = blobs
         self.state = RunState()
         self._requests = Requests(provider) if provider else None
         self._judges = Judges(consult)
@@ -140,6 +148,8 @@ class _Machine:
             raise _Diverged(line.seq, f"intent {missing.n}", missing.type, line.event.type)
         if self._unchecked() and not isinstance(line.event, ReplyChecked):
             self._facts.clear()
+        for said in unfaithful(self.state, line.event, self._blobs):
+            raise _Diverged(line.seq, said, "what the data gives", "another payload")
         self._compare_fact(line.event)
         if isinstance(line.event, DoubtResolved) and not line.event.letter:
             self._compare_evidence(line.seq, line.event)
@@ -219,6 +229,7 @@ class _Machine:
         if isinstance(event, ReplyChecked) and self.state.run_spec.checked_by:
             self.report.replies_unchecked += 1
             return
-        fact, _ = establish(self.state, intent, event.at, self._judges)
+        data = data_for(self.state, intent, self._blobs)
+        fact, _ = establish(self.state, intent, event.at, self._judges._replace(sources=data))
         if fact != event:
             self.report.drift.append(f"{event.type} (intent {event.intent})")

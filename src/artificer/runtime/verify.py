@@ -15,8 +15,9 @@ from artificer.core import events as ev
 from artificer.core.record import EventLine, Line
 from artificer.errors import ArtificerError, NotFoundError, OperatorError
 from artificer.ports import BlobStore, Head, Journal, Record, RunHead
+from artificer.runtime.bindings import unfaithful_lines
 from artificer.runtime.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
-from artificer.runtime.load import read_chain
+from artificer.runtime.load import UNREDUCED, read_chain
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.signals import check_signals
 
@@ -153,8 +154,17 @@ async def _check_run(
         if last != (head.head.seq, head.head.hash):
             result.problems.append(f"Run {head.run} does not end where the journal says.")
         result.problems += await check_signals(journal, head.run, lines)
+        result.problems += _unfaithful(head.run, lines, blobs)
     except ArtificerError as error:
         result.problems.append(error.message)
+
+
+def _unfaithful(run: str, lines: list[Line], blobs: BlobStore) -> list[str]:
+    """Return a sentence for each artifact that does not follow from the data it is bound to."""
+    try:
+        return [f"Run {run}, {said}" for said in unfaithful_lines(lines, blobs)]
+    except UNREDUCED:
+        return [f"Run {run}: its bindings cannot be checked: `artificer replay {run}` says why."]
 
 
 async def _kept(journal: Journal, head: RunHead) -> tuple[Head, list[Record]]:

@@ -119,7 +119,10 @@ class HandMade:
 
 @dataclass
 class Rig:
-    """Stores, tools and a clock from which runs, resumptions and replays are made."""
+    """Stores, tools and a clock from which runs, resumptions and replays are made.
+
+    With ``binding``, artifacts may take ``data`` from the results of the hand-made tools.
+    """
 
     journal: Journal = field(default_factory=MemoryJournal)
     blobs: BlobStore = field(default_factory=MemoryStore)
@@ -129,6 +132,7 @@ class Rig:
     observer: Observer = field(default_factory=Observer)
     owner: LocalOwner = field(default_factory=LocalOwner)
     judges: Judges = field(default_factory=Judges)
+    binding: bool = False
     signals: Signals = field(init=False)
 
     def __post_init__(self) -> None:
@@ -138,7 +142,10 @@ class Rig:
 
     def executors(self) -> list[Executor]:
         """The hand-made tools and the ``create_*`` tools."""
-        return [self.tools, ArtifactExecutor(self.blobs, catalog.report_tools())]
+        return [
+            self.tools,
+            ArtifactExecutor(self.blobs, catalog.report_tools(binding=self.binding)),
+        ]
 
     def engine(self, provider: Provider, *, builder: Builder | None = None) -> Engine:
         """An engine over the rig's parts."""

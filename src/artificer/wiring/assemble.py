@@ -35,6 +35,7 @@ from artificer.wiring.specs import (
     agent_facts,
     limits_of,
     make_spec,
+    with_bindings,
     with_longest,
 )
 from artificer.wiring.toolbox import ToolBox, build_tools, located
@@ -76,6 +77,8 @@ async def assemble(
         ).narrowed(agent.only)
         tools.must_offer(choices_of(agent.settings))
         must_fit(model.policy, tools.toolset)
+        if not isinstance(agent.instructions, str):
+            facts["system"] = with_bindings(facts["system"], tools.toolset)
         spec = make_spec(
             model,
             config,

@@ -9,7 +9,9 @@ from typing import Any
 
 from artificer import core
 from artificer.agent_definition import AgentDefinition
+from artificer.artifacts.binding.bind import takes_data
 from artificer.config import Config
+from artificer.contracts.definition import Toolset
 from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.output import type_name
 from artificer.contracts.response_format import format_of
@@ -177,6 +179,11 @@ def price_of(model: str, limits: Limits, config: Config) -> Price | None:
 def system_prompt(kind: RunKind) -> str:
     """Return the system prompt of a kind of run."""
     return _prompt(KINDS[kind].prompt)
+
+
+def with_bindings(system: str, toolset: Toolset) -> str:
+    """Return the system prompt of a run, with how to bind if its tools can be bound."""
+    return f"{system}\n\n{_prompt('bind.md')}" if any(map(takes_data, toolset.tools)) else system
 
 
 def compaction_prompt() -> str:

@@ -63,7 +63,11 @@ class ToolBox:
         self.narrowed([choice.name for choice in choices if choice.name is not None])
 
     def must_match(self, recorded: Toolset) -> None:
-        """Raise ConfigError unless every tool of a recorded toolset is here, and still the same."""
+        """Raise ConfigError unless every tool of a recorded toolset is here, and still the same.
+
+        A tool that makes artifacts takes what it took when the run began: the gate goes by the
+        recorded schema, and all that follows from the call is made of what has passed it.
+        """
         for tool in recorded.tools:
             here = self.toolset.get(tool.name)
             if here is None or not _is_same(here, tool):
@@ -122,12 +126,13 @@ def build_tools(
                 executors += made
         else:
             executors.append(item)
+    bindable = bool(executors or functions)  # what else a run may have returns no rows
     granted = {
         "function": functions,
         "host": capabilities.host,
         "introspect": capabilities.introspect,
         "workspace": capabilities.workspaces,
-        "artifact": catalog.report_tools() if KINDS[kind].makes_artifacts else (),
+        "artifact": catalog.report_tools(binding=bindable) if KINDS[kind].makes_artifacts else (),
     }
     for name, registered in _CAPABILITIES.items():
         if granted[name]:

@@ -1,1 +1,1 @@
-"""Artifacts whose numbers and rows come from recorded results of tools."""
+"""Pure: bindings, which take the numbers and rows of an artifact from a recorded tool result."""

@@ -12,6 +12,7 @@ from artificer.artifacts.file import TextFile
 from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
+from artificer.artifacts.value import CitedValue
 from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import to_svg
 from artificer.render.charts.words import Grid, grid
@@ -42,6 +43,8 @@ def grid_of(artifact: Artifact) -> Grid | None:
         case Checklist():
             rows = tuple((item.label, item.checked) for item in artifact.items)
             return Grid(("Item", "Done"), rows)
+        case CitedValue():
+            return Grid(("Value",), ((artifact.value,),))
         case Svg() | TextFile():
             return None
         case _:
@@ -57,7 +60,7 @@ def picture_of(artifact: Artifact) -> str | None:
     """
     if isinstance(artifact, Svg):
         return artifact.content
-    if isinstance(artifact, Table | ItemList | Checklist | TextFile):
+    if isinstance(artifact, Table | ItemList | Checklist | TextFile | CitedValue):
         return None
     return to_svg(artifact)
 
@@ -68,7 +71,7 @@ def forms_of(artifact: Artifact) -> tuple[ArtifactFormat, ...]:
         return ("txt", "json")
     if isinstance(artifact, Svg):
         return ("svg", "png", "json")
-    if isinstance(artifact, Table | ItemList | Checklist):
+    if isinstance(artifact, Table | ItemList | Checklist | CitedValue):
         return ("csv", "xlsx", "json")
     return ("csv", "xlsx", "svg", "png", "json")
 

@@ -1,0 +1,221 @@
+"""Every plotted or cited value equals an independent evaluation, whatever the model replies."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import binding_oracle as oracle
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from artificer.artifacts import catalog
+from artificer.artifacts.binding.bind import BoundCall, bind, inner, tidy
+from artificer.artifacts.binding.sources import Sources
+from artificer.contracts.schema import compile_schema
+
+COLUMNS = ("name", "bytes", "share", "day", "ok", "__proto__", "größe")
+TOOLS = {tool.name: tool for tool in catalog.report_tools(binding=True)}
+
+NAMES = st.sampled_from(["a", "b", "c", "ä", "Z", "10", "9", "007", "true", "constructor"])
+NUMBERS = st.one_of(
+    st.integers(-50, 50).map(str),
+    st.decimals(-1000, 1000, allow_nan=False, places=3).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda f: json.dumps(f)),
+    st.sampled_from(["1e3", "-0", "0.1", "1.10", "1e999999999", "9007199254740993", "1E-7"]),
+    st.from_regex(r"[1-9][0-9]{0,30}(\.[0-9]{1,30})?", fullmatch=True),
+)
+CELLS: dict[str, st.SearchStrategy[str]] = {
+    "name": NAMES.map(json.dumps),
+    "bytes": NUMBERS,
+    "share": st.one_of(NUMBERS.map(json.dumps), NUMBERS, st.just("null")),
+    "day": st.dates().map(lambda d: json.dumps(d.isoformat())),
+    "ok": st.sampled_from(["true", "false", "null", "1", '"1"']),
+    "__proto__": st.one_of(NAMES.map(json.dumps), NUMBERS),
+    "größe": st.integers(0, 9).map(str),
+}
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> str:
+    """The JSON text of a result: rows of objects, with the numbers' own spelling."""
+    rows = []
+    for _ in range(draw(st.integers(0, 12))):
+        present = draw(st.lists(st.sampled_from(COLUMNS), unique=True, min_size=4))
+        members = (
+            f"{json.dumps(c)}:{draw(CELLS[c])}"
+            for c in {"name": 0, "bytes": 0} | dict.fromkeys(present)
+        )
+        rows.append("{" + ",".join(members) + "}")
+    return '{"items":[' + ",".join(rows) + "]}"
+
+
+COLUMN = st.sampled_from([*COLUMNS, "/größe"])
+SCALAR = st.one_of(NAMES, st.integers(-9, 9), st.floats(-9, 9), st.booleans())
+CONDITION = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "column": COLUMN,
+            "op": st.sampled_from(["=", "!=", "<", "<=", ">", ">=", "contains"]),
+            "value": SCALAR,
+        }
+    ),
+    st.fixed_dictionaries({"column": COLUMN, "op": st.sampled_from(["empty", "not empty"])}),
+    st.fixed_dictionaries(
+        {"column": COLUMN, "op": st.just("in"), "values": st.lists(SCALAR, min_size=1, max_size=4)}
+    ),
+)
+_NUMERIC = ("bytes", "größe", "/größe", "bytes")
+CALCULATE = st.sampled_from(["sum", "count", "mean", "min", "max"])
+AGGREGATE = st.fixed_dictionaries(
+    {
+        "calculate": CALCULATE,
+        "column": st.sampled_from(["bytes", "bytes", "größe", "share", "name"]),
+    },
+    optional={"name": st.sampled_from(["n", "Total"])},
+)
+
+
+@st.composite
+def bindings(draw: st.DrawFn, *, numeric: bool = False) -> dict[str, Any]:
+    """A binding as a model may write it, mostly without problems; of a chart, ``numeric``."""
+    data: dict[str, Any] = {"call": "du#1", "rows": "/items"}
+    if draw(st.booleans()):
+        data["where"] = draw(st.lists(CONDITION, max_size=2))
+    after = list(COLUMNS)
+    if draw(st.booleans()):
+        by = draw(st.sampled_from(COLUMNS))
+        use = AGGREGATE.filter(lambda a: a["column"] in _NUMERIC) if numeric else AGGREGATE
+        date = draw(st.sampled_from(["day", "week", "month", "quarter", "year"]))
+        group = {"by": by, "values": draw(st.lists(use, min_size=1, max_size=2))}
+        data["group"] = {**group, "date": date} if by == "day" else group
+        after = [by]
+        columns = [v["column"] for v in group["values"]]
+        for v in group["values"]:
+            own = (
+                f"{v['calculate']} of {v['column']}"
+                if columns.count(v["column"]) > 1
+                else v["column"]
+            )
+            after.append(v.get("name") or own)
+    pick = st.sampled_from(after)
+    if draw(st.booleans()):
+        data["sort"] = draw(
+            st.lists(st.fixed_dictionaries({"by": pick, "descending": st.booleans()}), max_size=2)
+        )
+    if draw(st.booleans()):
+        top = {"n": st.integers(1, 5)}
+        optional = {"by": pick, "other": st.just("Other")}
+        data["top"] = draw(st.fixed_dictionaries(top, optional=optional))
+    if draw(st.booleans()):
+        data["round"] = draw(st.integers(0, 6))
+    data["label"] = after[0]
+    if numeric:
+        pick = st.sampled_from(after[1:] if "group" in data else _NUMERIC)
+    data["values"] = [
+        {"column": c} for c in draw(st.lists(pick, min_size=1, max_size=2, unique=True))
+    ]
+    return data
+
+
+def bound(tool: str, data: dict[str, Any], source: str) -> dict[str, Any] | None:
+    """The payload with its binding, as it is stored; None when the binding has problems."""
+    payload: dict[str, Any] = {"id": "x", "data": data}
+    member = {"create_table": "table", "create_list": "list", "create_checklist": "checklist"}.get(
+        tool
+    )
+    arguments = {member: {"kind": member, **payload}} if member else payload
+    definition = TOOLS[tool]
+    arguments = tidy(definition, arguments)
+    assert not compile_schema(definition.input_schema).problems(arguments)
+    found = bind(definition, arguments, Sources(("du#1",), {"du#1": source.encode()}, frozenset()))
+    event("bound" if isinstance(found, BoundCall) else "problems")
+    return inner(tool, found.arguments) if isinstance(found, BoundCall) else None
+
+
+def same(actual: Any, expected: Any) -> bool:
+    """Whether a cell of a payload is what has to be shown."""
+    if isinstance(expected, Fraction):
+        if isinstance(actual, str):
+            return Fraction(actual) == expected
+        return oracle.shown(actual) in (expected, oracle.digits15(expected))
+    if isinstance(expected, bool) or expected is None:
+        return actual is expected
+    return isinstance(actual, str) and actual == expected
+
+
+@pytest.mark.req("binding-independent")
+@settings(max_examples=150)
+@given(sources(), bindings(numeric=True))
+def test_a_chart_shows_what_its_binding_says(source: str, data: dict[str, Any]) -> None:
+    payload = bound("create_bar_chart", data, source)
+    if payload is None:
+        return
+    rows = oracle.evaluate(source.encode(), payload["data"], data["label"])
+    assert len(payload["labels"]) == len(rows)
+    for label, row in zip(payload["labels"], rows, strict=True):
+        expected = oracle.cell(row, data["label"])
+        number = oracle.number(expected)
+        assert label == oracle.text(expected) or oracle.fraction(label) == number
+    for series, pick in zip(payload["series"], data["values"], strict=True):
+        assert series["name"] == pick["column"].removeprefix("/")
+        for actual, row in zip(series["values"], rows, strict=True):
+            expected = oracle.value_of(row, pick["column"], data.get("round"))
+            assert isinstance(expected, Fraction)
+            shown = oracle.shown(actual)
+            assert shown == expected or (
+                payload["data"]["digits"] == 15 and shown == oracle.digits15(expected)
+            )
+
+
+@pytest.mark.req("binding-independent")
+@settings(max_examples=150)
+@given(sources(), bindings())
+def test_a_table_shows_what_its_binding_says(source: str, data: dict[str, Any]) -> None:
+    payload = bound("create_table", data, source)
+    if payload is None:
+        return
+    label = data["label"]
+    columns = [pick["column"] for pick in data["values"]]
+    columns = columns if label in columns else [label, *columns]
+    rows = oracle.evaluate(source.encode(), payload["data"], label)
+    assert payload["columns"] == [column.removeprefix("/") for column in columns]
+    assert len(payload["rows"]) == len(rows)
+    for cells, row in zip(payload["rows"], rows, strict=True):
+        for actual, column in zip(cells, columns, strict=True):
+            assert same(actual, oracle.value_of(row, column, data.get("round"))), (actual, row)
+
+
+@pytest.mark.req("binding-independent")
+@settings(max_examples=100)
+@given(sources(), st.lists(CONDITION, max_size=2), CALCULATE, COLUMN, st.integers(0, 6) | st.none())
+def test_a_cited_value_is_what_its_binding_says(
+    source: str, where: list[Any], calculate: str, column: str, digits: int | None
+) -> None:
+    data: dict[str, Any] = {
+        "call": "du#1",
+        "rows": "/items",
+        "where": where,
+        "calculate": calculate,
+        "column": column,
+    }
+    if digits is not None:
+        data["round"] = digits
+    definition = TOOLS["create_value"]
+    arguments = {"id": "x", "data": data}
+    known = Sources(("du#1",), {"du#1": source.encode()}, frozenset())
+    found = bind(definition, arguments, known)
+    if not isinstance(found, BoundCall):
+        return
+    rows = [
+        r
+        for r in oracle.table(oracle.load(source.encode()), data)
+        if all(oracle.keeps(r, c) for c in where)
+    ]
+    expected = oracle.aggregate(calculate, [oracle.cell(r, column) for r in rows], rows=False)
+    if digits is not None:
+        expected = oracle.half_even(expected, Fraction(1, 10**digits))
+    assert Fraction(found.arguments["value"]) == expected
+    assert Fraction(found.arguments["shown"]) == expected
