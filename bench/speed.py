@@ -18,7 +18,7 @@ import time
 
 from measure import HERE, Row, print_table
 
-BENCHES = ("turns", "growth", "replay", "many", "startup", "serve", "tools", "scale")
+BENCHES = ("turns", "growth", "replay", "many", "startup", "serve", "tools", "scale", "report")
 
 
 def measured(bench: str) -> list[Row]:

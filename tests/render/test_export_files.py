@@ -28,6 +28,8 @@ from artificer.render.export.forms import (
     forms_of,
     report_files,
 )
+from artificer.render.export.formula import linear
+from artificer.render.export.tree import parse, text_of
 from artificer.report import write_files
 from needs import needs
 
@@ -230,6 +232,17 @@ def test_libreoffice_opens_the_workbook(tmp_path: Path) -> None:
     text = opened(path, "csv", tmp_path).read_text(encoding="utf-8")
     assert "=1+1,0.3" in text
     assert "0012,9007199254740990" in text or "0012,9007199254740991" in text
+
+
+@pytest.mark.req("export-numbers")
+def test_an_exponent_is_never_a_digit_of_its_base() -> None:
+    root = parse(
+        "<p><math><mrow><mi>E</mi><mo>=</mo><msup><mn>10</mn><mn>12</mn></msup><mfrac><mi>a</mi>"
+        "<mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac><msqrt><mn>2</mn></msqrt></mrow>"
+        "<annotation>E=10^{12}</annotation></math> tail</p>"
+    )
+    linear(root)
+    assert text_of(root) == "E=10^12(a/(b+1))√(2) tail"
 
 
 @pytest.mark.req("export-hostile")

@@ -10,10 +10,12 @@ from unicodedata import bidirectional
 from xml.etree.ElementTree import Element, SubElement
 
 from artificer.render.export.fit import fit
+from artificer.render.export.formula import linear
 from artificer.render.export.tree import classes, parse, remove, text_of
 from artificer.render.html import to_html
 from artificer.render.report import Report
 
+_SCREEN_CLASSES = frozenset(("slim", "choice"))
 _SCREEN_ONLY = frozenset(("style", "script", "noscript", "template", "nav"))
 
 
@@ -21,6 +23,7 @@ def paper(report: Report) -> Element:
     """Return the element ``html`` of the page, for paper."""
     root = next(iter(parse(to_html(report))))
     _remove_screen(root)
+    linear(root)
     _tick(root)
     _separate(root)
     _move_data(root)
@@ -53,8 +56,8 @@ def direction(text: str) -> str:
 def _remove_screen(element: Element) -> None:
     for child in list(element):
         policy = child.tag == "meta" and "http-equiv" in child.attrib
-        phone = "slim" in classes(child)
-        if child.tag in _SCREEN_ONLY or policy or phone or "download" in child.attrib:
+        for_screens = child.tag in _SCREEN_ONLY or classes(child) & _SCREEN_CLASSES
+        if for_screens or policy or "download" in child.attrib:
             remove(element, child)
         else:
             _remove_screen(child)
