@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -128,3 +129,17 @@ def test_csv_and_json_have_every_cell(source: Exported) -> None:
                 for text, cell in zip(found, row, strict=True):
                     if isinstance(cell, int | float) and not isinstance(cell, bool):
                         assert float(text) == cell
+
+
+@needs("docx", "weasyprint")
+def test_every_form_says_where_its_numbers_come_from() -> None:
+    made = exported()
+    notes = {f"Data: disk_usage, call {n}, unaltered" for n, _ in enumerate(made.report.artifacts)}
+    sources = dict(zip(made.report.artifacts, sorted(notes), strict=True))
+    notes -= {sources[key] for key in sources if key[0] in ("svg", "file")}  # no numbers
+    source = Exported(dataclasses.replace(made.report, sources=sources), made.payloads)
+    document = docx.Document(io.BytesIO(written(source, "docx")))
+    assert notes <= {paragraph.text for paragraph in document.paragraphs}
+    pages = pypdf.PdfReader(io.BytesIO(written(source, "pdf"))).pages
+    text = plain("".join(page.extract_text() for page in pages))
+    assert all(plain(note) in text for note in notes)
