@@ -38,10 +38,13 @@ HOSTILE = [
 
 PROSE = {"h1", "h2", "h3", "p", "span", "strong", "em", "code", "pre", "a", "bdi", "blockquote"}
 PARTS = {"aside", "div", "figure", "figcaption", "details", "summary", "footer", "mark", "br", "hr"}
+MADE = {"nav", "math", "mrow", "mi", "mn", "mo", "msup", "mtext"}
 LISTS = {"ul", "ol", "li", "dl", "dt", "dd", "label", "input", "img", "s"}
 TABLE = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
 DRAWN = {"svg", "title", "desc", "g", "path", "line", "rect", "text", "tspan"}
-TAGS = {"html", "head", "meta", "style", "body", "main"} | PROSE | PARTS | LISTS | TABLE | DRAWN
+TAGS = (
+    MADE | {"html", "head", "meta", "style", "body", "main"} | PROSE | PARTS | LISTS | TABLE | DRAWN
+)
 
 
 def calls(text: str) -> list[tuple[str, dict[str, Any]]]:

@@ -24,6 +24,9 @@ from artificer.render.report import ArtifactName, Report
 from artificer.render.template import filled, macro
 from artificer.render.text import one_line
 
+_CONTENTS_FROM = 5
+"""A report with this many headings has a table of contents."""
+
 
 def to_html(report: Report) -> str:
     """Return the whole page. The same report gives the same bytes."""
@@ -56,12 +59,17 @@ class _Body:
         """Yield the message, the narrative with its cited artifacts, and everything else."""
         if message := self._report.deliverable.message:
             yield message_html(message, self._inline, self._ui)
+        sections = self._report.sections
+        titled = [s for s in sections.values() if s.title]
+        if len(titled) >= _CONTENTS_FROM:
+            yield filled("contents", ui=self._ui, sections=titled)
         for index, passage in enumerate(self._report.body):
             here = self._report.stands_at(index)
             if passage.on_own_line:
                 yield from self._in_place(passage, here)
             else:
-                yield passage_html(passage, self._inline)
+                section = sections[index].id if index in sections else ""
+                yield passage_html(passage, self._inline, section=section)
                 yield from map(self._artifact, here)
         if self._report.uncited and self._report.body:
             yield Markup("<h2>{}</h2>").format(self._ui.say("also"))

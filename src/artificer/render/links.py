@@ -30,7 +30,7 @@ def inert(children: list[Token], marks: Marks) -> list[Token]:
         elif token.type == "link_close":
             if kept:
                 result.append(token)
-            elif token.markup != "autolink":  # an autolink's text is its target
+            elif token.markup not in ("autolink", "linkify"):  # an autolink's text is its target
                 result += _cited_target(target, marks)
             kept = False
         elif token.type == "image":

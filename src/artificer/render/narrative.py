@@ -12,10 +12,13 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import cast
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from artificer.artifacts import placeholder
 from artificer.artifacts.ref import MadeKind
@@ -58,6 +61,14 @@ class Passage:
         return self.tokens[1].content if simple else ""
 
     @property
+    def title(self) -> str:
+        """The words of a heading without its markup."""
+        children = self.tokens[1].children if len(self.tokens) > 1 else None
+        return "".join(
+            child.content or " " * (child.type == "softbreak") for child in children or ()
+        )
+
+    @property
     def on_own_line(self) -> bool:
         """Whether the block is a paragraph that holds only placeholders, none of a value."""
         if any(c.key and c.key[0] == "value" for c in self.citations):
@@ -77,7 +88,7 @@ class Marks:
     """The marks of one narrative and the placeholders they replace."""
 
     def __init__(self, narrative: str) -> None:
-        nonce = "artifact" + hashlib.sha256(narrative.encode()).hexdigest()[:20]
+        self.nonce = nonce = "artifact" + hashlib.sha256(narrative.encode()).hexdigest()[:20]
         self.pattern = re.compile(f"{nonce}n([0-9]+) ?z")
         self.citations: list[Citation] = []
         pieces: list[str] = []
@@ -113,9 +124,36 @@ def _found(narrative: str) -> list[tuple[int, int, Citation]]:
     return sorted(found, key=lambda item: item[0])
 
 
-def markdown() -> MarkdownIt:
-    """Return a parser for CommonMark with GFM tables and strikethrough, without HTML."""
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+@cache
+def markdown(*, plain: bool = False) -> MarkdownIt:
+    """Return a parser for CommonMark with GFM tables and strikethrough, without HTML.
+
+    Unless ``plain``, it also reads bare addresses, definition lists and mathematics in dollars.
+    """
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": not plain})
+    parser.enable(["table", "strikethrough"])
+    if plain:
+        return parser
+    parser.enable("linkify")
+    assert parser.linkify
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
+    return parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
+
+
+def _tokens(marks: Marks) -> list[Token]:
+    """Return the tokens. A placeholder is never part of a formula or of an address."""
+    tokens = markdown().parse(marks.text)
+    every = [token for outer in tokens for token in (outer, *(outer.children or ()))]
+    formulas = (token.content for token in every if token.type in MATH)
+    links = (token for token in every if token.markup == "linkify")
+    found = (token.attrGet("href") for token in links)
+    if any(marks.nonce in str(part) for part in (*formulas, *found)):
+        return markdown(plain=True).parse(marks.text)
+    return tokens
+
+
+MATH = frozenset(("math_inline", "math_inline_double", "math_block"))
+"""The tokens of formulas."""
 
 
 def read(narrative: str) -> tuple[Passage, ...]:
@@ -124,7 +162,7 @@ def read(narrative: str) -> tuple[Passage, ...]:
     lines = [line + "\n" for line in marks.text.removesuffix("\n").split("\n")]
     passages: list[Passage] = []
     position = 0
-    blocks = list(_blocks(markdown().parse(marks.text)))
+    blocks = list(_blocks(_tokens(marks)))
     for index, tokens in enumerate(blocks):
         last = index == len(blocks) - 1
         end = len(lines) if last else cast("list[int]", tokens[0].map)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -11,26 +12,49 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from artificer.render.code import code_html, math_html
 from artificer.render.links import inert
-from artificer.render.narrative import Citation, Marks, Passage, markdown
+from artificer.render.narrative import MATH, Citation, Marks, Passage, markdown
 
-_BLOCKS = {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul"}
+_BLOCKS = {
+    "blockquote",
+    "dd",
+    "dl",
+    "dt",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "ul",
+}
 _TABLE = {"table", "tbody", "td", "th", "thead", "tr"}
 _WORDS = {"a", "br", "code", "em", "s", "strong"}
-_ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "*": {"dir"}}
+_HEADINGS = ("h2", "h3", "h4", "h5", "h6")
+_ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "*": {"dir"}} | {tag: {"id"} for tag in _HEADINGS}
 _SCHEMES = {"http", "https", "mailto"}
-_DIRECTED = {"paragraph", "heading", "list_item", "blockquote", "td", "th"}
+_DIRECTED = {"paragraph", "heading", "list_item", "blockquote", "td", "th", "dt", "dd"}
 
 
 def passage_html(
-    passage: Passage, inline: Callable[[Citation], Markup], *, top: bool = False
+    passage: Passage, inline: Callable[[Citation], Markup], *, top: bool = False, section: str = ""
 ) -> Markup:
     """Return the passage as HTML, with the result of ``inline`` in place of each citation.
 
     ``top`` marks the page's own heading. Any other first-level heading becomes a second-level one,
-    because a page has only one.
+    because a page has only one. ``section`` is the fragment id of a heading.
     """
-    tokens = [_prepared(token, passage.marks, demote=not top) for token in passage.tokens]
+    insets = _Insets(passage.marks)
+    tokens = [
+        _prepared(token, passage.marks, insets, demote=not top, section=section)
+        for token in passage.tokens
+    ]
     rendered = _renderer().renderer.render(tokens, _renderer().options, {})
     cleaned = nh3.clean(
         rendered,
@@ -41,6 +65,7 @@ def passage_html(
     )
     marks = passage.marks
     resolved = marks.pattern.sub(lambda m: inline(marks.citations[int(m[1])]), cleaned)
+    resolved = insets.resolved(resolved)
     return Markup(resolved.rstrip("\n"))
 
 
@@ -49,10 +74,45 @@ def _renderer() -> MarkdownIt:
     return markdown()
 
 
-def _prepared(token: Token, marks: Marks, *, demote: bool) -> Token:
+class _Insets:
+    """Code and formulas of a passage. Each is put in after the allow-list, in place of a mark."""
+
+    def __init__(self, marks: Marks) -> None:
+        self._made: list[Markup] = []
+        self._nonce = f"{marks.nonce}i"
+
+    def mark(self, made: Markup) -> str:
+        """Keep a piece of the page, and return the mark that stands for it."""
+        self._made.append(made)
+        return f"{self._nonce}{len(self._made) - 1}z"
+
+    def resolved(self, text: str) -> str:
+        """Return the text with the pieces in place of their marks."""
+        return re.sub(f"{self._nonce}([0-9]+)z", lambda m: self._made[int(m[1])], text)
+
+
+def _inset(token: Token, insets: _Insets) -> Token | None:
+    """Return a token with the mark of a block of code or of a formula; None for any other."""
+    if token.type in ("fence", "code_block"):
+        language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+        return Token("html_block", "", 0, content=insets.mark(code_html(token.content, language)))
+    if token.type == "math_block":
+        return Token("html_block", "", 0, content=insets.mark(math_html(token.content, block=True)))
+    if token.type in MATH:
+        return Token("text", "", 0, content=insets.mark(math_html(token.content, block=False)))
+    return None
+
+
+def _prepared(token: Token, marks: Marks, insets: _Insets, *, demote: bool, section: str) -> Token:
     """Return a copy of a block token with its text direction, heading level and links adjusted."""
+    if inset := _inset(token, insets):
+        return inset
     directed = token.type.removesuffix("_open") in _DIRECTED
     attrs = {**token.attrs, "dir": "auto"} if directed else token.attrs
+    if section and token.type == "heading_open":
+        attrs = {**attrs, "id": section}
     tag = "h2" if demote and token.tag == "h1" else token.tag
     children = None if token.children is None else inert(token.children, marks)
+    if children is not None:
+        children = [_inset(child, insets) or child for child in children]
     return replace(token, attrs=attrs, tag=tag, children=children)

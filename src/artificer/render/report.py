@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.deliverable import Deliverable
@@ -17,6 +19,8 @@ from artificer.render.charts.words import CHARTS, kind_name
 from artificer.render.language import Language, language_of
 from artificer.render.narrative import Key, Passage, read
 from artificer.render.text import anchor, one_line
+
+_WORD = re.compile(r"\w+")
 
 STATUS_WORDS = {
     "completed": "",
@@ -75,6 +79,15 @@ class ArtifactName:
 
 
 @dataclass(frozen=True)
+class SectionTitle:
+    """A heading of the narrative: its fragment id, its level and its words."""
+
+    id: str
+    level: int
+    title: str
+
+
+@dataclass(frozen=True)
 class Report:
     """A deliverable with everything its rendering needs.
 
@@ -112,6 +125,21 @@ class Report:
     def body(self) -> tuple[Passage, ...]:
         """The passages after the heading."""
         return self.passages[1:] if self.heading else self.passages
+
+    @cached_property
+    def sections(self) -> dict[int, SectionTitle]:
+        """The headings of ``body`` by the index of their passage, each with an id of its own."""
+        found: dict[int, SectionTitle] = {}
+        taken: set[str] = set()
+        for index, passage in enumerate(self.body):
+            if passage.level:
+                title = one_line(passage.marks.pattern.sub("", passage.title))
+                base = "s-" + "-".join(_WORD.findall(title.casefold()))[:60]
+                number = next(n for n in count(1) if f"{base}-{n}" not in taken)
+                section = f"{base}-{number}" if number > 1 or base == "s-" else base
+                taken.add(f"{base}-{number}")
+                found[index] = SectionTitle(section, passage.level, title)
+        return found
 
     @cached_property
     def uncited(self) -> tuple[Key, ...]:

@@ -49,6 +49,8 @@ def _block(node: SyntaxTreeNode, marks: Marks) -> str:
     if node.type in ("fence", "code_block"):
         language = _LANGUAGE.match(node.info.strip())
         return fenced(node.content, language[0] if language else "")
+    if node.type == "math_block":
+        return fenced(node.content.strip("\n"), "math")
     write = _BLOCKS.get(node.type)
     return write(node, marks) if write else "___"
 
@@ -87,6 +89,19 @@ def _list(node: SyntaxTreeNode, marks: Marks) -> str:
         lines = (f"{indent}{line}" if line else "" for line in body[1:])
         items.append("\n".join((f"{marker} {body[0]}".rstrip(), *lines)))
     return ("\n" if tight else "\n\n").join(items)
+
+
+def _terms(node: SyntaxTreeNode, marks: Marks) -> str:
+    """Return a definition list: each term in bold, its definitions as a list below it."""
+    parts = []
+    for child in node.children:
+        if child.type == "dt":
+            words = _words(child, marks).replace("\\\n", "\n").replace("\n", " ").strip()
+            parts.append(f"**{words}**")
+        else:
+            lines = _blocks(child.children, marks, tight=False).split("\n")
+            parts.append("\n".join((f"- {lines[0]}", *(f"  {s}" if s else "" for s in lines[1:]))))
+    return "\n\n".join(parts)
 
 
 def _table(node: SyntaxTreeNode, marks: Marks) -> str:
@@ -135,6 +150,8 @@ def _inline(token: Token) -> str:
             return "\\\n"
         case "text":
             return _text(token.content)
+        case "math_inline" | "math_inline_double":
+            return f"${_code(token.content)}$"
         case _:
             return _MARKS.get(token.tag, "")
 
@@ -166,4 +183,5 @@ _BLOCKS: dict[str, Callable[[SyntaxTreeNode, Marks], str]] = {
     "bullet_list": _list,
     "ordered_list": _list,
     "table": _table,
+    "dl": _terms,
 }
