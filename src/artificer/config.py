@@ -70,6 +70,41 @@ class TelemetryConfig(CheckedValue):
     content: bool | None = None
 
 
+HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.\-\[\]:]{1,255}\Z")]
+
+HeaderName = Annotated[str, Meta(pattern=r"^([A-Za-z][A-Za-z0-9-]{0,63})?\Z")]
+
+_OTHERWISE_USED = frozenset({"authorization", "cookie", "host", "origin", "x-form-key"})
+
+
+class StudioConfig(CheckedValue):
+    """``[studio]``: how others than the user of this machine reach the studio.
+
+    ``hosts`` are names under which it may be reached. ``identity_header`` holds the name of the
+    person whom a reverse proxy has let in; it is believed from the ``proxies`` alone, which are
+    addresses or networks.
+    """
+
+    hosts: tuple[HostName, ...] = ()
+    identity_header: HeaderName = ""
+    proxies: tuple[str, ...] = ()
+    requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000)] = 600
+
+    def check(self) -> None:
+        """Refuse a proxy without a header or the reverse, and what is no address."""
+        if bool(self.identity_header) != bool(self.proxies):
+            raise self.invalid("", "needs 'identity_header' and 'proxies', or neither")
+        if self.identity_header.lower() in _OTHERWISE_USED:
+            raise self.invalid("/identity_header", "has another meaning in every request")
+        for number, proxy in enumerate(self.proxies):
+            from ipaddress import ip_network  # most projects have no proxy
+
+            try:
+                ip_network(proxy)
+            except ValueError as error:
+                raise self.invalid(f"/proxies/{number}", f"is no address: {error}") from error
+
+
 class _Policies(CheckedValue):
     policy: PolicyKeys = PolicyKeys()
 
@@ -108,6 +143,7 @@ class Config(CheckedValue):
     browser: BrowserConfig = BrowserConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     sandbox: SandboxConfig = SandboxConfig()
+    studio: StudioConfig = StudioConfig()
     backends: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict)
     host: Host | None = None
     workspaces: tuple[Grant, ...] = ()

@@ -14,7 +14,10 @@
     │   ├── BudgetError            a budget does not hold what is to be reserved from it
     │   ├── Fenced                 another process took this run over
     │   ├── OwnedError             a living process owns this run
-    │   └── TamperedError          stored bytes are not what was written
+    │   ├── TamperedError          stored bytes are not what was written
+    │   └── AccessError            the sender of a request is not let in
+    │       ├── ForbiddenError         what they may do does not include this
+    │       └── RateLimitError         they have sent too many requests
     ├── ModelError             the model's answer is unusable, and no turn is left to correct it
     ├── CallError              a guarded call has no result: the program that made it acts next
     │   ├── InvalidCallError       the tool does not exist, or its arguments are not valid
@@ -148,6 +151,28 @@ class TamperedError(OperatorError):
     """Stored bytes are not what was written (invariant 12)."""
 
     code = "tampered"
+
+
+class AccessError(OperatorError):
+    """The sender of a request to the studio is not let in."""
+
+    code = "access"
+
+
+class ForbiddenError(AccessError):
+    """The sender is known, and may not do this."""
+
+    code = "forbidden"
+
+
+class RateLimitError(AccessError):
+    """The sender has sent too many requests; ``seconds`` is how long to wait."""
+
+    code = "rate_limit"
+
+    def __init__(self, message: str, *, seconds: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint or f"Wait {seconds} s.")
+        self.seconds = seconds
 
 
 class ModelError(ArtificerError):

@@ -92,6 +92,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.builds.table import Size as Size
     from artificer.builds.table import StepKind as StepKind
     from artificer.config import ProviderConfig as ProviderConfig
+    from artificer.config import StudioConfig as StudioConfig
     from artificer.config import TelemetryConfig as TelemetryConfig
     from artificer.contracts.capabilities import Operation as Operation
     from artificer.contracts.definition import CedarKeys as CedarKeys
@@ -290,7 +291,7 @@ _NAMES = {
     "backends.browser.settings": ("BrowserConfig",),
     "backends.mcp.settings": ("McpConfig", "McpOAuthConfig", "McpServerConfig"),
     "backends.sandbox.settings": ("SandboxConfig",),
-    "config": ("ProviderConfig", "TelemetryConfig"),
+    "config": ("ProviderConfig", "StudioConfig", "TelemetryConfig"),
     "core.price": ("Price", "PriceTier"),
     "contracts.model_settings": ("Effort", "ModelKeys", "RequestSettings"),
     "money": ("BudgetConfig", "LimitsConfig", "PriceConfig", "ReplyLimits", "TierConfig"),

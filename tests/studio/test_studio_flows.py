@@ -61,7 +61,7 @@ async def test_a_new_user_has_one_thing_to_do_and_gets_a_report(
     await page.get_by_role("button", name="Run").click()
     await page.get_by_text("done", exact=True).wait_for()
     report = page.frame_locator("iframe")
-    assert await report.get_by_text("It is wide.").is_visible()
+    await report.get_by_text("It is wide.").wait_for()
     await page.get_by_label("Ask something more").fill("And the sky?")
     await page.get_by_role("button", name="Send").click()
     await page.locator("#turn-2").wait_for()

@@ -1,4 +1,4 @@
-"""Who may use the studio: one key opens a session, and a session is a cookie.
+"""Who may use the studio: a person with a session, one whom a proxy has let in, or a token.
 
 The key is random, made at every start, and is part of the address that ``artificer studio``
 prints. It is exchanged for a cookie that scripts cannot read and other sites cannot send.
@@ -6,46 +6,81 @@ prints. It is exchanged for a cookie that scripts cannot read and other sites ca
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
+
+from starlette.requests import HTTPConnection
+
+from artificer.errors import AccessError
+from artificer.studio.identity import ProxyIdentity
+from artificer.studio.tokens import SCOPES, ApiTokens, TokenScope
 
 COOKIE = "artificer_studio"
 
 MAX_SESSIONS = 100
 """Sessions that are kept; the oldest is closed for a new one."""
 
+PERSON: frozenset[TokenScope] = frozenset({"read", "act", "approve"})
+"""The rights of a person whom a proxy has let in."""
+
 
 @dataclass(frozen=True)
 class Actor:
-    """A person with a session. ``name`` is recorded with what they decide.
+    """Who sends a request. ``name`` is recorded with what they decide.
 
     ``form_key`` is in every form that the studio makes for them: another site cannot know it.
+    ``sender`` counts their requests; ``is_token`` is set for a program, which sends no forms.
     """
 
     name: str
     form_key: str = field(default_factory=lambda: secrets.token_urlsafe(16), repr=False)
+    scopes: frozenset[TokenScope] = frozenset(SCOPES)
+    sender: str = ""
+    is_token: bool = False
 
     def made(self, form_key: str) -> bool:
         """Whether a form was made for this person."""
-        return hmac.compare_digest(form_key.encode(), self.form_key.encode())
+        return not self.is_token and hmac.compare_digest(
+            form_key.encode("utf-8", "surrogatepass"), self.form_key.encode()
+        )
+
+    def allows(self, scope: TokenScope) -> bool:
+        """Whether they have a right."""
+        return scope in self.scopes or "admin" in self.scopes
 
 
 class Access:
-    """The sessions of one studio. ``key`` opens them; ``name`` is the user who started it."""
+    """The people and programs of one studio.
 
-    def __init__(self, name: str, key: str | None = None) -> None:
+    ``key`` opens sessions; ``name`` is the user who started it. Without ``tokens`` and
+    ``identity`` there is no other way in.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        key: str | None = None,
+        *,
+        tokens: ApiTokens | None = None,
+        identity: ProxyIdentity | None = None,
+    ) -> None:
         self.key = key or secrets.token_urlsafe(24)
+        self.tokens = tokens
         self._name = name
+        self._identity = identity
+        self._form_secret = secrets.token_bytes(32)
         self._sessions: OrderedDict[str, Actor] = OrderedDict()
 
     def open(self, key: str) -> str | None:
         """Return the cookie of a new session, or None for a wrong key."""
-        if not hmac.compare_digest(key.encode(), self.key.encode()):
+        if not hmac.compare_digest(key.encode("utf-8", "surrogatepass"), self.key.encode()):
             return None
         cookie = secrets.token_urlsafe(24)
-        self._sessions[cookie] = Actor(self._name)
+        sender = hashlib.sha256(cookie.encode()).hexdigest()
+        self._sessions[cookie] = Actor(self._name, sender=f"session {sender}")
         while len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
         return cookie
@@ -53,3 +88,35 @@ class Access:
     def actor(self, cookie: str | None) -> Actor | None:
         """Return the person behind a cookie, if there is one."""
         return self._sessions.get(cookie) if cookie else None
+
+    def sender(self, request: HTTPConnection, *, is_api: bool) -> Actor | None:
+        """Return who sends a request; None for nobody known.
+
+        A token is taken by the API alone. Raises AccessError for one that is not valid,
+        TamperedError where tokens cannot be read.
+        """
+        presented = request.headers.getlist("authorization") if is_api else []
+        if presented:
+            return self._program(presented)
+        address = request.client.host if request.client else ""
+        name = self._identity.name(address, request.headers) if self._identity else None
+        if name is not None:
+            return self._person(name)
+        return self.actor(request.cookies.get(COOKIE))
+
+    def _program(self, presented: list[str]) -> Actor:
+        scheme, _, text = presented[0].partition(" ")
+        is_bearer = len(presented) == 1 and scheme.lower() == "bearer"
+        found = self.tokens.find(text.strip()) if self.tokens and is_bearer else None
+        if found is None:
+            raise AccessError(
+                "This token is not valid, or no longer.",
+                hint="Make one: artificer studio token new",
+            )
+        name, sender = f"{found.name} (token {found.id})", f"token {found.id}"
+        return Actor(name, "", frozenset(found.scopes), sender, is_token=True)
+
+    def _person(self, name: str) -> Actor:
+        """Return a person by name: their forms stay valid as long as the studio runs."""
+        form_key = hmac.new(self._form_secret, name.encode(), hashlib.sha256).hexdigest()
+        return Actor(name, form_key, PERSON, f"person {name}")

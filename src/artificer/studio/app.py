@@ -46,7 +46,14 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
             Route("/runs/{run}/{action}", run.act, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(files("artificer.studio") / "static"))),
         ],
-        middleware=[Middleware(Protection, access=access, hosts=hosts)],
+        middleware=[
+            Middleware(
+                Protection,
+                access=access,
+                hosts=hosts,
+                per_minute=world.config.studio.requests_per_minute,
+            )
+        ],
         exception_handlers={NotFoundError: _not_found, ArtificerError: _failed},
         lifespan=lifespan,
     )

@@ -11,15 +11,28 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from artificer.studio.access import COOKIE, Access
+from artificer.errors import AccessError, ArtificerError, ForbiddenError, RateLimitError
+from artificer.studio.access import COOKIE, Access, Actor
+from artificer.studio.problems import API, answer_of
+from artificer.studio.rates import RateLimit
 
 MAX_BODY = 1_000_000
 """Bytes of a request's body."""
+
+PER_MINUTE = 600
+"""Requests of one sender that are counted: those to the API, and changes."""
+
+FAILURES_PER_MINUTE = 60
+"""Requests of one address that are answered although nobody known has sent them."""
+
+LOCKED = "This studio is locked. Open the address that `artificer studio` printed, with its key."
+
+LOCKED_API = "Send a token: Authorization: Bearer …"
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -52,63 +65,97 @@ Sender = Callable[[Message], Awaitable[None]]
 class Protection:
     """Answers what is not allowed, and adds the security headers to everything else."""
 
-    def __init__(self, app: ASGIApp, access: Access, hosts: Collection[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        hosts: Collection[str],
+        per_minute: int = PER_MINUTE,
+    ) -> None:
         """``hosts`` are the values of the Host header under which the studio may be reached."""
         self._app = app
         self._access = access
         self._hosts = frozenset(hosts)
+        self._rates = RateLimit(per_minute)
+        self._failures = RateLimit(FAILURES_PER_MINUTE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope) or self._entrance(scope)
-        if refusal is not None:
-            await refusal(scope, receive, _with_headers(send))
+        request = HTTPConnection(scope)
+        try:
+            answer = self._refusal(request) or self._entrance(request)
+        except ArtificerError as error:
+            answer = answer_of(error, scope["path"])
+        if answer is not None:
+            await answer(scope, receive, _with_headers(send))
             return
         await self._app(scope, _bounded(receive), _with_headers(send))
 
-    def _refusal(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
+    def _refusal(self, request: HTTPConnection) -> Response | None:
+        """Answer what is refused whoever sends it."""
+        path, headers = request.scope["path"], request.headers
         if headers.get("host", "") not in self._hosts:
-            return _refused(HTTPStatus.MISDIRECTED_REQUEST, "The studio has another address.")
-        if int(headers.get("content-length") or 0) > MAX_BODY:
-            return _refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {MAX_BODY} bytes.")
-        if scope["method"] in SAFE:
-            return None
-        origin = headers.get("origin", "")
-        if origin.partition("://")[2] not in self._hosts:
-            return _refused(HTTPStatus.FORBIDDEN, "This request comes from another site.")
+            error = AccessError("The studio has another address.")
+            return answer_of(error, path, HTTPStatus.MISDIRECTED_REQUEST)
+        length = headers.get("content-length") or "0"
+        if not (length.isascii() and length.isdecimal()) or int(length[:20]) > MAX_BODY:
+            error = AccessError(f"A request has at most {MAX_BODY} bytes.")
+            return answer_of(error, path, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return None
 
-    def _entrance(self, scope: Scope) -> Response | None:
-        """Exchange a key for a cookie, and let nobody in without one."""
-        request = HTTPConnection(scope)
-        key = request.query_params.get("key")
-        if scope["path"] == "/" and key is not None:
-            cookie = self._access.open(key)
-            if cookie is None:
-                return _locked()
-            answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
-            answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict")
-            return answer
-        actor = self._access.actor(request.cookies.get(COOKIE))
-        if actor is None and not scope["path"].startswith("/static/"):
-            return _locked()
-        scope.setdefault("state", {})["actor"] = actor
+    def _entrance(self, request: HTTPConnection) -> Response | None:
+        """Exchange a key for a cookie, and let nobody in whom nothing identifies."""
+        path, key = request.scope["path"], request.query_params.get("key")
+        if path == "/" and key is not None:
+            return self._opened(request, key)
+        is_api = path.startswith(API)
+        try:
+            actor = self._access.sender(request, is_api=is_api)
+        except AccessError:
+            self._count_failure(request)
+            raise
+        if actor is None and not path.startswith("/static/"):
+            self._count_failure(request)
+            raise AccessError(LOCKED, hint=LOCKED_API if is_api else None)
+        if actor is not None:
+            self._check(request, actor, is_api=is_api)
+        request.scope.setdefault("state", {})["actor"] = actor
         return None
 
+    def _opened(self, request: HTTPConnection, key: str) -> Response:
+        cookie = self._access.open(key)
+        if cookie is None:
+            self._count_failure(request)
+            raise AccessError(LOCKED)
+        answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict")
+        return answer
 
-def _locked() -> Response:
-    return _refused(
-        HTTPStatus.UNAUTHORIZED,
-        "This studio is locked. Open the address that `artificer studio` printed, with its key.",
-    )
+    def _check(self, request: HTTPConnection, actor: Actor, *, is_api: bool) -> None:
+        """Refuse what another site has made a browser send, and too much of anything."""
+        is_safe = request.scope["method"] in SAFE
+        origin = request.headers.get("origin")
+        if origin is None and actor.is_token:
+            pass  # no browser sends a token without its origin
+        elif not is_safe and (origin or "").partition("://")[2] not in self._hosts:
+            raise ForbiddenError("This request comes from another site.")
+        if is_api and not is_safe and not actor.is_token:
+            form_key = request.headers.get("x-form-key", "")
+            if not actor.made(form_key):
+                raise ForbiddenError("This request needs a token, or the form key of a page.")
+        if is_api or not is_safe:
+            self._count(self._rates, actor.sender)
 
+    def _count_failure(self, request: HTTPConnection) -> None:
+        self._count(self._failures, request.client.host if request.client else "")
 
-def _refused(status: HTTPStatus, text: str) -> Response:
-    return PlainTextResponse(f"{text}\n", status)
+    @staticmethod
+    def _count(rates: RateLimit, sender: str) -> None:
+        if seconds := rates.take(sender):
+            raise RateLimitError("Too many requests.", seconds=seconds)
 
 
 def _with_headers(send: Sender) -> Sender:

@@ -1,11 +1,16 @@
-"""The command that serves the studio."""
+"""The commands that serve the studio, and make its tokens."""
 
 from __future__ import annotations
 
+from inspect import cleandoc
+from typing import Literal
+
 import click
 
-from artificer.cli.commands.shared import ExecutionOptions
-from artificer.cli.declare import Command, option, options
+from artificer.cli.commands.shared import ExecutionOptions, json_flag
+from artificer.cli.declare import Command, argument, option, options
+
+SCOPES = ("read", "act", "approve", "admin")
 
 
 @options
@@ -13,7 +18,10 @@ class StudioOptions(ExecutionOptions):
     """Watch runs form, decide and look back, in the browser.
 
     Prints an address with a key that opens the studio on this machine. Ctrl-C stops it; runs that
-    are under way can be resumed, here or with `artificer resume`.
+    are under way can be resumed, here or with `artificer resume`. The word `serve` is optional.
+
+    With --host others reach it, too. That needs a token (`artificer studio token new`), or a
+    reverse proxy that says who a person is ([studio] in artificer.toml), which also has to encrypt.
 
     \b
     Examples:
@@ -24,9 +32,111 @@ class StudioOptions(ExecutionOptions):
     port: int = option(
         type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes a free one."
     )
+    host: str = option(
+        default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
+    )
     open_browser: bool = option(
         "--open/--no-open", default=True, help="Open the address in a browser."
     )
 
 
-studio = Command("studio", StudioOptions, "studio.serve:serve")
+class TokenOption:
+    """The token that a command is about."""
+
+    token: str = argument(metavar="ID")
+
+
+@options
+class NewTokenOptions:
+    """Make a token called NAME for a program that uses the studio's API; print it once.
+
+    Only a digest of it is kept. Its name and its id are recorded with what it does. `read` looks,
+    `act` begins, steers and ends runs, `approve` decides about calls and plans, `admin` does
+    everything.
+
+    \b
+    Examples:
+      artificer studio token new dashboard
+      artificer studio token new ci --scope read --scope act --days 30
+    """
+
+    name: str = argument()
+    scope: tuple[Literal["read", "act", "approve", "admin"], ...] = option(
+        type=click.Choice(SCOPES),
+        multiple=True,
+        default=("read",),
+        show_default=True,
+        help="What it may do; repeat it for more.",
+    )
+    days: int = option(
+        type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is valid."
+    )
+
+
+@options
+class ListTokensOptions:
+    """List the tokens of this project: id, rights, end, name."""
+
+    as_json: bool = json_flag("Print a JSON array.")
+
+
+@options
+class RotateTokenOptions(TokenOption):
+    """Replace a token by a new one with the same name, rights and life; print it once.
+
+    \b
+    Example:
+      artificer studio token rotate 3f9a0c1e --keep-hours 24
+    """
+
+    keep_hours: int = option(
+        type=click.IntRange(0, 24 * 31),
+        default=0,
+        show_default=True,
+        help="How long the old one stays valid.",
+    )
+
+
+@options
+class RevokeTokenOptions(TokenOption):
+    """End a token at once, also in a studio that runs."""
+
+
+class StudioGroup(click.Group):
+    """Serves, unless another command is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Nothing, and options other than ``--help``, are for ``serve``."""
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+
+token = click.Group(
+    "token",
+    help="Make, list, replace and revoke the tokens of programs that use the studio's API.",
+    commands=[
+        Command("new", NewTokenOptions, "studio.tokens:new"),
+        Command("list", ListTokensOptions, "studio.tokens:show"),
+        Command("rotate", RotateTokenOptions, "studio.tokens:rotate"),
+        Command("revoke", RevokeTokenOptions, "studio.tokens:revoke"),
+    ],
+)
+
+studio = StudioGroup(
+    "studio",
+    help=cleandoc(
+        """Watch runs form, decide and look back, in the browser.
+
+        `artificer studio` prints an address with a key that opens the studio on this machine; its
+        options are those of `artificer studio serve`.
+
+        \b
+        Examples:
+          artificer studio
+          artificer studio --port 9000 --no-open
+          artificer studio token new dashboard
+        """
+    ),
+    commands=[Command("serve", StudioOptions, "studio.serve:serve"), token],
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import webbrowser
 from importlib.util import find_spec
 
@@ -14,9 +13,9 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
-from artificer.errors import MissingExtraError, OperatorError
+from artificer.errors import MissingExtraError
+from artificer.system import SystemClock
 
-HOST = "127.0.0.1"
 GRACE_S = 3
 """Seconds that open pages get to end when the studio stops."""
 
@@ -29,21 +28,31 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
             raise MissingExtraError("studio", needed_for="The studio")
     from uvicorn import Config, Server
 
+    from artificer.cli.studio.listening import check_host, listen, names_of
     from artificer.studio.access import Access
     from artificer.studio.app import studio
+    from artificer.studio.identity import ProxyIdentity
+    from artificer.studio.tokens import ApiTokens
 
-    listening = _listening(options.port)
-    port = listening.getsockname()[1]
-    access = Access(user_name())
-    hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
     async with opened_world(settings, options) as world:
-        address = f"http://{HOST}:{port}/?key={access.key}"
+        shared, host = world.config.studio, options.host
+        tokens = ApiTokens(world.config.project_folder, SystemClock().now)
+        check_host(host, shared, tokens)
+        listening = listen(host, options.port)
+        port = listening.getsockname()[1]
+        identity = ProxyIdentity(shared.identity_header, shared.proxies)
+        access = Access(user_name(), tokens=tokens, identity=identity)
+        hosts = names_of(host, port, shared.hosts)
+        name = next((n for n in (f"{host}:{port}", f"[{host}]:{port}") if n in hosts), None)
+        address = f"http://{name or f'127.0.0.1:{port}'}/?key={access.key}"
         out(address)
         note("Ctrl-C stops the studio")
         if options.open_browser:
             await asyncio.to_thread(webbrowser.open, address)
         config = Config(
             studio(world, access, hosts),
+            proxy_headers=False,  # anybody can write them: see ProxyIdentity
+            server_header=False,
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=GRACE_S,
@@ -54,12 +63,3 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         finally:
             server.should_exit = True
     return Exit.OK
-
-
-def _listening(port: int) -> socket.socket:
-    try:
-        return socket.create_server((HOST, port))
-    except OSError as error:
-        raise OperatorError(
-            f"Port {port} cannot be used: {error.strerror}.", hint="Choose another: --port 0"
-        ) from error

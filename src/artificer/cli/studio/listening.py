@@ -1,0 +1,65 @@
+"""Where the studio listens, and the names under which it may be reached."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from ipaddress import ip_address
+
+from artificer.config import StudioConfig
+from artificer.errors import ConfigError, OperatorError
+from artificer.studio.tokens import ApiTokens
+
+_THIS_MACHINE = ("127.0.0.1", "localhost", "[::1]")
+
+
+def check_host(host: str, settings: StudioConfig, tokens: ApiTokens) -> None:
+    """Refuse to let others in where nothing says who they are. Raises ConfigError."""
+    if is_loopback(host):
+        return
+    if not settings.identity_header and not tokens.valid():
+        raise ConfigError(
+            f"On {host} others can reach the studio, and nothing says who they are.",
+            hint="Make a token (artificer studio token new NAME), or set identity_header and "
+            "proxies in [studio].",
+        )
+    if _is_every_address(host) and not settings.hosts:
+        raise ConfigError(
+            f"On {host} the studio has no name of its own.",
+            hint='Name it in artificer.toml: [studio] hosts = ["studio.example.org"].',
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def names_of(host: str, port: int, more: Iterable[str]) -> frozenset[str]:
+    """Return the Host headers that are answered; ``more`` may be reached through a proxy."""
+    own = set() if _is_every_address(host) else {f"[{host}]" if ":" in host else host}
+    if is_loopback(host) or _is_every_address(host):
+        own |= {*_THIS_MACHINE}
+    return frozenset({f"{name}:{port}" for name in {*own, *more}} | set(more))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen. Raises OperatorError where that cannot be."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise OperatorError(
+            f"The studio cannot listen on {host}, port {port}: {error.strerror}.",
+            hint="Choose another port: --port 0",
+        ) from error
+
+
+def _is_every_address(host: str) -> bool:
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False

@@ -1,0 +1,69 @@
+"""Errors as answers: a status, and for programs ``{"error": {"code", "message", "hint"}}``.
+
+The code is that of the error tree (`artificer.errors`). An error without a status of its own has
+that of its nearest base.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.responses import PlainTextResponse, Response
+
+from artificer import errors as err
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+API = "/api/"
+"""Where the paths of programs begin."""
+
+STATUSES: Mapping[type[err.ArtificerError], HTTPStatus] = {
+    err.ArtificerError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    err.AuthorError: HTTPStatus.UNPROCESSABLE_ENTITY,
+    err.OperatorError: HTTPStatus.CONFLICT,
+    err.MissingExtraError: HTTPStatus.NOT_IMPLEMENTED,
+    err.NotFoundError: HTTPStatus.NOT_FOUND,
+    err.TamperedError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    err.AccessError: HTTPStatus.UNAUTHORIZED,
+    err.ForbiddenError: HTTPStatus.FORBIDDEN,
+    err.RateLimitError: HTTPStatus.TOO_MANY_REQUESTS,
+    err.ModelError: HTTPStatus.BAD_GATEWAY,
+    err.CallError: HTTPStatus.CONFLICT,
+}
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """An error. ``code`` is stable; ``hint`` says what to do, where that can be said."""
+
+    code: str
+    message: str
+    hint: str | None = None
+
+
+class ErrorAnswer(msgspec.Struct, frozen=True):
+    """The body of every answer that is not a success."""
+
+    error: ErrorBody
+
+
+def status_of(error: err.ArtificerError) -> HTTPStatus:
+    """Return the status of an error: its own, or that of its nearest base."""
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
+
+def answer_of(error: err.ArtificerError, path: str, status: HTTPStatus | None = None) -> Response:
+    """Return the answer of an error: JSON for programs, and plain text for people."""
+    status = status or status_of(error)
+    if path.startswith(API):
+        body = ErrorAnswer(ErrorBody(error.code, error.message, error.hint))
+        answer = Response(msgspec.json.encode(body), status, media_type="application/json")
+    else:
+        answer = PlainTextResponse(f"{error.message}\n{error.hint or ''}".rstrip() + "\n", status)
+    if isinstance(error, err.RateLimitError):
+        answer.headers["Retry-After"] = str(error.seconds)
+    if status == HTTPStatus.UNAUTHORIZED and path.startswith(API):
+        answer.headers["WWW-Authenticate"] = 'Bearer realm="artificer"'
+    return answer
