@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from artificer.agent_definition import AgentDefinition, AgentTool, agent_tool
+from artificer.agent_definition import AgentDefinition, AgentTool, agent_tool, handoff_tool
 from artificer.blocking import wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
@@ -222,13 +222,19 @@ class Agent(AgentDefinition[OutputT]):
 
         The calling model writes the prompt and reads the text. The run is a child of the caller's:
         it is started once, also after a crash, and its usage and cost count for both. ``timeout``
-        is in seconds.
+        is in seconds. Raises ToolDefinitionError for an unusable name.
 
         >>> editor = Agent(model, tools=[writer.as_tool("write", "Write a paragraph.")])
-
-        Raises ToolDefinitionError for an unusable name.
         """
         return agent_tool(self, name, description, timeout)
+
+    def as_handoff(self, name: str, description: str, *, timeout: float = 1800) -> AgentTool:
+        """Return the agent as a tool that takes the conversation over: ``transfer_to_NAME``.
+
+        The agent reads the conversation so far, and its answer, with its artifacts, is the answer
+        of the calling run. Otherwise it is, takes and raises what :meth:`as_tool` does.
+        """
+        return handoff_tool(self, name, description, timeout)
 
     # --- for scripts and notebooks ----------------------------------------------------------------
 

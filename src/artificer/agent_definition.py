@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypedDict, get_args
 
 from artificer.backends.function.decorator import FunctionTool
 from artificer.contracts.capabilities import Capabilities
-from artificer.contracts.definition import AGENT_ORIGIN, ToolDefinition
+from artificer.contracts.definition import AGENT_ORIGIN, HANDOFF_ORIGIN, ToolDefinition
 from artificer.contracts.model_settings import ModelSettings
 from artificer.contracts.output import OutputT
 from artificer.contracts.response_format import ResponseFormat
@@ -26,7 +26,10 @@ AgentKind = Literal["chat", "deliver"]
 
 @dataclass(frozen=True)
 class AgentTool:
-    """An agent that a model may call as a tool: each call is a run of that agent."""
+    """An agent that a model may call as a tool: each call is a run of that agent.
+
+    Either its text is the result of the call, or it takes the conversation over: a handoff.
+    """
 
     agent: AgentDefinition[Any]
     definition: ToolDefinition
@@ -206,12 +209,26 @@ def agent_tool(
     agent: AgentDefinition[Any], name: str, description: str, timeout: float
 ) -> AgentTool:
     """Return an agent as a tool. Raises ToolDefinitionError for an unusable name."""
-    prompt: JsonObject = {
-        "type": "string",
-        "description": "The task, with everything there is to know.",
-    }
+    task = "The task, with everything there is to know."
+    return AgentTool(agent, _definition(name, description, task, timeout, origin=AGENT_ORIGIN))
+
+
+def handoff_tool(
+    agent: AgentDefinition[Any], name: str, description: str, timeout: float
+) -> AgentTool:
+    """Return an agent as a tool that takes over. Raises ToolDefinitionError for a bad name."""
+    text = f"Hand the conversation over to {name}, who answers in your place. {description}"
+    task = "What is to be done now, in a sentence or two. The whole conversation is passed on."
+    more = {"origin": HANDOFF_ORIGIN, "resources": ("conversation",)}
+    return AgentTool(agent, _definition(f"transfer_to_{name}", text, task, timeout, **more))
+
+
+def _definition(
+    name: str, description: str, task: str, timeout: float, **labels: Any
+) -> ToolDefinition:
+    prompt: JsonObject = {"type": "string", "description": task}
     try:
-        definition = ToolDefinition(
+        return ToolDefinition(
             name=name,
             description=description,
             input_schema={
@@ -222,8 +239,7 @@ def agent_tool(
             },
             effect="keyed",
             timeout_ms=round(timeout * 1000),
-            origin=AGENT_ORIGIN,
+            **labels,
         )
     except InvalidValueError as error:
         raise ToolDefinitionError(f"The agent cannot be the tool {name!r}: {error}") from error
-    return AgentTool(agent, definition)

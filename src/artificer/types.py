@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.agent_definition import Tool as Tool
     from artificer.archive import Archive as Archive
     from artificer.artifacts.completion import Completion as Completion
+    from artificer.artifacts.handover import Handover as Handover
     from artificer.artifacts.phase import Phase as Phase
     from artificer.artifacts.phase import Task as Task
     from artificer.artifacts.plan import Constant as Constant
@@ -382,6 +383,7 @@ _NAMES = {
     "artifacts.revision": ("Candidate",),
     # builds
     "artifacts.completion": ("Completion",),
+    "artifacts.handover": ("Handover",),
     "artifacts.phase": ("Phase", "Task"),
     "artifacts.plan": ("Constant", "Plan", "SpecRef"),
     "artifacts.spec": ("PhaseRef", "Spec"),

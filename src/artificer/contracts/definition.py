@@ -58,7 +58,12 @@ _PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 
 
 AGENT_ORIGIN = "agent"
-"""The origin of a tool that is an agent."""
+"""The origin of a tool that is an agent: each call is a run of that agent."""
+
+HANDOFF_ORIGIN = "handoff"
+"""The origin of a tool that hands the conversation over to an agent."""
+
+AGENT_ORIGINS = frozenset({AGENT_ORIGIN, HANDOFF_ORIGIN})
 
 
 class CedarKeys(CheckedValue):

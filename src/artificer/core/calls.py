@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from artificer.artifacts.handover import Handover
+from artificer.contracts.definition import HANDOFF_ORIGIN
 from artificer.core import events as ev
 from artificer.core.gate import with_artifact
-from artificer.core.intents import AskApproval, CallTool, Intent
+from artificer.core.intents import AskApproval, CallTool, CheckReply, Intent
 from artificer.core.repeats import Done, Repeats, turn_digest
 from artificer.core.reports import made_or_withdrawn
 from artificer.core.sources import labels_of, without_label
@@ -24,6 +26,8 @@ from artificer.core.steps import Step, answered, call_of, calls_with, emit, sett
 from artificer.core.turns import finish, next_turn
 from artificer.core.verdict import Verdict
 from artificer.errors import InvariantError
+from artificer.values.blocks import Message, TextBlock
+from artificer.values.refusal import not_ok
 
 
 def calls_judged(state: RunState, event: ev.CallsJudged) -> Step:
@@ -59,11 +63,15 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     state = _counted(state, event)
     if event.status == "ok":
         call = call.replace(artifact=event.artifact, withdrawn=event.withdrawn, data=event.data)
+        call = call.replace(handover=event.handover) if event.handover else call
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
         state = state.replace(doubts=(*state.doubts, doubt))
     state = settle(state, event.intent, calls=calls_with(state, call))
-    return dispatch(labelled(state, call))
+    state = labelled(state, call)
+    if event.taint is not None and state.taint is None:
+        state = state.replace(taint=event.taint)
+    return dispatch(state)
 
 
 def _counted(state: RunState, event: ev.ToolReturned) -> RunState:
@@ -88,8 +96,12 @@ def dispatch(state: RunState) -> Step:
     """
     if state.hold == "interrupt":
         state = _without_waiting(state)
+    handover = next((call.handover for call in state.calls if call.handover), None)
+    if handover is not None:
+        state = _without_second(state)
     if None not in [call.status for call in state.calls]:
-        return _next(close_turn(state))
+        state = close_turn(state)
+        return _next(state) if handover is None else _taken_over(state, handover)
     if state.hold is not None:
         quiet = all(pending.type == "AskApproval" for pending in state.pending)
         return state.replace(phase=RunPhase.PAUSED if quiet else state.phase), ()
@@ -110,6 +122,8 @@ def close_turn(state: RunState) -> RunState:
         if call.artifact is not None:
             made = with_artifact(state.artifacts, call.artifact)
             state = state.replace(artifacts=made)
+        for ref in call.handover.artifacts if call.handover else ():
+            state = state.replace(artifacts=with_artifact(state.artifacts, ref))
         state = made_or_withdrawn(state, call.artifact, call.withdrawn)
     repeats = _repeats(state)
     state = with_sources(state)
@@ -134,6 +148,34 @@ def _repeats(state: RunState) -> Repeats:
 
 def _next(state: RunState) -> Step:
     return finish(state, "refused") if state.stop == "refusal" else next_turn(state)
+
+
+def _taken_over(state: RunState, handover: Handover) -> Step:
+    """The answer of the agent that took over is the reply of this run, and checked as one."""
+    message = Message(role="assistant", blocks=(TextBlock(text=handover.narrative),))
+    last = handover.narrative or state.last_text
+    state = with_message(state, message, stop="end_turn", last_text=last)
+    check = CheckReply(n=state.next_intent, turn=state.turn)
+    return emit(state, check, phase=RunPhase.CHECKING)
+
+
+def _without_second(state: RunState) -> RunState:
+    """Answer the handoffs that have not begun: another agent has the conversation."""
+    running = {pending.call_id for pending in state.pending if pending.type == "CallTool"}
+    tools = state.run_spec.tools()
+    calls: list[CallState] = []
+    for call in state.calls:
+        tool = tools.get(call.verdict.tool) if call.verdict else None
+        late = call.status is None and call.id not in running
+        if late and tool is not None and tool.origin == HANDOFF_ORIGIN:
+            call = answered(call, "cancelled", not_ok("cancelled", _TAKEN))
+        calls.append(call)
+    open_calls = {call.id for call in calls if call.status is None}
+    pending = tuple(pending for pending in state.pending if pending.call_id in open_calls)
+    return state.replace(calls=tuple(calls), pending=pending)
+
+
+_TAKEN = "Another agent has taken the conversation over."
 
 
 def _without_waiting(state: RunState) -> RunState:

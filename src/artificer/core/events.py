@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from artificer.artifacts.handover import Handover
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.builds.facts import Fact
 from artificer.core.spec import RunSpec
+from artificer.core.taint import Taint
 from artificer.core.verdict import Verdict
 from artificer.values.base import Digest, Text, Value
 from artificer.values.blocks import AttachedBlock, Block, CallStatus
@@ -135,7 +137,8 @@ class ToolReturned(_Event):
     ``artifact`` is what it made, ``withdrawn`` what it took out of the report. ``attachments`` are
     the images, sounds and files that it returned. ``usage`` and ``cost_micros`` are those of a run
     that the call started. ``data`` is the blob of the result as exact JSON, in a run whose
-    artifacts can be bound to it.
+    artifacts can be bound to it. ``taint`` is the untrusted tool whose result the started run
+    holds. With a ``handover`` that run's answer is the answer of this one.
     """
 
     type: ClassVar[Literal["ToolReturned"]] = "ToolReturned"
@@ -151,6 +154,8 @@ class ToolReturned(_Event):
     usage: Usage | None = None
     cost_micros: int | None = None
     data: Digest | None = None
+    taint: Taint | None = None
+    handover: Handover | None = None
 
 
 class ReplyChecked(_Event):

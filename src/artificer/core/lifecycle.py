@@ -25,6 +25,8 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
     said: dict[str, object] = {}
     if spec.history:
         state, said = with_history(state, spec), {"said": len(spec.history)}
+    if spec.taint is not None:
+        state = state.replace(taint=spec.taint)
     state = with_message(state, user(spec.prompt, spec.attachments), **said)
     return builds.begin(state, spec) if spec.kind == "build" else next_turn(state)
 

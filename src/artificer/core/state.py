@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from artificer.artifacts.build_catalog import tool_of
+from artificer.artifacts.handover import Handover
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.revision import Candidate
 from artificer.artifacts.withdraw import Withdrawal
@@ -79,7 +80,8 @@ class CallState(Value):
     """One call of the turn in progress, and its answer once there is one.
 
     ``approved`` says that a person let it through, while it waits for its turn. ``label`` is its
-    name as a source, and ``data`` the blob of its result's data (rules 3).
+    name as a source, and ``data`` the blob of its result's data (rules 3). ``handover`` is the
+    answer of the agent that took the conversation over.
     """
 
     id: str
@@ -92,6 +94,7 @@ class CallState(Value):
     attachments: tuple[AttachedBlock, ...] = ()
     label: str = ""
     data: Digest | None = None
+    handover: Handover | None = None
 
 
 class Doubt(Value):
@@ -297,7 +300,7 @@ def with_history(state: RunState, spec: RunSpec) -> RunState:
     for message in spec.history:
         ids = with_ids(state.call_ids, [call.id for call in message.calls])
         state = with_message(state, message, call_ids=ids)
-    return state.replace(taint=spec.taint)
+    return state
 
 
 def with_words(state: RunState, text: str, attachments: tuple[AttachedBlock, ...] = ()) -> RunState:

@@ -32,8 +32,8 @@ def _row(handler: Callable[[RunState, Any], Step], *leads_to: RunPhase) -> Row:
 
 
 _TURN = (P.GENERATING, P.COMPACTING, P.FINISHING)
-_AFTER_CALLS = (P.WORKING, *_TURN, P.PAUSED)
-_AFTER_HOLDING = (P.WORKING, P.FINISHING, P.PAUSED)
+_AFTER_CALLS = (P.WORKING, *_TURN, P.PAUSED, P.CHECKING)
+_AFTER_HOLDING = (P.WORKING, P.FINISHING, P.PAUSED, P.CHECKING)
 
 TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.NEW, ev.PromptReceived): _row(lifecycle.prompt_received, *_TURN, P.BUILDING),
@@ -49,7 +49,7 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.COMPACTING, ev.CompactionFailed): _row(
         compaction.compaction_failed, *_TURN, P.PAUSED, P.STALLED
     ),
-    (P.JUDGING, ev.CallsJudged): _row(calls.calls_judged, *_AFTER_CALLS),
+    (P.JUDGING, ev.CallsJudged): _row(calls.calls_judged, P.WORKING, *_TURN, P.PAUSED),
     (P.WORKING, ev.ApprovalAnswered): _row(calls.approval_answered, *_AFTER_CALLS),
     (P.WORKING, ev.ToolReturned): _row(calls.tool_returned, *_AFTER_CALLS),
     (P.WORKING, ev.CallProbed): _row(lifecycle.call_probed, P.WORKING),

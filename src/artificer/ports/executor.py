@@ -8,9 +8,11 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from artificer.artifacts.handover import Handover
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.contracts.definition import ToolDefinition
+from artificer.core.taint import Taint
 from artificer.ports.attachment import Attachment
 from artificer.values.base import JsonObject, Problem, Text, Value
 from artificer.values.blocks import CallStatus
@@ -89,6 +91,8 @@ class Receipt(Value):
     ``withdraw_artifact``. ``attachments`` are images, sounds and files that the model is shown.
     ``usage`` and ``cost_micros`` are those of a run that the call started. ``data`` is the whole
     result as JSON text, for artifacts that are bound to it: its numbers as the source wrote them.
+    ``taint`` is the untrusted tool whose result the started run holds. With a ``handover`` that
+    run's answer is the answer of the caller's run.
     """
 
     status: CallStatus
@@ -100,6 +104,8 @@ class Receipt(Value):
     usage: Usage | None = None
     cost_micros: int | None = None
     data: Text | None = None
+    taint: Taint | None = None
+    handover: Handover | None = None
 
 
 class Executor(Protocol):

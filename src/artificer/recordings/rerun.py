@@ -272,6 +272,8 @@ def _receipt(event: ev.ToolReturned, blobs: BlobStore) -> Receipt:
         content=content,
         evidence=event.evidence,
         artifact=event.artifact,
+        taint=event.taint,
+        handover=event.handover,
         attachments=tuple(attachments),
         data=None if event.data is None else blobs.get(event.data).decode(),
     )

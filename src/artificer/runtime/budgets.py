@@ -243,7 +243,10 @@ class Budgets:
                         break
                 else:
                     if all(not ended.is_set() for ended in ends):
-                        return _exhausted(error.message)
+                        busy = _ending(charges, ends)
+                        if busy is None:
+                            return _exhausted(error.message)
+                        await busy.wait()
             else:
                 charges.reserved()
                 return charges
@@ -255,6 +258,12 @@ class Budgets:
 
 
 NO_BUDGETS = Budgets()
+
+
+def _ending(charges: Charges, ends: Sequence[asyncio.Event]) -> asyncio.Event | None:
+    """Return the event of a request that has just been settled here, and is about to end."""
+    pairs = zip(charges.charges, ends, strict=True)
+    return next((end for charge, end in pairs if charge.account.under_way.count), None)
 
 
 def _may_wait(charge: Charge, ended: asyncio.Event, spent: Spent) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from artificer.contracts.definition import AGENT_ORIGIN
+from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.events import PromptReceived, RunForked
 from artificer.core.intents import CallTool
 from artificer.core.record import EventLine, Line
@@ -59,7 +59,7 @@ def called(run: str, lines: Iterable[Line]) -> dict[str, str]:
         if isinstance(line, EventLine):
             if isinstance(line.event, PromptReceived):
                 tools = line.event.spec.tools().tools
-                agents = frozenset(tool.name for tool in tools if tool.origin == AGENT_ORIGIN)
+                agents = frozenset(tool.name for tool in tools if tool.origin in AGENT_ORIGINS)
             elif isinstance(line.event, RunForked):
                 found.clear()
         elif isinstance(line.intent, CallTool) and line.intent.tool in agents:

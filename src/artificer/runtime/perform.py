@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 from msgspec import structs
@@ -143,11 +143,10 @@ class Performer:
             evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
             artifact=receipt.artifact,
             withdrawn=receipt.withdrawn,
-            usage=receipt.usage,
-            cost_micros=receipt.cost_micros,
             whole=whole,
             attachments=attachments,
             data=None if data.data is None else digest_of(data.data),
+            **_of_child(receipt),
         )
         return Outcome(event, blobs=() if data.data is None else (data.data,))
 
@@ -350,6 +349,12 @@ def _keep(
         blobs.put(found.data)
         kept.append(block_of(found))
     return tuple(kept), note
+
+
+def _of_child(receipt: Receipt) -> dict[str, Any]:
+    """Return the members of a receipt that are about the run that its call started."""
+    names = ("usage", "cost_micros", "taint", "handover")
+    return {name: getattr(receipt, name) for name in names}
 
 
 def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 
 from artificer.agent_definition import AgentDefinition, AgentTool, ExecutedTool, Tool
 from artificer.artifacts.deliverable import Deliverable
-from artificer.contracts.definition import ToolDefinition
+from artificer.artifacts.handover import Handover
+from artificer.contracts.definition import HANDOFF_ORIGIN, ToolDefinition
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.ports import Call, Provider, Receipt
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import restore
+from artificer.values.blocks import Message
 from artificer.wiring.engines import Attendance
 from artificer.wiring.families import Assembly
 from artificer.wiring.resources import WorldResources
@@ -62,13 +64,19 @@ class ChildExecutor:
             return self._receipt(run, await self._resume(run))
         return self._receipt(run, await self._start(run, call))
 
+    @property
+    def _takes_over(self) -> bool:
+        return self.tool.definition.origin == HANDOFF_ORIGIN
+
     async def _start(self, run: str, call: Call) -> RunState:
         parent = await self._state(call.run)
         prompt = str(call.arguments["prompt"])
         attendance = Attendance(self.attendance.approver)
-        async with self.assemblers.new(self.world, self.tool.agent, prompt, attendance) as made:
+        before = ConversationSoFar(call.run, parent) if self._takes_over else None
+        agent = self.tool.agent
+        async with self.assemblers.new(self.world, agent, prompt, attendance, before) as made:
             limits = bounded(made.spec.limits, parent)
-            spec = made.spec.replace(parent=call.run, limits=limits)
+            spec = made.spec.replace(parent=call.run, limits=limits, taint=parent.taint)
             return await replace(made, spec=spec).start(self.world, run)
 
     async def _resume(self, run: str) -> RunState:
@@ -83,18 +91,39 @@ class ChildExecutor:
         return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
 
     def _receipt(self, run: str, state: RunState) -> Receipt:
+        handover: Handover | None = None
         status, content = "error", f"The run {run} of this agent is {state.standing}."
         if state.deliverable is not None:
             delivered = Deliverable.read(self.world.storage.blobs.get(state.deliverable))
             content = f"{content} {delivered.note}\n{delivered.narrative}".rstrip()
             if delivered.status == "completed":
                 status, content = "ok", delivered.narrative
+                if self._takes_over:
+                    content = f"Its answer is that of the run {run}, which took over."
+                    handover = Handover(
+                        run=run, narrative=delivered.narrative, artifacts=delivered.artifacts
+                    )
         return Receipt(
             status="ok" if status == "ok" else "error",
             content=content,
             usage=state.usage,
             cost_micros=state.cost_micros,
+            taint=state.taint,
+            handover=handover,
         )
+
+
+@dataclass(frozen=True)
+class ConversationSoFar:
+    """The conversation of a run whose model calls an agent, without the reply that does."""
+
+    id: str
+    state: RunState
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Its messages; each call in them is answered."""
+        return tuple(self.state.history)[:-1]
 
 
 def bounded(own: Limits, parent: RunState) -> Limits:

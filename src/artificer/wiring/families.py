@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from artificer.contracts.definition import AGENT_ORIGIN
+from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import NotFoundError
@@ -53,7 +53,7 @@ async def with_family(world: WorldResources, engine: Engine, run: str, spec: Run
 def shared_limit(spec: RunSpec) -> SpendingLimit | None:
     """Return what a run and its children may spend together; None where that has no limit."""
     limit = SpendingLimit(spec.limits.total_tokens, spec.limits.cost_micros)
-    calls_agents = any(tool.origin == AGENT_ORIGIN for tool in spec.tools().tools)
+    calls_agents = any(tool.origin in AGENT_ORIGINS for tool in spec.tools().tools)
     return limit if calls_agents and limit != SpendingLimit() else None
 
 
