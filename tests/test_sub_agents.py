@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from artificer import Agent, Answer, Limits, Policy, Question, Rule, ScriptedProvider, World, tool
+from artificer import (
+    Agent,
+    Answer,
+    Limits,
+    Policy,
+    Question,
+    Rule,
+    RunContext,
+    ScriptedProvider,
+    World,
+    tool,
+)
 from artificer.errors import ToolDefinitionError
 from artificer.providers.scripted import call, reply, say
 from artificer.values.model import ModelFailure
@@ -102,3 +113,48 @@ async def test_the_approver_of_the_caller_answers_for_the_child() -> None:
 def test_an_unusable_name_is_refused() -> None:
     with pytest.raises(ToolDefinitionError, match="no name"):
         Agent("local/smollm2").as_tool("no name", "Nothing.")
+
+
+class Shop:
+    """A dependency of the functions."""
+
+    def __init__(self) -> None:
+        self.sold: list[str] = []
+
+
+@tool
+async def sell(ctx: RunContext[Shop], item: str) -> str:
+    """Sell it."""
+    ctx.deps.sold.append(item)
+    return "sold"
+
+
+@pytest.mark.req("child-deps")
+async def test_a_child_has_the_dependencies_of_its_caller() -> None:
+    class Crash(BaseException):
+        """The end of the process."""
+
+    def crash(body: object) -> object:
+        raise Crash
+
+    def asked(ctx: RunContext[Shop]) -> str:
+        return f"Nothing but {type(ctx.deps).__name__}."
+
+    def seller(model: ScriptedProvider) -> Agent:
+        return Agent(model, kind="chat", tools=[sell], instructions=asked)
+
+    first, shop = Shop(), Shop()
+    async with World.in_memory() as world:
+        model = ScriptedProvider([reply(call("write", prompt="Sell tea."))])
+        dying = seller(ScriptedProvider(crash))  # type: ignore[arg-type]
+        agent = Agent(model, kind="chat", tools=[dying.as_tool("write", "Sell.")])
+        with pytest.raises(Crash):
+            await world.run("Sell.", agent, run_id="r", deps=first)
+        child = seller(ScriptedProvider([reply(call("sell", item="tea")), say("Sold.")]))
+        agent = Agent(
+            ScriptedProvider([say("Done.")]), kind="chat", tools=[child.as_tool("write", "Sell.")]
+        )
+        run = await world.resume("r", agent, deps=shop)
+        assert (run.text, first.sold, shop.sold) == ("Done.", [], ["tea"])
+        began = await world.get(run.children[0])
+        assert began.state.run_spec.system == "Nothing but Shop."
