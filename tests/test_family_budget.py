@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from artificer import Agent, Config, ForkChanges, Limits, ScriptedProvider, World
+from artificer import Agent, Config, ForkChanges, Limits, RunContext, ScriptedProvider, World
 from artificer.ports import Amount
 from artificer.providers.scripted import call, reply, say
 from artificer.system import SystemClock
@@ -51,7 +52,19 @@ async def spent(world: World, run: str) -> Amount:
 
 
 async def test_children_at_the_same_time_share_what_is_left() -> None:
-    writer = agent(*map(long, "abc"), limits=SMALL)
+    starting, all_start = iter(range(3)), asyncio.Event()
+
+    def instructions(ctx: RunContext[None]) -> str:
+        if next(starting) == 2:
+            all_start.set()
+        return ""
+
+    async def answer(body: object) -> ModelReply:
+        await all_start.wait()
+        return long("a")
+
+    model = ScriptedProvider(answer)
+    writer = Agent(model, kind="chat", instructions=instructions, limits=SMALL)
     async with World.in_memory() as world:
         run = await world.run(
             "Go.", chief([writing("1", "2", "3"), say("No.")], writer, total_tokens=700), run_id="r"
