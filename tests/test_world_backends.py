@@ -46,7 +46,9 @@ async def test_a_servers_tool_passes_the_gate_and_is_journaled_and_replayed() ->
         run = await play(world, call("stub.add", a=1, b=2), call("stub.add", a=99, b=2))
         history = await world.archive.history(run.id)
         (returned,) = results(history)
-        assert json.loads(returned.content)["results"] == {"sum": 3}
+        answer, _, data = returned.content.partition("\n[Data: ")
+        assert json.loads(answer)["results"] == {"sum": 3}
+        assert data.startswith('stub.add#1 · values at "/sum"')
         assert json.loads(returned.evidence or "")["server"] == "stub"
         statuses = [
             b.status for m in run.state.history for b in m.blocks if b.type == "tool_result"

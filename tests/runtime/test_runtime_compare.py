@@ -22,6 +22,8 @@ from artificer.values.model import ModelFailure, ModelReply
 
 REFUSED = ModelFailure(code="bad_request", message="no such parameter")
 
+DATA = '\n[Data: double#1 · values at "" (number)]'
+
 
 @tool(effect="pure")
 async def double(n: int) -> int:
@@ -54,7 +56,7 @@ class TestDiff:
             told = {d.what: (d.a, d.b) for turn in found.turns for d in turn.differences}
             assert told == {
                 "call 1 double: arguments": ('{"n":2}', '{"n":3}'),
-                "call 1 double: result": ("4", "6"),
+                "call 1 double: result": (f"4{DATA}", f"6{DATA}"),
                 "text": ("Four.", "Six."),
             }
             assert [turn.turn for turn in found.turns] == [1, 2]
