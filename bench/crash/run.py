@@ -21,10 +21,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import report
 from disk import build
 from scenarios import SCENARIOS
 from stage import Stage
+
+import report
 
 ADAPTERS = {
     "artificer": "artificer",

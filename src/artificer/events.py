@@ -189,6 +189,17 @@ class ReplySentBack(_RunEvent):
     request: Text
 
 
+class BuildProgressed(_RunEvent):
+    """Something happened in a build: a job began, or a fact about one came.
+
+    ``what`` names it: ``StartRun`` or ``SpecMerged``; ``text`` says it in words.
+    """
+
+    type: ClassVar[Literal["build_progressed"]] = "build_progressed"
+    what: str
+    text: Text = ""
+
+
 class EventsMissed(_RunEvent):
     """The reader was slower than the run: ``count`` pieces of text, arguments or reports of
     progress were dropped.
@@ -232,6 +243,7 @@ RunEvent = (
     | CallFinished
     | ArtifactCreated
     | ReplySentBack
+    | BuildProgressed
     | EventsMissed
     | RunEnded
 )

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from uvicorn import Config, Server
 
@@ -50,3 +51,8 @@ async def serving(
     finally:
         server.should_exit = True
         await task
+
+
+async def entered(page: Any, studio: Studio) -> None:
+    """Open the studio in a browser, with its key."""
+    await page.goto(f"{studio.url}/?key={studio.key}")

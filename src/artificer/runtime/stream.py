@@ -207,6 +207,10 @@ class RunStream(Generic[R]):
         yield self._reader.ended(run.state, run.text)
 
 
+def _is_idle_build(state: RunState) -> bool:
+    return state.build is not None and state.standing != "open"
+
+
 async def watch(
     reader: EventReader, runs_here: Callable[[str], bool], text_of: Callable[[RunState], str]
 ) -> AsyncIterator[RunEvent]:
@@ -226,7 +230,7 @@ async def watch(
                 yield event
             if not runs_here(reader.run) and reader.seq != known:
                 known, state = reader.seq, await reader.state()
-                if state.waits_for_people or state.phase in IDLE:
+                if state.waits_for_people or state.phase in IDLE or _is_idle_build(state):
                     yield reader.ended(state, text_of(state))
                     return
             await reader.changed(POLL)

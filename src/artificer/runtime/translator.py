@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from artificer.builds.summary import happened, wished
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval, CallTool, Generate
+from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Generate
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Fallback, RunSpec
 from artificer.core.state import RunState
@@ -17,6 +18,7 @@ from artificer.events import (
     ApprovalRequested,
     ArgumentsStreamed,
     ArtifactCreated,
+    BuildProgressed,
     CallFinished,
     CallJudged,
     CallProgressed,
@@ -124,6 +126,8 @@ class Translator:
                     reason=asked.reason,
                     digest=asked.call,
                 )
+            case AdvanceBuild(wish=job):
+                yield BuildProgressed(run=run, seq=seq, what=job.type, text=wished(job))
             case _:
                 pass
 
@@ -183,6 +187,8 @@ class Translator:
                 yield from self._returned(returned)
             case ev.ReplyChecked(request=str() as request):
                 yield ReplySentBack(run=run, seq=seq, request=request)
+            case ev.BuildAdvanced(fact=fact):
+                yield BuildProgressed(run=run, seq=seq, what=fact.type, text=happened(fact))
             case ev.InterruptRequested() | ev.PauseRequested() | ev.RunFinished():
                 self._interrupted = isinstance(event, ev.InterruptRequested)
             case _:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from artificer.studio.access import Actor
-from artificer.studio.words import ago, clock, money, status_word, thousands
+from artificer.studio.words import ago, clock, money, status_word, thousands, visible
 
 
 def page(
@@ -33,6 +33,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         loader=PackageLoader("artificer.studio"),
     )
-    for word in (ago, clock, money, status_word, thousands):
+    for word in (ago, clock, money, status_word, thousands, visible):
         environment.filters[word.__name__] = word
     return environment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from decimal import Decimal
+from unicodedata import category
 
 _STATUS = {
     "open": "running",
@@ -41,3 +42,22 @@ def thousands(number: int) -> str:
 def money(dollars: Decimal | None) -> str:
     """An amount of dollars; nothing where the price is unknown."""
     return "" if dollars is None else f"${dollars:.4f}"
+
+
+_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    """A text whose invisible characters are shown by their numbers.
+
+    Those that change the direction of a line could make a call look like another one.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c in "\n\t\u200d" or category(c) not in _UNSEEN else _number(c) for c in text
+    )
+
+
+def _number(character: str) -> str:
+    return f"\u27e8U+{ord(character):04X}\u27e9"

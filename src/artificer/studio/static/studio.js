@@ -10,10 +10,7 @@ if (root && root.dataset.over === "no") {
 
   const forming = () => document.getElementById("forming");
 
-  const edited = () => {
-    const at = document.activeElement;
-    return at && at.matches("textarea, input") && at.value !== "";
-  };
+  const edited = () => [...root.querySelectorAll("textarea, input")].some((field) => field.value !== field.defaultValue);
 
   const refresh = async () => {
     if (waiting) {
@@ -43,7 +40,8 @@ if (root && root.dataset.over === "no") {
     if (place) place.append(JSON.parse(event.data).text);
   });
   for (const kind of ["turn_started", "model_replied", "model_failed", "call_judged", "approval_requested",
-    "approval_received", "call_started", "call_finished", "artifact_created", "reply_sent_back", "run_ended"]) {
+    "approval_received", "call_started", "call_finished", "artifact_created", "reply_sent_back",
+    "build_progressed", "run_ended"]) {
     source.addEventListener(kind, refresh);
   }
 }

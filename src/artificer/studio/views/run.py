@@ -9,13 +9,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
-from artificer.core.signals import AnswerCall, Cancel, FollowUp, Interrupt, Pause, Signal, Steer
+from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
 from artificer.errors import NotFoundError
 from artificer.events import sse
 from artificer.runs import Run
 from artificer.studio.context import Form, actor_of, context_of, posted
+from artificer.studio.decisions import decisions_of
 from artificer.studio.pages import page
 from artificer.studio.transcript import transcript
+from artificer.studio.views.decide import can_be_revised, topmost
 
 REPORT_POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The report brings a policy of its own, which is stricter; this one is for its frame."""
@@ -26,7 +28,7 @@ ENDINGS: dict[str, type[Pause | Interrupt | Cancel]] = {
     "interrupt": Interrupt,
     "cancel": Cancel,
 }
-ACTIONS = {"answer", "resume", *TEXTS, *ENDINGS}
+ACTIONS = {"resume", *TEXTS, *ENDINGS}
 
 OVER = frozenset({"completed", "partial", "failed", "cancelled", "pruned"})
 
@@ -42,12 +44,15 @@ async def body(request: Request) -> Response:
 
 
 async def _values(request: Request) -> dict[str, Any]:
-    context, run = context_of(request), await _run(request)
+    context = context_of(request)
+    history = await context.world.archive.history(request.path_params["run"])
+    run = history.run
     story, here = transcript(run.events), context.executions.executes(run.id)
     return {
         "run": run,
         "story": story,
-        "questions": run.questions,
+        "decisions": await decisions_of(context.world, history),
+        "revisable": can_be_revised(run.state),
         "over": run.status in OVER and not here,  # it may be about to go on
         "here": here,
         "failure": context.executions.failures.get(run.id, ""),
@@ -89,16 +94,13 @@ async def act(request: Request) -> Response:
     if signal is not None:
         await context.world.send(run.id, signal)
     if action != "pause":
-        context.executions.resume(run.id)
+        context.executions.resume(await topmost(context.world, run))
     return RedirectResponse(f"/runs/{run.id}", HTTPStatus.SEE_OTHER)
 
 
 def _signal(action: str, form: Form, by: str) -> Signal | None:
     """Return the signal of an action; None for the one that only continues a run."""
     text = form.text("text")
-    if action == "answer":
-        approved = form.text("decision") == "approve"
-        return AnswerCall(by=by, call=form.text("call"), approved=approved, reason=text)
     if kind := TEXTS.get(action):
         return kind(by=by, text=text)
     if ending := ENDINGS.get(action):
