@@ -247,5 +247,5 @@ def test_differences_are_bounded_whatever_the_texts_are() -> None:
 async def test_who_follows_a_build_learns_of_its_jobs_until_it_waits(built: Studio) -> None:
     found = [event async for event in built.world.events("b")]
     words = [event.what for event in found if isinstance(event, BuildProgressed)]
-    assert words[:2] == ["BuildRequested", "StartRun"] and words[-1] == "AskDecision"
+    assert words[:2] == ["StartRun", "RunReturned"] and words[-1] == "AskDecision"
     assert isinstance(found[-1], RunEnded) and found[-1].status == "waiting"
