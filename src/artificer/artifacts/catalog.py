@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from artificer.artifacts import build_catalog, withdraw
-from artificer.artifacts.binding import bind
+from artificer.artifacts.binding import bind, offer
 from artificer.artifacts.binding.source_note import source_note
 from artificer.artifacts.fields import controls, text
 from artificer.artifacts.names import is_device
@@ -75,7 +75,7 @@ def report_tools(*, binding: bool = False) -> tuple[ToolDefinition, ...]:
     """
     if not binding:
         return (*tools(), withdraw.tool())
-    bindable = map(bind.with_data, (*tools(), *_kind("value").tools))
+    bindable = map(offer.with_data, (*tools(), *_kind("value").tools))
     return (*bindable, withdraw.tool(values=True))
 
 
@@ -100,7 +100,7 @@ def normalised(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
     A null for an optional member counts as absent, as in the providers' strict modes. A drawing
     may name its kind, as tables, lists and checklists must.
     """
-    pruned = without_nulls(arguments, tool.input_schema)
+    pruned = without_nulls(arguments, offer.checked_schema(tool))
     arguments = bind.tidy(tool, pruned if isinstance(pruned, dict) else arguments)
     drawing = arguments.get("svg") if tool.name == "create_svg" else None
     if isinstance(drawing, dict) and drawing.get("kind") == "svg":

@@ -11,7 +11,7 @@ import json
 from typing import NamedTuple
 
 from artificer.artifacts import catalog, withdraw
-from artificer.artifacts.binding import bind
+from artificer.artifacts.binding import bind, offer
 from artificer.artifacts.binding.sources import Sources
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
@@ -147,7 +147,7 @@ def _judge(
 
 def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:
     """Say that a refused call was refused before, and what the arguments at fault are."""
-    schema = tool.input_schema if tool else {}
+    schema = offer.checked_schema(tool) if tool else {}
     places = dict.fromkeys(problem.pointer for problem in verdict.problems[:_MAX_DESCRIBED])
     words = {at: clip(description_at(schema, at), _LONGEST_DESCRIPTION) for at in places}
     more = "\n".join([_AGAIN, *(f"{at}: {said}" for at, said in words.items() if said)])
@@ -187,15 +187,15 @@ def _checked(
     if tool.backend != "artifact":
         found = compile_schema(tool.input_schema, formats=formats).problems(arguments)
         return _Checked(arguments, found)
-    takes, gives = bind.takes_data(tool), bind.gives_data(tool, arguments)
-    schema = tool.input_schema if gives or not takes else bind.plain_schema(tool)
+    takes, gives = offer.takes_data(tool), bind.gives_data(tool, arguments)
+    schema = offer.checked_schema(tool) if gives or not takes else offer.plain_schema(tool)
     problems = compile_schema(schema, formats=formats).problems(arguments)
     if not gives:
         return _Checked(arguments, problems + catalog.check(tool.name, arguments, made))
     bound = problems or bind.bind(tool, arguments, rules.sources)
     if not isinstance(bound, bind.BoundCall):
         return _Checked(arguments, bound + catalog.check(tool.name, arguments, made))
-    plain = compile_schema(bind.plain_schema(tool), formats=formats).problems(bound.plain)
+    plain = compile_schema(offer.plain_schema(tool), formats=formats).problems(bound.plain)
     resulting = plain + catalog.check(tool.name, bound.plain, made)
     return _Checked(bound.arguments, tuple(bind.pointed(problem, bound) for problem in resulting))
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from artificer.artifacts import catalog
-from artificer.artifacts.binding import bind
+from artificer.artifacts.binding import bind, offer
 from artificer.artifacts.binding.sources import Sources
 from artificer.core import events as ev
 from artificer.core.intents import Intent, JudgeCalls
@@ -91,7 +91,7 @@ def _is_bound(verdict: Verdict) -> bool:
 
 def _data(verdict: Verdict) -> object:
     """The recorded binding of a verdict, if it has one."""
-    if verdict.arguments is None or not bind.is_bindable(verdict.tool):
+    if verdict.arguments is None or not offer.is_bindable(verdict.tool):
         return None
     if '"data":{' not in verdict.arguments:
         return None

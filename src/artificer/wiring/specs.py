@@ -9,7 +9,7 @@ from typing import Any
 
 from artificer import core
 from artificer.agent_definition import AgentDefinition
-from artificer.artifacts.binding.bind import takes_data
+from artificer.artifacts.binding.offer import takes_data
 from artificer.config import Config
 from artificer.contracts.definition import Toolset
 from artificer.contracts.model_settings import RequestSettings

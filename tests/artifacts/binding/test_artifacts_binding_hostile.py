@@ -13,9 +13,13 @@ from artificer.artifacts import catalog
 from artificer.artifacts.binding.bind import BoundCall, bind, gives_data, inner, tidy
 from artificer.artifacts.binding.dates import bucket_of
 from artificer.artifacts.binding.numbers import decimal_of
+from artificer.artifacts.binding.offer import checked_schema
 from artificer.artifacts.binding.source_note import source_note, word
 from artificer.artifacts.binding.sources import Sources
+from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
+from artificer.values.canon import canonical
+from artificer.values.tokens import USUAL_BYTES_A_TOKEN
 
 pytestmark = pytest.mark.req("binding-hostile")
 
@@ -30,7 +34,7 @@ def worked_out(data: Any, source: str, tool: str = "create_bar_chart") -> Any:
     arguments = {within: {"kind": within, **payload}} if within else payload
     definition = TOOLS[tool]
     arguments = tidy(definition, arguments)
-    problems = compile_schema(definition.input_schema).problems(arguments)
+    problems = compile_schema(checked_schema(definition)).problems(arguments)
     if problems or not gives_data(definition, arguments):
         return " ".join(f"{p.pointer} {p.message}" for p in problems)
     known = Sources(("t#1",), {"t#1": source.encode("utf-8", "surrogatepass")}, frozenset())
@@ -233,3 +237,48 @@ def test_any_reply_and_any_data_are_answered(data: Any, source: Any, tool: str) 
     if tool in ("create_checklist", "create_file", "create_svg", "withdraw_artifact"):
         return
     assert worked_out({"call": "t#1", **data}, json.dumps(source), tool) is not None
+
+
+@pytest.mark.req("binding-cost")
+def test_data_cost_less_than_two_thousand_tokens_in_all_tools() -> None:
+    plain = {tool.name: sent(tool) for tool in catalog.report_tools()}
+    more = sum(sent(tool) - plain.get(tool.name, 0) for tool in TOOLS.values())
+    assert more <= 2000 * USUAL_BYTES_A_TOKEN
+
+
+def sent(tool: ToolDefinition) -> int:
+    return len(tool.description.encode()) + len(canonical(tool.input_schema))
+
+
+@pytest.mark.req("binding-cost")
+@pytest.mark.parametrize(
+    ("data", "at"),
+    [
+        ({"where": [{"column": "v", "op": "like", "value": 1}]}, "/data/where/0/op"),
+        ({"where": [{"column": "v", "op": "=", "value": [1]}]}, "/data/where/0/value"),
+        ({"group": {"by": "n", "values": []}}, "/data/group/values"),
+        ({"group": {"by": "n", "values": [{"calculate": "median"}]}}, "/group/values/0/calculate"),
+        ({"sort": [{"by": "v", "order": "up"}]}, "/data/sort/0/order"),
+        ({"top": {"n": 0}}, "/data/top/n"),
+        ({"round": 13}, "/data/round"),
+        ({"values": [{"column": ""}]}, "/data/values/0/column"),
+    ],
+)
+def test_the_gate_holds_data_to_all_its_rules(data: Any, at: str) -> None:
+    assert at in worked_out({**BAR, **data}, rows("1"))
+
+
+class TestMissingValues:
+    def test_are_gaps_in_charts_of_categories(self) -> None:
+        made = worked_out(BAR, rows("1", "null", '""', "2"))
+        assert made["series"][0]["values"] == [1, None, None, 2]
+
+    @pytest.mark.parametrize("tool", ["create_pie_chart", "create_histogram_chart"])
+    def test_are_refused_where_nothing_can_be_left_out(self, tool: str) -> None:
+        said = worked_out(BAR, rows("1", "null"), tool)
+        assert "/data/values/0/column" in said and "not empty" in said
+
+    def test_text_among_the_others_is_never_left_out_of_their_sum(self) -> None:
+        top = {"n": 1, "other": "Rest"}
+        said = worked_out({**BAR, "top": top}, rows("1", "2", '"n/a"'))
+        assert "/data/top/other" in said

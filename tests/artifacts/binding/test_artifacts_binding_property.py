@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from artificer.artifacts import catalog
 from artificer.artifacts.binding.bind import BoundCall, bind, inner, tidy
+from artificer.artifacts.binding.offer import checked_schema
 from artificer.artifacts.binding.sources import Sources
 from artificer.contracts.schema import compile_schema
 
@@ -129,7 +130,7 @@ def bound(tool: str, data: dict[str, Any], source: str) -> dict[str, Any] | None
     arguments = {member: {"kind": member, **payload}} if member else payload
     definition = TOOLS[tool]
     arguments = tidy(definition, arguments)
-    assert not compile_schema(definition.input_schema).problems(arguments)
+    assert not compile_schema(checked_schema(definition)).problems(arguments)
     found = bind(definition, arguments, Sources(("du#1",), {"du#1": source.encode()}, frozenset()))
     event("bound" if isinstance(found, BoundCall) else "problems")
     return inner(tool, found.arguments) if isinstance(found, BoundCall) else None
@@ -146,28 +147,70 @@ def same(actual: Any, expected: Any) -> bool:
     return isinstance(actual, str) and actual == expected
 
 
+CHARTS = ("create_bar_chart", "create_stacked_bar_chart", "create_combined_chart")
+
+
+def drawn(tool: str, payload: dict[str, Any]) -> tuple[list[str], dict[str, list[Any]]]:
+    """The labels and the series of a chart, whatever its members are called."""
+    if tool == "create_heat_map_chart":
+        values = zip(*(row["values"] for row in payload["rows"]), strict=True)
+        labels = [row["label"] for row in payload["rows"]]
+        return labels, dict(zip(payload["columns"], map(list, values), strict=True))
+    series = payload["series"] if "series" in payload else payload["bars"] + payload["lines"]
+    return payload["labels"], {one["name"]: one["values"] for one in series}
+
+
+def is_shown(actual: Any, expected: Any, payload: dict[str, Any]) -> bool:
+    """Whether a chart's number is the one that has to be drawn, cut only if the payload says so."""
+    if actual is None or expected is None:
+        return actual is expected
+    shown, cut = oracle.shown(actual), payload["data"].get("digits") == 15
+    return shown == expected or (cut and shown == oracle.digits15(expected))
+
+
 @pytest.mark.req("binding-independent")
-@settings(max_examples=150)
-@given(sources(), bindings(numeric=True))
-def test_a_chart_shows_what_its_binding_says(source: str, data: dict[str, Any]) -> None:
-    payload = bound("create_bar_chart", data, source)
+@settings(max_examples=200)
+@given(st.sampled_from([*CHARTS, "create_heat_map_chart"]), sources(), bindings(numeric=True))
+def test_a_chart_shows_what_its_binding_says(tool: str, source: str, data: dict[str, Any]) -> None:
+    payload = bound(tool, data, source)
     if payload is None:
         return
     rows = oracle.evaluate(source.encode(), payload["data"], data["label"])
-    assert len(payload["labels"]) == len(rows)
-    for label, row in zip(payload["labels"], rows, strict=True):
+    labels, series = drawn(tool, payload)
+    assert len(labels) == len(rows)
+    for label, row in zip(labels, rows, strict=True):
         expected = oracle.cell(row, data["label"])
         number = oracle.number(expected)
         assert label == oracle.text(expected) or oracle.fraction(label) == number
-    for series, pick in zip(payload["series"], data["values"], strict=True):
-        assert series["name"] == pick["column"].removeprefix("/")
-        for actual, row in zip(series["values"], rows, strict=True):
+    for pick in data["values"]:
+        values = series[pick["column"].removeprefix("/")]
+        for actual, row in zip(values, rows, strict=True):
             expected = oracle.value_of(row, pick["column"], data.get("round"))
-            assert isinstance(expected, Fraction)
-            shown = oracle.shown(actual)
-            assert shown == expected or (
-                payload["data"]["digits"] == 15 and shown == oracle.digits15(expected)
-            )
+            assert is_shown(actual, None if expected == "" else expected, payload)
+
+
+@pytest.mark.req("binding-independent")
+@settings(max_examples=100)
+@given(sources(), bindings(numeric=True))
+def test_the_spread_of_values_is_that_of_the_rows(source: str, data: dict[str, Any]) -> None:
+    data = {**data, "values": data["values"][:1]}
+    for tool in ("create_histogram_chart", "create_box_plot_chart"):
+        payload = bound(tool, data, source)
+        if payload is None:
+            continue
+        rows = oracle.evaluate(source.encode(), payload["data"], data["label"])
+        column = data["values"][0]["column"]
+        expected = [oracle.value_of(row, column, data.get("round")) for row in rows]
+        if tool == "create_box_plot_chart":
+            names = [oracle.text(oracle.cell(row, data["label"])) for row in rows]
+            first = [names.index(name) for name in names]
+            expected = [e for _, e in sorted(zip(first, expected, strict=True), key=lambda p: p[0])]
+            values = [value for group in payload["groups"] for value in group["values"]]
+            assert [g["label"] for g in payload["groups"]] == list(dict.fromkeys(names))
+        else:
+            values = payload["values"]
+        assert len(values) == len(expected)
+        assert all(is_shown(a, e, payload) for a, e in zip(values, expected, strict=True))
 
 
 @pytest.mark.req("binding-independent")

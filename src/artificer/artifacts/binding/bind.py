@@ -1,27 +1,21 @@
-"""Binding a call: its schema with ``data``, and its arguments with what the data gives.
+"""Binding a call: its arguments with what their ``data`` gives.
 
 A tool takes ``data`` where its recorded schema says so; a run that began without it never does.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from artificer.artifacts.binding.fill import FILLS
 from artificer.artifacts.binding.form import CitedData, Data, tidied
+from artificer.artifacts.binding.offer import CITING, takes_data, within
 from artificer.artifacts.binding.resolve import resolve
 from artificer.artifacts.binding.resolved import BindingProblems
 from artificer.artifacts.binding.single import resolve_value
 from artificer.artifacts.binding.sources import Sources
-from artificer.artifacts.json_schema import schema_of
 from artificer.contracts.definition import ToolDefinition
-from artificer.values.base import JsonObject, JsonValue, Problem
-
-CITING = "create_value"
-"""The tool whose artifact is a single value."""
-
-_OFFER = " Give data instead of {}: it takes them from a result, and no number is typed."
+from artificer.values.base import JsonObject, Problem
 
 
 class BoundCall(NamedTuple):
@@ -35,73 +29,6 @@ class BoundCall(NamedTuple):
     plain: JsonObject
     members: tuple[str, ...]
     at: str
-
-
-def is_bindable(name: str) -> bool:
-    """Return whether an artifact of this tool can be bound."""
-    return name in FILLS or name == CITING
-
-
-def takes_data(tool: ToolDefinition) -> bool:
-    """Return whether the tool takes ``data``, by its schema."""
-    return is_bindable(tool.name) and "data" in _properties(_payload_schema(tool))
-
-
-def with_data(tool: ToolDefinition) -> ToolDefinition:
-    """Return the tool with ``data`` in its schema, next to what it replaces."""
-    fill = FILLS.get(tool.name)
-    if fill is None:
-        return tool
-    schema = _payload_schema(tool)
-    required = [name for name in _required(schema) if name not in fill.members]
-    changed: JsonObject = {
-        **schema,
-        "properties": {**_properties(schema), "data": data_schema()},
-        "required": required,
-    }
-    offer = _OFFER.format(" and ".join(fill.members))
-    described = tool.replace(description=tool.description + offer)
-    return described.replace(input_schema=_with_payload(tool, changed))
-
-
-@cache
-def data_schema() -> JsonObject:
-    """Return the schema of ``data``. It is offered by nine tools, so it describes only its own
-    members; the prompt of a run explains the rest once.
-    """
-    schema = schema_of(Data)
-    members = {name: _brief(member) for name, member in schema["properties"].items()}
-    return {**schema, "properties": members, "description": _WHAT}
-
-
-_WHAT = "Rows and numbers of an earlier result, instead of typed ones. Applied in the order below."
-
-
-def _brief(schema: JsonObject) -> JsonObject:
-    """Return a schema whose members have no descriptions."""
-    words = {"description": schema["description"]} if "description" in schema else {}
-    return {**_undescribed(schema), **words}
-
-
-def _undescribed(schema: JsonValue) -> Any:
-    if isinstance(schema, dict):
-        kept = schema.items()
-        return {n: _undescribed(m) for n, m in kept if n != "description" or isinstance(m, dict)}
-    return [_undescribed(item) for item in schema] if isinstance(schema, list) else schema
-
-
-def plain_schema(tool: ToolDefinition) -> JsonObject:
-    """Return the schema of a call without ``data``: what it replaces is required.
-
-    A value has no other form: of its resolved arguments, nothing is left to check.
-    """
-    fill = FILLS.get(tool.name)
-    if fill is None:
-        return {"type": "object"}
-    schema = _payload_schema(tool)
-    members = {name: member for name, member in _properties(schema).items() if name != "data"}
-    required = [*_required(schema), *fill.members]
-    return _with_payload(tool, {**schema, "properties": members, "required": required})
 
 
 def gives_data(tool: ToolDefinition, arguments: JsonObject) -> bool:
@@ -124,7 +51,8 @@ def bind(
 ) -> BoundCall | tuple[Problem, ...]:
     """Resolve the binding of a call whose arguments fit its schema; or return its problems."""
     payload = _payload(tool.name, arguments)
-    within = _within(tool.name)
+    member = within(tool.name)
+    prefix = f"/{member}" if member else ""
     data = payload["data"]
     if tool.name == CITING:
         form = payload.get("format")
@@ -136,8 +64,8 @@ def bind(
         both = [name for name in members if name in payload]
         if both:
             message = "is filled in by data: give one of them"
-            return tuple(Problem(pointer=f"{within}/{name}", message=message) for name in both)
-        found = resolve(tool.name, Data.from_json(data), sources, f"{within}/data")
+            return tuple(Problem(pointer=f"{prefix}/{name}", message=message) for name in both)
+        found = resolve(tool.name, Data.from_json(data), sources, f"{prefix}/data")
     if isinstance(found, BindingProblems):
         return found.found
     filled, recorded = found.members, found.recorded
@@ -147,8 +75,8 @@ def bind(
     return BoundCall(
         _with(tool.name, arguments, whole),
         _with(tool.name, arguments, {**plain, **filled}),
-        tuple(f"{within}/{name}" for name in members),
-        f"{within}/data",
+        tuple(f"{prefix}/{name}" for name in members),
+        f"{prefix}/data",
     )
 
 
@@ -165,41 +93,12 @@ def inner(name: str, arguments: JsonObject) -> JsonObject:
     return _payload(name, arguments)
 
 
-def _within(name: str) -> str:
-    fill = FILLS.get(name)
-    return f"/{fill.within}" if fill and fill.within else ""
-
-
 def _payload(name: str, arguments: JsonObject) -> JsonObject:
-    fill = FILLS.get(name)
-    payload = arguments.get(fill.within) if fill and fill.within else arguments
+    member = within(name)
+    payload = arguments.get(member) if member else arguments
     return payload if isinstance(payload, dict) else {}
 
 
 def _with(name: str, arguments: JsonObject, payload: JsonObject) -> JsonObject:
-    within = _within(name)[1:]
-    return {**arguments, within: payload} if within else payload
-
-
-def _payload_schema(tool: ToolDefinition) -> JsonObject:
-    within = _within(tool.name)[1:]
-    found = _properties(tool.input_schema).get(within) if within else tool.input_schema
-    return found if isinstance(found, dict) else {}
-
-
-def _with_payload(tool: ToolDefinition, schema: JsonObject) -> JsonObject:
-    within = _within(tool.name)[1:]
-    if not within:
-        return schema
-    outer = tool.input_schema
-    return {**outer, "properties": {**_properties(outer), within: schema}}
-
-
-def _properties(schema: JsonValue) -> JsonObject:
-    found = schema.get("properties") if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _required(schema: JsonObject) -> list[JsonValue]:
-    found = schema.get("required")
-    return found if isinstance(found, list) else []
+    member = within(name)
+    return {**arguments, member: payload} if member else payload

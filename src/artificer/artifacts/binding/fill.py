@@ -62,14 +62,20 @@ class ShownRows(Struct):
     def _first_gap(self, cells: list[DataCell]) -> int:
         return next(n for n, cell in enumerate(cells, 1) if cell is None or cell == "")
 
-    def numbers(self, column: str, number: int) -> list[JsonValue]:
-        """Return the numbers of the ``number``-th column to show, which must all be there."""
+    def numbers(self, column: str, number: int, *, gaps: bool = False) -> list[JsonValue]:
+        """Return the numbers of the ``number``-th column to show.
+
+        All of them must be there, unless a chart can show ``gaps``.
+        """
         where = f"{self.at}/values/{number}/column"
         cells = self.values(column)
         result: list[JsonValue] = []
         for row, cell in enumerate(cells, 1):
             if cell is None or cell == "":
-                raise BindingError(self._gap(column, where, "number", row))
+                if not gaps:
+                    raise BindingError(self._gap(column, where, "number", row))
+                result.append(None)
+                continue
             found = number_in(cell)
             if found is None:
                 message = "is not a column of numbers: a cell is text"
@@ -112,11 +118,42 @@ def _segments(shown: ShownRows) -> JsonObject:
 
 
 def _series(shown: ShownRows) -> JsonObject:
-    series: list[JsonValue] = [
-        {"name": name, "values": shown.numbers(column, number)}
+    return {"labels": shown.labels(), "series": _all_series(shown)}
+
+
+def _all_series(shown: ShownRows) -> list[JsonValue]:
+    """Return a series for each column, with null where a row has no value."""
+    return [
+        {"name": name, "values": shown.numbers(column, number, gaps=True)}
         for number, (column, name) in enumerate(shown.columns)
     ]
-    return {"labels": shown.labels(), "series": series}
+
+
+def _combined(shown: ShownRows) -> JsonObject:
+    first, *others = _all_series(shown)
+    return {"labels": shown.labels(), "bars": [first], "lines": others}
+
+
+def _heat_map(shown: ShownRows) -> JsonObject:
+    columns = [shown.numbers(c, n, gaps=True) for n, (c, _) in enumerate(shown.columns)]
+    rows: list[JsonValue] = [
+        {"label": label, "values": list(values)}
+        for label, *values in zip(shown.labels(), *columns, strict=True)
+    ]
+    return {"columns": [name for _, name in shown.columns], "rows": rows}
+
+
+def _values(shown: ShownRows) -> JsonObject:
+    return {"values": shown.numbers(shown.columns[0][0], 0)}
+
+
+def _boxes(shown: ShownRows) -> JsonObject:
+    """Return the values of rows with one label as one group, in the order in which they appear."""
+    groups: dict[str, list[JsonValue]] = {}
+    numbers = shown.numbers(shown.columns[0][0], 0)
+    for label, number in zip(shown.labels(), numbers, strict=True):
+        groups.setdefault(str(label), []).append(number)
+    return {"groups": [{"label": label, "values": values} for label, values in groups.items()]}
 
 
 def _points(shown: ShownRows) -> JsonObject:
@@ -160,7 +197,8 @@ class Fill(Struct, frozen=True):
 
     ``members`` are those of its payload that ``make`` writes; the payload is ``within`` a member of
     the arguments, or is the arguments. At least ``least`` columns have to be shown, at most
-    ``limit``, and ``rows`` may be there. ``labelled`` says whether rows need a name.
+    ``limit``, and ``rows`` may be there. ``labelled`` says whether rows need a name. ``hint`` are
+    words about the columns, for the model.
     """
 
     make: Callable[[ShownRows], JsonObject]
@@ -170,6 +208,7 @@ class Fill(Struct, frozen=True):
     limit: int = 12
     labelled: bool = True
     within: str = ""
+    hint: str = ""
 
 
 _CATEGORIES = Fill(_series, ("labels", "series"), rows=32, limit=8)
@@ -181,6 +220,19 @@ FILLS: Mapping[str, Fill] = {
     "create_area_chart": _CATEGORIES,
     "create_stacked_bar_chart": _CATEGORIES,
     "create_scatter_chart": Fill(_points, ("series",), rows=48, least=2, limit=2, labelled=False),
+    "create_histogram_chart": Fill(_values, ("values",), rows=500, limit=1, labelled=False),
+    "create_heat_map_chart": Fill(_heat_map, ("columns", "rows"), rows=32, limit=32),
+    "create_box_plot_chart": Fill(
+        _boxes, ("groups",), rows=1920, limit=1, hint="Rows with one label are one group."
+    ),
+    "create_combined_chart": Fill(
+        _combined,
+        ("labels", "bars", "lines"),
+        rows=32,
+        least=2,
+        limit=5,
+        hint="The first of values are bars, the others lines.",
+    ),
     "create_table": Fill(
         _table, ("columns", "rows"), rows=80, least=0, labelled=False, within="table"
     ),

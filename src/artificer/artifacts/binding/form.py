@@ -18,6 +18,7 @@ VERSION = 1
 MAX_NAME = 200
 MAX_LABEL = 100
 MAX_VALUES = 12
+MAX_SHOWN = 32
 MAX_CONDITIONS = 8
 MAX_SORT = 4
 MAX_LISTED = 50
@@ -151,7 +152,7 @@ class Data(Value):
         str, Meta(max_length=MAX_NAME, description="The column with the names of the rows.")
     ] = ""
     values: Annotated[
-        tuple[Pick, ...], Meta(max_length=MAX_VALUES, description="The columns to show, in order.")
+        tuple[Pick, ...], Meta(max_length=MAX_SHOWN, description="The columns to show, in order.")
     ] = ()
 
 

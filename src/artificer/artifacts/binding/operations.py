@@ -172,8 +172,11 @@ def _by(
     return [*full, *empty]
 
 
-def topped(frame: Frame, top: Top, label: str, at: str) -> Frame:
-    """Return the first or the largest rows, and one row for the sum of the others."""
+def topped(frame: Frame, top: Top, label: str, numeric: Sequence[str], at: str) -> Frame:
+    """Return the first or the largest rows, and one row for the sum of the others.
+
+    A column that must be ``numeric`` has a sum; another one has none where a cell is text.
+    """
     rows = frame.rows
     if top.by:
         where = frame.index(top.by)
@@ -191,6 +194,9 @@ def topped(frame: Frame, top: Top, label: str, at: str) -> Frame:
     for index, column in enumerate(frame.columns):
         numbers = [number_in(row[index]) for row in rest if row[index] not in (None, "")]
         found = [number for number in numbers if number is not None]
+        if column in numeric and len(found) < len(numbers):
+            message = "cannot add the other rows up: a cell of this column is text"
+            raise BindingError(Problem(pointer=f"{at}/top/other", message=message, actual=column))
         other.append(total(found) if found and len(found) == len(numbers) else None)
         if column == label:
             other[index] = top.other

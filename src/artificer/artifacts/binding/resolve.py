@@ -17,6 +17,9 @@ from artificer.artifacts.binding.sources import Sources
 from artificer.values.base import JsonObject, Problem
 from artificer.values.text import clip
 
+_PAIRS = ("label", "value")
+"""The columns of an object of single values."""
+
 
 def resolve(tool: str, data: Data, sources: Sources, at: str) -> ResolvedBinding | BindingProblems:
     """Return the members that the binding fills in, and what is recorded of it.
@@ -77,16 +80,18 @@ class _Plan:
             return ""
         if data.group:
             return data.group.by
-        return "label" if self._source.columns == ("label", "value") else ""
+        return "label" if self._source.columns == _PAIRS else ""
 
     def _default_columns(self) -> tuple[tuple[str, str], ...]:
+        """The columns of values where it is plain which ones those are."""
+        source = self._source.columns
         if self._fill.members == ("items",):
             return ()
-        after = (
-            self._after if self._fill.least == 0 else [c for c in self._after if c != self._label]
-        )
-        plain = self._data.group or self._source.columns == ("label", "value")
-        return tuple((c, c) for c in after) if plain or self._fill.least == 0 else ()
+        if self._fill.least == 0:
+            return tuple((c, c) for c in self._after)
+        plain = self._data.group or source in (_PAIRS, ("value",))
+        names = (self._label, "" if self._data.group or source != _PAIRS else "label")
+        return tuple((c, c) for c in self._after if c not in names) if plain else ()
 
     def problems(self) -> Iterator[Problem]:
         """Yield what is wrong with the names, all at once."""
@@ -168,7 +173,7 @@ class _Plan:
             frame = grouped(frame, data.group, self._names, at)
         frame = ordered(frame, data.sort)
         if data.top:
-            frame = topped(frame, data.top, self._label, at)
+            frame = topped(frame, data.top, self._label, self._numeric(), at)
         if len(frame.rows) > self._fill.rows:
             raise BindingError(
                 Problem(
@@ -183,6 +188,11 @@ class _Plan:
             message = f"gives no rows: none of the {known} is left"
             raise BindingError(Problem(pointer=at, message=message))
         return ShownRows(frame, self._label, self._columns, at, data.round)
+
+    def _numeric(self) -> list[str]:
+        """The columns that a chart shows as numbers."""
+        is_text = self._fill.least == 0
+        return [] if is_text else [column for column, _ in self._columns]
 
     def _filtered(self) -> Frame:
         """Return the rows that all conditions keep, with the columns that are used after them."""

@@ -1,0 +1,139 @@
+"""The schemas of tools that take ``data``: the short one that is sent, and the one that is checked.
+
+Many tools share ``data``, and every token of a schema is paid for in each request. So a schema
+that is sent names the members of ``data`` and their kinds, the prompt of a run explains them once,
+and the gate checks a call against all that :mod:`artificer.artifacts.binding.form` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from artificer.artifacts.binding.fill import FILLS
+from artificer.artifacts.binding.form import CitedData, Data
+from artificer.artifacts.json_schema import schema_of
+from artificer.contracts.definition import ToolDefinition
+from artificer.values.base import JsonObject, JsonValue
+from artificer.values.by_identity import ByIdentity
+
+CITING = "create_value"
+"""The tool whose artifact is a single value."""
+
+
+def is_bindable(name: str) -> bool:
+    """Return whether an artifact of this tool can be bound."""
+    return name in FILLS or name == CITING
+
+
+def takes_data(tool: ToolDefinition) -> bool:
+    """Return whether the tool takes ``data``, by its schema."""
+    return is_bindable(tool.name) and "data" in _properties(_payload_schema(tool))
+
+
+def with_data(tool: ToolDefinition) -> ToolDefinition:
+    """Return the tool with ``data`` in its schema, next to what it replaces."""
+    if not is_bindable(tool.name):
+        return tool
+    fill = FILLS.get(tool.name)
+    replaced = fill.members if fill else ()
+    schema = _payload_schema(tool)
+    data = _brief(data_schema(tool.name))
+    if fill:
+        said = f"A result's rows, instead of {', '.join(replaced)}. {fill.hint}"
+        data["description"] = said.rstrip()
+    changed: JsonObject = {
+        **schema,
+        "properties": {**_properties(schema), "data": data},
+        "required": [name for name in _required(schema) if name not in replaced],
+    }
+    return tool.replace(input_schema=_with_payload(tool, changed))
+
+
+def data_schema(name: str) -> JsonObject:
+    """Return the whole schema of the ``data`` that a tool takes."""
+    return _CITED if name == CITING else _ROWS
+
+
+_ROWS: JsonObject = schema_of(Data)
+_CITED: JsonObject = schema_of(CitedData)
+
+
+def _brief(schema: JsonObject) -> dict[str, Any]:
+    """Return a schema with the kinds of its members, and no more."""
+    brief: dict[str, Any] = {"type": schema["type"]}
+    if brief["type"] == "array":
+        items = schema["items"]
+        brief["items"] = {"type": items["type"]} if isinstance(items, dict) else {}
+    if schema is _ROWS or schema is _CITED:
+        members = _properties(schema)
+        brief["properties"] = {n: _brief(m) for n, m in members.items() if isinstance(m, dict)}
+        brief |= {"required": _required(schema), "additionalProperties": False}
+    return brief
+
+
+def checked_schema(tool: ToolDefinition) -> JsonObject:
+    """Return the schema that the gate holds a call to, with all rules of ``data``.
+
+    Members of ``data`` that the recorded schema does not name are none.
+    """
+    return _checked(tool) if takes_data(tool) else tool.input_schema
+
+
+def _make_checked(tool: ToolDefinition) -> JsonObject:
+    schema = _payload_schema(tool)
+    whole = data_schema(tool.name)
+    named = _properties(_properties(schema)["data"])
+    members = {name: m for name, m in _properties(whole).items() if name in named}
+    data: JsonObject = {**whole, "properties": members}
+    return _with_payload(tool, {**schema, "properties": {**_properties(schema), "data": data}})
+
+
+def _make_plain(tool: ToolDefinition) -> JsonObject:
+    fill = FILLS.get(tool.name)
+    if fill is None:
+        return {"type": "object"}
+    schema = _payload_schema(tool)
+    members = {name: member for name, member in _properties(schema).items() if name != "data"}
+    required = [*_required(schema), *fill.members]
+    return _with_payload(tool, {**schema, "properties": members, "required": required})
+
+
+_checked, _plain = ByIdentity(_make_checked, 64), ByIdentity(_make_plain, 64)
+
+
+def plain_schema(tool: ToolDefinition) -> JsonObject:
+    """Return the schema of a call without ``data``: what it replaces is required.
+
+    A value has no other form: of its resolved arguments, nothing is left to check.
+    """
+    return _plain(tool)
+
+
+def within(name: str) -> str:
+    """Return the member of the arguments that holds the payload; empty where they are one."""
+    fill = FILLS.get(name)
+    return fill.within if fill else ""
+
+
+def _payload_schema(tool: ToolDefinition) -> JsonObject:
+    member = within(tool.name)
+    found = _properties(tool.input_schema).get(member) if member else tool.input_schema
+    return found if isinstance(found, dict) else {}
+
+
+def _with_payload(tool: ToolDefinition, schema: JsonObject) -> JsonObject:
+    member = within(tool.name)
+    if not member:
+        return schema
+    outer = tool.input_schema
+    return {**outer, "properties": {**_properties(outer), member: schema}}
+
+
+def _properties(schema: JsonValue) -> JsonObject:
+    found = schema.get("properties") if isinstance(schema, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _required(schema: JsonObject) -> list[JsonValue]:
+    found = schema.get("required")
+    return found if isinstance(found, list) else []
