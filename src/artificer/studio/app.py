@@ -18,7 +18,7 @@ from artificer.studio.access import Access
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
 from artificer.studio.protection import Protection
-from artificer.studio.views import decide, home, inbox, run, search
+from artificer.studio.views import decide, home, inbox, proof, records, run, search
 from artificer.world import World
 
 
@@ -43,6 +43,13 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
             Route("/runs/{run}/body", run.body),
             Route("/runs/{run}/report", run.report),
             Route("/runs/{run}/events", run.events),
+            Route("/verify", proof.offer),
+            Route("/verify", proof.verify, methods=["POST"]),
+            Route("/runs/{run}/replay", proof.show),
+            Route("/runs/{run}/replay", proof.replay, methods=["POST"]),
+            Route("/runs/{run}/records", records.timeline),
+            Route("/runs/{run}/records/{seq}", records.record),
+            Route("/runs/{run}/records/{seq}/fork", records.fork, methods=["POST"]),
             Route("/runs/{run}/decisions/{kind}", decide.decide, methods=["POST"]),
             Route("/runs/{run}/{action}", run.act, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(files("artificer.studio") / "static"))),

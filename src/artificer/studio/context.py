@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from starlette.datastructures import FormData
@@ -24,6 +24,8 @@ class StudioContext:
 
     world: World
     executions: Executions
+    proving: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a replay or a verification is computed: one at a time."""
 
     async def begun(self, run: str) -> None:
         """Wait until a new run has its first record.
