@@ -41,6 +41,11 @@ def table() -> tuple[PriceRow, ...]:
     return tuple(_rows().values())
 
 
+def priced_models() -> list[str]:
+    """Return the models of the table as ``provider/model``, newest first where a name tells."""
+    return sorted(_rows(), reverse=True)
+
+
 def row_of(model: str) -> PriceRow | None:
     """Return the row of a ``provider/model``, or of the model that it is a dated snapshot of."""
     name = model.replace("openai-chat/", "openai/", 1)

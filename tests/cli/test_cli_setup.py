@@ -10,8 +10,9 @@ import pytest
 from cli_kit import Shell
 from strict_server import Fails, Says, StrictServer, Turn
 
-from artificer import cli
+from artificer import cli, prices
 from artificer.cli.setup.init import TEMPLATE
+from artificer.cli.setup.providers import SUGGESTED
 from artificer.config import load_config
 from artificer.files import packaged
 
@@ -60,6 +61,15 @@ async def test_models_shows_which_keys_are_missing(shell: Shell) -> None:
     by_name = {provider["name"]: provider for provider in listed["providers"]}
     assert by_name["own"]["models"] == ["own/m"]
     assert by_name["openai"]["key"] == "OPENAI_API_KEY"
+
+
+@pytest.mark.req("cli-models")
+async def test_each_model_that_is_named_has_the_name_that_its_server_knows(shell: Shell) -> None:
+    listed = (await shell.run("models", "--json")).json()
+    named = [model for provider in listed["providers"] for model in provider["models"]]
+    assert "gemini/gemini-2.5-flash" in named and "groq/openai/gpt-oss-120b" in named
+    ours = {row.model for row in prices.table()} | set(SUGGESTED)
+    assert set(named) <= ours, "the names of families are no models"
 
 
 async def completed(shell: Shell, *words: str) -> list[str]:

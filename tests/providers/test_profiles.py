@@ -140,6 +140,8 @@ def test_the_known_providers_say_which_key_is_missing(monkeypatch: pytest.Monkey
         ("azure/m", "Set the environment variable AZURE_OPENAI_ENDPOINT to the URL of"),
         ("openia/gpt-5", "Did you mean 'openai'?"),
         ("gpt-4o", "Did you mean openai/gpt-4o?"),
+        ("openai:gpt-5", "Did you mean openai/gpt-5?"),
+        ("groq:openai/gpt-oss-20b", "Did you mean groq/openai/gpt-oss-20b?"),
         ("claude-sonnet-4-5", "Did you mean anthropic/claude-sonnet-4-5?"),
         ("qwen3", "Did you mean ollama/qwen3?"),
         ("local/anything", "Write local/smollm2"),

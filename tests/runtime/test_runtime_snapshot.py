@@ -22,7 +22,7 @@ from artificer.agent import Agent
 from artificer.config import Config
 from artificer.core.record import EventLine
 from artificer.core.state import RunState
-from artificer.errors import OperatorError, TamperedError
+from artificer.errors import NotFoundError, OperatorError, TamperedError
 from artificer.ports import Head, Snapshots
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import Loaded, load
@@ -174,6 +174,14 @@ class TestTaking:
 @pytest.mark.req("snapshot-proven")
 class TestProof:
     """A snapshot that the journal does not prove is ignored, with a line in the log."""
+
+    async def test_a_run_that_does_not_exist_is_no_fault_of_a_snapshot(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        rig = Rig()
+        with pytest.raises(NotFoundError):
+            await restore(rig.journal, rig.blobs, MemorySnapshots(), "none")
+        assert caplog.records == []
 
     async def kept(self) -> tuple[Rig, Loaded, MemorySnapshots]:
         rig, snapshots = Rig(), MemorySnapshots()

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from artificer import providers
 from artificer.files import packaged
-from artificer.providers.profiles import provider_of
 
 UNKNOWN = 4_096
 """Tokens that every model can write."""
@@ -30,12 +29,6 @@ def longest_reply(model: str) -> int | None:
     bare = name.rpartition("/")[2].lower().replace(".", "-")
     known = [prefix for prefix in table.models if begins(bare, prefix)]
     return table.models[max(known, key=len)] if known else None
-
-
-def known_models() -> list[str]:
-    """Return the models of the table whose provider is known, newest last."""
-    found = ((provider_of(name), name) for name in _table().models)
-    return [f"{provider}/{name}" for provider, name in found if provider]
 
 
 def begins(name: str, prefix: str) -> bool:

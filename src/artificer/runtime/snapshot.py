@@ -131,16 +131,15 @@ async def restore(
         return await load(journal, blobs, run)
     try:
         found = await asyncio.to_thread(snapshots.get, run)
-        if found is None:
-            return await load(journal, blobs, run)
-        start, state, intents = await _proven(journal, blobs, run, *found)
-        records = await journal.read(run, start.seq)
-        loaded = follow(run, state, intents, start, records, blobs)
-        return structs.replace(loaded, kept=len(state.history))
+        if found is not None:
+            start, state, intents = await _proven(journal, blobs, run, *found)
+            records = await journal.read(run, start.seq)
+            loaded = follow(run, state, intents, start, records, blobs)
+            return structs.replace(loaded, kept=len(state.history))
     except (ArtificerError, ValueError) as error:
         why = error.message if isinstance(error, ArtificerError) else type(error).__name__
         log.warning("the snapshot of run %s is not used: %s", run, why)
-        return await load(journal, blobs, run)
+    return await load(journal, blobs, run)
 
 
 async def _proven(

@@ -52,8 +52,8 @@ class ProviderPool:
         if not named:
             raise ConfigError(
                 "No model was named.",
-                hint="Name one with --model provider/model, $ARTIFICER_MODEL or artificer.toml; "
-                "`artificer doctor` shows which models answer.",
+                hint='Name one: Agent("provider/model"), --model, $ARTIFICER_MODEL or model = in '
+                "artificer.toml; `artificer models` lists them.",
             )
         return list(map(self.choose, named))
 
@@ -106,14 +106,26 @@ def each_model(models: Models | None) -> tuple[str | Provider, ...]:
 def split_model(model: str) -> tuple[str, str]:
     """Split ``provider/model``; the model's own name may hold slashes. Raises ConfigError."""
     provider, slash, name = model.partition("/")
-    if not slash or not name:
-        known = provider_of(model)
+    meant = _with_slash(model) if ":" in provider else None
+    if meant or not slash or not name:
+        meant = meant or _of_known_vendor(model)
         hint = "Write it as provider/model, for example local/smollm2."
         raise ConfigError(
             f"{model!r} does not name a provider and a model.",
-            hint=f"Did you mean {known}/{model}?" if known else hint,
+            hint=f"Did you mean {meant}?" if meant else hint,
         )
     return provider, name
+
+
+def _with_slash(model: str) -> str | None:
+    """``openai:gpt-5``, as other libraries write it, with a slash; None for an unknown provider."""
+    vendor, _, name = model.partition(":")
+    return f"{vendor}/{name}" if name and vendor in (*PROVIDERS.names, *profiles()) else None
+
+
+def _of_known_vendor(model: str) -> str | None:
+    vendor = provider_of(model)
+    return f"{vendor}/{model}" if vendor else None
 
 
 def wire_of(provider: Provider) -> str:

@@ -74,7 +74,8 @@ class ToolBox:
                 what = "is not here" if here is None else "has changed since the run began"
                 raise ConfigError(
                     f"The tool {tool.name!r} {what}.",
-                    hint="Give the run the same tools again: --tools FOLDER.",
+                    hint="Give the run the same tools again: --tools FOLDER for manifests, "
+                    "--agent MODULE:NAME or agent.resume(…) for functions.",
                 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from artificer.cli.settings import Settings
 from artificer.config import Config, load_config
-from artificer.providers.longest_reply import known_models
+from artificer.prices import priced_models
 from artificer.runtime.listing import newest
 from artificer.wiring.storage_kinds import opened
 
@@ -44,7 +44,7 @@ def models(settings: Settings, values: Mapping[str, Any]) -> list[str]:
         *config.prices,
         *config.context_tokens,
         "local/smollm2",
-        *known_models(),
+        *priced_models(),
     ]
     return [*dict.fromkeys(named), *(f"{name}/" for name in config.providers)]
 

@@ -12,7 +12,7 @@ from artificer.cli.terminal.console import note, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
 from artificer.config import Config
-from artificer.providers.longest_reply import known_models
+from artificer.prices import priced_models
 
 COLUMNS = ("PROVIDER", "READY", "DETAIL", "MODELS")
 
@@ -49,7 +49,7 @@ def _known(config: Config) -> dict[str, list[str]]:
         *config.prices,
         *config.context_tokens,
         *SUGGESTED,
-        *reversed(known_models()),
+        *priced_models(),
     ]
     found: dict[str, list[str]] = {}
     for model in dict.fromkeys(named):
