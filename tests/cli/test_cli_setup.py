@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cli_kit import Shell
-from strict_server import Fails, Says, StrictServer, Turn
+from strict_server import Calls, Fails, Says, StrictServer, Turn
 
 from artificer import cli, prices
 from artificer.cli.setup.init import TEMPLATE
@@ -147,6 +147,43 @@ async def test_an_importable_agent_is_run_and_continued(shell: Shell) -> None:
     assert [tool["function"]["name"] for tool in body["tools"]] == ["shout"]
     assert body["messages"][0]["content"] == "Shout."
     assert again.out == "BYE.\n"
+
+
+HANGS = """
+import time, artificer
+
+@artificer.tool(effect="once", timeout=0.3)
+def pay(cents: int) -> str:
+    "Pay."
+    time.sleep(600)
+    return "paid"
+
+agent = artificer.Agent("double/m", kind="chat", tools=[pay])
+"""
+
+
+@pytest.mark.req("run-resolve-ended")
+async def test_an_uncertain_call_of_a_run_that_has_ended_is_resolved(shell: Shell) -> None:
+    (shell.cwd / "payers.py").write_text(HANGS, encoding="utf-8")
+    agent = ("--agent", "payers:agent")
+    async with StrictServer(
+        Calls(("pay", '{"cents": 5}')), Says("Unclear."), Says("It was paid.")
+    ) as server:
+        shell.configure(server.url)
+        ended = await shell.run_process("run", *agent, "Pay.", "--json")
+        assert ended.json()["status"] == "completed", ended.err
+        explained = (await shell.run("explain", "last")).out
+        assert "artificer resolve" in explained
+        told = await shell.run("resolve", "last", "--happened", "--reason", "I saw it.")
+        assert told.code == 0 and "artificer resume" in told.err, told.err
+        resumed = await shell.run_process("resume", "last", *agent)
+        assert (resumed.code, resumed.out) == (0, "Unclear.\n"), resumed.err
+        assert "no call is uncertain" in (await shell.run("resolve", "last")).err
+        assert "artificer resolve" not in (await shell.run("explain", "last")).out
+        asked = await shell.run_process("follow-up", "last", *agent, "Was it paid?")
+        assert asked.out == "It was paid.\n", asked.err
+        assert "it had happened. I saw it." in str(server.seen[-1].body)
+        assert (await shell.run("replay", "last")).out.startswith("identical")
 
 
 @pytest.mark.req("cli-agent")

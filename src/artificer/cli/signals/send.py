@@ -9,7 +9,7 @@ from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
 from artificer.core.events import ReceiptIgnored
 from artificer.core.record import EventLine
-from artificer.core.signals import Signal
+from artificer.core.signals import Resolve, Signal
 from artificer.errors import OperatorError
 from artificer.ports import Attachment
 from artificer.world import World
@@ -23,9 +23,14 @@ async def send_signal(
 ) -> Exit:
     """Send a signal and wait a moment for the process that executes the run to receive it.
 
-    Raises OperatorError for a run that has ended.
+    Raises OperatorError for a run that has ended, except for what became of an uncertain call.
     """
     state = (await world.get(run_id)).state
+    if state.status is not None and isinstance(signal, Resolve):
+        await world.send(run_id, signal)
+        note(f"sent to run {run_id}; recorded by: artificer resume {run_id}")
+        note("the model reads it with the next follow-up")
+        return Exit.OK
     if state.status is not None:
         more = "build" if state.build is not None else f"follow-up {run_id}"
         raise OperatorError(
