@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from artificer import Agent, RunContext, World, run, tool
+from artificer import Agent, ForkChanges, RunContext, World, run, tool
 from artificer.config import Config
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine
@@ -260,3 +260,82 @@ def test_a_program_with_dependencies_passes_mypy(program: str, code: int, tmp_pa
     words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), "program.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
+
+
+@pytest.mark.req("agent-deps-factory")
+class TestAFactory:
+    """An agent makes the dependencies of its runs, where a call passes none."""
+
+    async def test_it_makes_them_for_a_run_and_whoever_continues_it(self) -> None:
+        made: list[Bank] = []
+
+        async def bank() -> Bank:
+            made.append(Bank())
+            return made[-1]
+
+        def greeting(ctx: RunContext[Bank]) -> str:
+            return f"{len(ctx.deps.seen)} payments."
+
+        agent = agent_of(
+            DOWN,
+            reply(call("pay", amount=5)),
+            say("Paid."),
+            say("And?"),
+            say("Forked."),
+            deps=bank,
+            instructions=greeting,
+        )
+        async with World.in_memory() as world:
+            stalled = await agent.run("Pay.", world=world)
+            assert stalled.state.run_spec.system == "0 payments."
+            assert (await agent.resume(stalled, world=world)).text == "Paid."
+            assert (await agent.follow_up(stalled, "Go on.", world=world)).text == "And?"
+            assert (await agent.fork(stalled, world=world)).status == "completed"
+        assert [len(bank.seen) for bank in made] == [0, 1, 0, 0]
+
+    async def test_what_is_passed_comes_first(self) -> None:
+        passed = Bank()
+        agent = agent_of(reply(call("pay", amount=5)), say("Paid."), deps=Bank)
+        async with World.in_memory() as world:
+            await agent.run("Pay.", world=world, deps=passed)
+        assert len(passed.seen) == 1
+
+    async def test_a_child_run_gets_those_of_its_caller_or_makes_its_own(self) -> None:
+        passed, own = Bank(), Bank()
+        for given, deps in ((passed, passed), (None, own)):
+            child = agent_of(reply(call("pay", amount=5)), say("Paid."), deps=lambda: own)
+            model = ScriptedProvider([reply(call("till", prompt="Pay.")), say("Done.")])
+            caller: Agent = Agent(model, kind="chat", tools=[child.as_tool("till", "Pays.")])
+            async with World.in_memory() as world:
+                await caller.run("Go.", world=world, deps=given)
+            assert len(deps.seen) == 1
+
+    async def test_an_exception_of_it_begins_no_run(self) -> None:
+        def broken() -> Bank:
+            raise ConnectionError("no database")
+
+        async with World.in_memory() as world:
+            with pytest.raises(ConnectionError, match="no database"):
+                await agent_of(deps=broken).run("Pay.", world=world, run_id="r")
+            assert await world.archive.runs() == []
+
+    def test_a_value_is_refused_with_the_way_to_pass_it(self) -> None:
+        with pytest.raises(AuthorError, match="not a function") as caught:
+            agent_of(deps=Bank())
+        assert "run(…, deps=…)" in str(caught.value.hint)
+
+
+def test_a_run_without_them_is_refused_before_its_instructions_are_written() -> None:
+    agent = agent_of(instructions=lambda ctx: ctx.deps.password)
+    with pytest.raises(ToolDefinitionError, match="needs dependencies of type Bank") as caught:
+        agent.run_sync("Pay.", world=World.in_memory())
+    assert "Agent(…, deps=make)" in f"{caught.value.hint}"
+
+
+@pytest.mark.req("agent-blocking-fork")
+def test_a_fork_in_a_script() -> None:
+    world = World.in_memory()
+    agent = Agent(ScriptedProvider([say("One."), say("Two.")]), kind="chat")
+    first = agent.run_sync("Count.", world=world)
+    second = agent.fork_sync(first, ForkChanges(prompt="Count on."), world=world)
+    assert (first.text, second.text) == ("One.", "Two.")

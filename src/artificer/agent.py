@@ -160,8 +160,7 @@ class Agent(AgentDefinition[OutputT]):
     ) -> Run[OutputT]:
         """Allow the call of this digest, or all that wait, and continue the run.
 
-        Raises:
-            NotFoundError: no such run, or no such call waits.
+        Raises NotFoundError: there is no such run, or no such call waits.
         """
         answer = partial(AnswerCall, approved=True, reason=reason, by=by)
         return await self._answer(run, call, answer, world, approver, deps)
@@ -261,6 +260,12 @@ class Agent(AgentDefinition[OutputT]):
         """Refuse a call, continue the run and wait for its end, as :meth:`deny` does."""
         return wait_for(lambda: self.deny(run, call, **options), "await agent.deny(…)")
 
+    def fork_sync(
+        self, run: str | Run, changes: ForkChanges | None = None, **options: Any
+    ) -> Run[OutputT]:
+        """Begin a run with the records of another one and wait for its end, as :meth:`fork`."""
+        return wait_for(lambda: self.fork(run, changes, **options), "await agent.fork(…)")
+
     def cancel_sync(self, run: str | Run, reason: str = "") -> Run[OutputT]:
         """End a run, as :meth:`cancel` does."""
         return wait_for(lambda: self.cancel(run, reason), "await agent.cancel(…)")
@@ -278,12 +283,7 @@ class Agent(AgentDefinition[OutputT]):
             waiting = (await world.get(_id(run))).questions
             chosen = [q.digest for q in waiting if call in (None, q.digest)]
             if not chosen:
-                raise NotFoundError(
-                    f"No call of run {_id(run)} waits for an answer."
-                    if call is None
-                    else f"No call {call} of run {_id(run)} waits for an answer.",
-                    hint=f"`artificer show {_id(run)}` lists the calls of the run.",
-                )
+                raise _none_waits(_id(run), call)
             for digest in chosen:
                 await world.send(_id(run), answer(call=digest).verified())
             return await world.resume(_id(run), self, approver=approver, deps=deps)
@@ -291,6 +291,14 @@ class Agent(AgentDefinition[OutputT]):
 
 def _id(run: str | Run) -> str:
     return run if isinstance(run, str) else run.id
+
+
+def _none_waits(run: str, call: str | None) -> NotFoundError:
+    named = "call" if call is None else f"call {call}"
+    return NotFoundError(
+        f"No {named} of run {run} waits for an answer.",
+        hint=f"`artificer show {run}` lists the calls of the run.",
+    )
 
 
 @asynccontextmanager

@@ -47,6 +47,9 @@ InstructionsFunction = Callable[[RunContext[Any]], str | Awaitable[str]]
 Output = ResponseFormat | Mapping[str, Any] | type[Any] | UnionType | Callable[..., Any]
 """A JSON Schema, a type or a union of types that have one, or a function."""
 
+DepsFactory = Callable[[], Any]
+"""Makes the dependencies of a run; also an ``async def``."""
+
 OutputValidator = Callable[[Any], Any]
 """A function that accepts a value, perhaps changed, or rejects it with ValueError."""
 
@@ -65,6 +68,7 @@ class AgentFields(TypedDict, total=False):
     output: Output | None
     check: OutputValidator | None
     capabilities: Capabilities | None
+    deps: DepsFactory | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +86,9 @@ class AgentDefinition(Generic[OutputT]):
 
     ``instructions`` are a text, or a function of a `RunContext` that returns one, also as an
     ``async def``. It is called once, when a run begins; the text is recorded with the run.
+
+    ``deps`` is a function that makes the dependencies of a run which none are passed to, so that
+    whoever imports the agent can resume its runs.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
     else from the journal.
@@ -106,6 +113,7 @@ class AgentDefinition(Generic[OutputT]):
     ) = None
     check: OutputValidator | None = None
     capabilities: Capabilities | None = None
+    deps: DepsFactory | None = None
 
     def __post_init__(self) -> None:
         """Check what only a type checker would notice. Raises AuthorError."""
@@ -136,6 +144,12 @@ class AgentDefinition(Generic[OutputT]):
             raise AuthorError(
                 f"The check of an agent is {self.check!r}.",
                 hint="Pass a function that returns the value or raises ValueError.",
+            )
+
+        if self.deps is not None and not callable(self.deps):
+            raise AuthorError(
+                f"The deps of an agent are {type(self.deps).__name__}, not a function.",
+                hint="Pass a function that makes them, or the object itself to run(…, deps=…).",
             )
 
     @property

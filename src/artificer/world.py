@@ -30,8 +30,9 @@ from artificer.runtime.stream import RunStream, watch
 from artificer.system import SystemClock
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.conversation import EarlierMessages
+from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance, idle_engine
-from artificer.wiring.instructions import instructed
+from artificer.wiring.instructions import prepared
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.signals import MessageOptions, send
@@ -129,7 +130,7 @@ class World:
             MissingExtraError: the provider's SDK is not installed.
         """
         run_id = run_id or SystemClock().new_run_id()
-        agent = await instructed(agent or AgentDefinition(), run_id, deps)
+        agent, deps = await prepared(agent or AgentDefinition(), run_id, deps)
         attendance = Attendance(approver, observer=observer, deps=deps)
         async with assemble(self._resources, agent, prompt, attendance, history) as made:
             state = await made.start(self._resources, run_id)
@@ -226,7 +227,7 @@ class World:
         spec = before.state.run_spec
         wanted = recorded_provider(self._resources, agent, spec)
         recorded = Recorded(run_id, spec, wanted, build_tokens)
-        attendance = Attendance(approver, decider, observer, deps)
+        attendance = Attendance(approver, decider, observer, await dependencies(agent, deps))
         async with assemble_recorded(self._resources, agent, recorded, attendance) as engine:
             state = await engine.resume(run_id, take_over=take_over)
             return await make_run(self._resources.storage, run_id, state, engine.judges.check)
@@ -256,7 +257,7 @@ class World:
         from artificer.wiring.forks import new_fork
 
         new_id = new_id or SystemClock().new_run_id()
-        agent = await instructed(agent or AgentDefinition(), new_id, deps)
+        agent, deps = await prepared(agent or AgentDefinition(), new_id, deps)
         fork = await new_fork(self._resources, agent, run_id, new_id, changes)
         attendance = Attendance(approver, decider, observer, deps)
         async with assemble_recorded(self._resources, agent, fork.recorded, attendance) as engine:

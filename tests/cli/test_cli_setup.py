@@ -162,6 +162,33 @@ agent = artificer.Agent("double/m", kind="chat", tools=[pay])
 """
 
 
+COUNTS = """
+import artificer
+
+class Till:
+    paid = 0
+
+@artificer.tool(effect="pure")
+def total(ctx: artificer.RunContext[Till]) -> int:
+    "Return what was paid."
+    return ctx.deps.paid
+
+agent = artificer.Agent("double/m", kind="chat", tools=[total], deps=Till)
+"""
+
+
+@pytest.mark.req("agent-deps-factory")
+async def test_a_command_resumes_a_run_whose_agent_makes_its_dependencies(shell: Shell) -> None:
+    (shell.cwd / "tills.py").write_text(COUNTS, encoding="utf-8")
+    agent = ("--agent", "tills:agent")
+    async with StrictServer(Fails(404), Calls(("total", "{}")), Says("Nothing.")) as server:
+        shell.configure(server.url)
+        stalled = await shell.run_process("run", *agent, "How much?")
+        resumed = await shell.run_process("resume", "last", *agent)
+    assert stalled.code == 6, stalled.err
+    assert (resumed.code, resumed.out) == (0, "Nothing.\n"), resumed.err
+
+
 @pytest.mark.req("run-resolve-ended")
 async def test_an_uncertain_call_of_a_run_that_has_ended_is_resolved(shell: Shell) -> None:
     (shell.cwd / "payers.py").write_text(HANGS, encoding="utf-8")

@@ -18,9 +18,10 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import restore
 from artificer.values.blocks import Message
+from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance
 from artificer.wiring.families import Assembly
-from artificer.wiring.instructions import instructed
+from artificer.wiring.instructions import prepared
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
 
@@ -72,9 +73,9 @@ class ChildExecutor:
     async def _start(self, run: str, call: Call) -> RunState:
         parent = await self._state(call.run)
         prompt = str(call.arguments["prompt"])
-        attendance = Attendance(self.attendance.approver, deps=self.attendance.deps)
+        agent, deps = await prepared(self.tool.agent, run, self.attendance.deps)
+        attendance = Attendance(self.attendance.approver, deps=deps)
         before = ConversationSoFar(call.run, parent) if self._takes_over else None
-        agent = await instructed(self.tool.agent, run, self.attendance.deps)
         async with self.assemblers.new(self.world, agent, prompt, attendance, before) as made:
             limits = bounded(made.spec.limits, parent)
             spec = made.spec.replace(parent=call.run, limits=limits, taint=parent.taint)
@@ -83,7 +84,8 @@ class ChildExecutor:
     async def _resume(self, run: str) -> RunState:
         agent, spec = self.tool.agent, (await self._state(run)).run_spec
         recorded = Recorded(run, spec, self.assemblers.provider(self.world, agent, spec))
-        attendance = Attendance(self.attendance.approver, deps=self.attendance.deps)
+        deps = await dependencies(agent, self.attendance.deps)
+        attendance = Attendance(self.attendance.approver, deps=deps)
         async with self.assemblers.recorded(self.world, agent, recorded, attendance) as engine:
             return await engine.resume(run)
 

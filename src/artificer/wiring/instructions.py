@@ -9,6 +9,13 @@ from typing import Any
 from artificer.agent_definition import AgentDefinition
 from artificer.errors import AuthorError
 from artificer.ports import RunContext
+from artificer.wiring.dependencies import dependencies
+
+
+async def prepared(agent: AgentDefinition, run: str, passed: Any) -> tuple[AgentDefinition, Any]:
+    """Return an agent with its instructions as text, and the dependencies of its run."""
+    deps = await dependencies(agent, passed)
+    return await instructed(agent, run, deps), deps
 
 
 async def instructed(agent: AgentDefinition, run: str, deps: Any) -> AgentDefinition:

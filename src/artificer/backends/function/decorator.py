@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
@@ -73,6 +73,19 @@ class ToolOptions(TypedDict, total=False):
     timeout: float
     isolation: Literal["thread", "process"]
     probe: Callable[..., Any]
+
+
+def must_need_none(tools: Iterable[object]) -> None:
+    """Raise ToolDefinitionError where a function tool needs dependencies; its run has none."""
+    for tool in tools:
+        if isinstance(tool, FunctionTool) and (needed := tool._signature.deps) is not None:
+            name = getattr(needed, "__name__", str(needed))
+            raise unusable(
+                tool.function,
+                f"needs dependencies of type {name}, and the run has none",
+                "Pass them to the run: agent.run(…, deps=…), and again to resume it; or give the "
+                "agent a function that makes them: Agent(…, deps=make).",
+            )
 
 
 @overload

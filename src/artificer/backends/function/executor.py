@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from artificer.backends.context import ExecutorContext
-from artificer.backends.function.argument import InvalidArgumentsError, unusable
+from artificer.backends.function.argument import InvalidArgumentsError
 from artificer.backends.function.context import context_of
-from artificer.backends.function.decorator import FunctionTool, place_of
+from artificer.backends.function.decorator import FunctionTool, must_need_none, place_of
 from artificer.backends.function.ended import Ended, end_of, failed, returned
 from artificer.backends.function.threads import ThreadWork, start_thread
 from artificer.backends.refusal import refuse
@@ -43,14 +43,8 @@ class FunctionExecutor:
         self._tools = {tool.definition.name: tool for tool in tools}
         self._definitions = toolset(tuple(tool.definition for tool in tools)).tools
         self._deps = deps
-        for tool in tools if deps is None else ():
-            if (needed := tool._signature.deps) is not None:
-                name = getattr(needed, "__name__", str(needed))
-                raise unusable(
-                    tool.function,
-                    f"needs dependencies of type {name}, and the run has none",
-                    "Pass them to the run: agent.run(…, deps=…), and again to resume it.",
-                )
+        if deps is None:
+            must_need_none(tools)
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
