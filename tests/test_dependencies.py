@@ -282,7 +282,7 @@ class TestAFactory:
             say("Paid."),
             say("And?"),
             say("Forked."),
-            deps=bank,
+            deps_factory=bank,
             instructions=greeting,
         )
         async with World.in_memory() as world:
@@ -295,7 +295,7 @@ class TestAFactory:
 
     async def test_what_is_passed_comes_first(self) -> None:
         passed = Bank()
-        agent = agent_of(reply(call("pay", amount=5)), say("Paid."), deps=Bank)
+        agent = agent_of(reply(call("pay", amount=5)), say("Paid."), deps_factory=Bank)
         async with World.in_memory() as world:
             await agent.run("Pay.", world=world, deps=passed)
         assert len(passed.seen) == 1
@@ -303,7 +303,7 @@ class TestAFactory:
     async def test_a_child_run_gets_those_of_its_caller_or_makes_its_own(self) -> None:
         passed, own = Bank(), Bank()
         for given, deps in ((passed, passed), (None, own)):
-            child = agent_of(reply(call("pay", amount=5)), say("Paid."), deps=lambda: own)
+            child = agent_of(reply(call("pay", amount=5)), say("Paid."), deps_factory=lambda: own)
             model = ScriptedProvider([reply(call("till", prompt="Pay.")), say("Done.")])
             caller: Agent = Agent(model, kind="chat", tools=[child.as_tool("till", "Pays.")])
             async with World.in_memory() as world:
@@ -316,12 +316,12 @@ class TestAFactory:
 
         async with World.in_memory() as world:
             with pytest.raises(ConnectionError, match="no database"):
-                await agent_of(deps=broken).run("Pay.", world=world, run_id="r")
+                await agent_of(deps_factory=broken).run("Pay.", world=world, run_id="r")
             assert await world.archive.runs() == []
 
     def test_a_value_is_refused_with_the_way_to_pass_it(self) -> None:
         with pytest.raises(AuthorError, match="not a function") as caught:
-            agent_of(deps=Bank())
+            agent_of(deps_factory=Bank())
         assert "run(…, deps=…)" in str(caught.value.hint)
 
 
@@ -329,7 +329,7 @@ def test_a_run_without_them_is_refused_before_its_instructions_are_written() -> 
     agent = agent_of(instructions=lambda ctx: ctx.deps.password)
     with pytest.raises(ToolDefinitionError, match="needs dependencies of type Bank") as caught:
         agent.run_sync("Pay.", world=World.in_memory())
-    assert "Agent(…, deps=make)" in f"{caught.value.hint}"
+    assert "Agent(…, deps_factory=make)" in f"{caught.value.hint}"
 
 
 @pytest.mark.req("agent-blocking-fork")

@@ -68,7 +68,7 @@ class AgentFields(TypedDict, total=False):
     output: Output | None
     check: OutputValidator | None
     capabilities: Capabilities | None
-    deps: DepsFactory | None
+    deps_factory: DepsFactory | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +87,8 @@ class AgentDefinition(Generic[OutputT]):
     ``instructions`` are a text, or a function of a `RunContext` that returns one, also as an
     ``async def``. It is called once, when a run begins; the text is recorded with the run.
 
-    ``deps`` is a function that makes the dependencies of a run which none are passed to, so that
-    whoever imports the agent can resume its runs.
+    ``deps_factory`` is a function that makes the dependencies of a run which none are passed to, so
+    that whoever imports the agent can resume its runs.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
     else from the journal.
@@ -113,7 +113,7 @@ class AgentDefinition(Generic[OutputT]):
     ) = None
     check: OutputValidator | None = None
     capabilities: Capabilities | None = None
-    deps: DepsFactory | None = None
+    deps_factory: DepsFactory | None = None
 
     def __post_init__(self) -> None:
         """Check what only a type checker would notice. Raises AuthorError."""
@@ -146,9 +146,9 @@ class AgentDefinition(Generic[OutputT]):
                 hint="Pass a function that returns the value or raises ValueError.",
             )
 
-        if self.deps is not None and not callable(self.deps):
+        if self.deps_factory is not None and not callable(self.deps_factory):
             raise AuthorError(
-                f"The deps of an agent are {type(self.deps).__name__}, not a function.",
+                f"The deps_factory of an agent is {self.deps_factory!r}, not a function.",
                 hint="Pass a function that makes them, or the object itself to run(…, deps=…).",
             )
 

@@ -173,7 +173,7 @@ def total(ctx: artificer.RunContext[Till]) -> int:
     "Return what was paid."
     return ctx.deps.paid
 
-agent = artificer.Agent("double/m", kind="chat", tools=[total], deps=Till)
+agent = artificer.Agent("double/m", kind="chat", tools=[total], deps_factory=Till)
 """
 
 

@@ -16,8 +16,8 @@ async def dependencies(agent: AgentDefinition, passed: Any) -> Any:
     a tool needs dependencies and there are none, before the agent's instructions are written.
     """
     found = passed
-    if passed is None and agent.deps is not None:
-        made = agent.deps()
+    if passed is None and agent.deps_factory is not None:
+        made = agent.deps_factory()
         found = await made if inspect.isawaitable(made) else made
     if found is None:
         must_need_none(agent.tools)

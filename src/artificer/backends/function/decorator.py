@@ -84,7 +84,7 @@ def must_need_none(tools: Iterable[object]) -> None:
                 tool.function,
                 f"needs dependencies of type {name}, and the run has none",
                 "Pass them to the run: agent.run(…, deps=…), and again to resume it; or give the "
-                "agent a function that makes them: Agent(…, deps=make).",
+                "agent a function that makes them: Agent(…, deps_factory=make).",
             )
 
 
