@@ -278,7 +278,7 @@ NARRATIVE = """\
 
 This report has every kind of figure. The first one is {{artifact:chart:gaps}}, the wide table
 is {{artifact:table:wide}}; both come later, where they stand alone on a line.[^1] More at
-https://example.org/reports, and the code is `make check`.
+https://example.org/reports, and the code is `make check`.[^code]
 
 ## Trends
 
@@ -290,7 +290,11 @@ The energy is $E = mc^2$, and the mean of $n$ values is
 
 $$\\bar{x} = \\frac{1}{n} \\sum_{i=1}^{n} x_i$$
 
-[^1]: A citation within a sentence is a link.
+[^1]: A citation within a sentence is a link, and so is the number of a footnote.[^code]
+
+[^code]: A footnote may have two paragraphs,
+
+    and a formula such as $a^2$.
 
 ## Money
 
@@ -347,6 +351,19 @@ p99
 : The value that one per cent exceed.
 
 > A percentile hides its tail.
+>
+> > A quote within a quote keeps its own line.
+
+1. A list may hold another one,
+   - with bullets,
+     - and a third level;
+2. and go on with its number.
+
+What is left, as a list of tasks:
+
+- [x] Draw what can be drawn
+- [ ] Say what cannot
+- [ ] Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft, a long word
 
 {{artifact:list:risks}}
 

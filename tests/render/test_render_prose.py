@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from render_page import Element, parse
 from render_sample import report
 
@@ -83,3 +86,83 @@ def test_a_long_report_has_a_table_of_contents_and_a_short_one_has_none() -> Non
     assert [a.attributes["href"] for a in links] == [f"#{name}" for name in ids]
     assert len(set(ids)) == 5
     assert not page("## One\n\nWords.").all("nav")
+
+
+NOTED = """\
+A claim.[^b] Another,[^a] and the first again.[^b]
+
+> [^a]: Its source, with a [link](https://e.org) and a note of its own.[^c]
+
+[^b]: One word
+[^c]: ```py
+    code
+    ```
+[^d]: Nothing refers to this.
+[^d]: Nor to this.
+"""
+
+
+@pytest.mark.req("html-footnotes")
+class TestFootnotes:
+    def test_each_is_linked_to_and_back(self) -> None:
+        made = page(NOTED)
+        ids = [e.attributes["id"] for e in made.descendants() if "id" in e.attributes]
+        assert len(ids) == len(set(ids))
+        inner = [a for a in made.all("a") if a.attributes["href"].startswith("#")]
+        assert {a.attributes["href"][1:] for a in inner} <= set(ids)
+        refs = [a.text for sup in made.all("sup") for a in sup.all("a")]
+        assert refs == ["1", "2", "1", "3"]
+        notes = made.one("section").all("li")
+        assert [len(note.all("span", class_="backs")[0].all("a")) for note in notes[:3]] == [
+            2,
+            1,
+            1,
+        ]
+        assert all(a.attributes.get("aria-label") for a in inner)
+
+    def test_no_words_are_lost(self) -> None:
+        shown = page(NOTED).one("section").text
+        for words in ("One word", "Its source", "code", "Nothing refers to this.", "Nor to this."):
+            assert shown.count(words) == 1
+
+    def test_markdown_has_them_too(self) -> None:
+        written = to_markdown(report(NOTED, []))
+        assert "A claim.[^1] Another,[^2] and the first again.[^1]" in written
+        assert (
+            "[^2]: Its source, with a [link](https://e.org) and a note of its own.[^3]" in written
+        )
+
+    def test_a_reference_is_never_within_another_link(self) -> None:
+        made = page("[words[^1] more](https://e.org) ![a[^1]](https://e.org)\n\n[^1]: Note.")
+        assert not [a for a in made.all("a") if a.all("a")]
+
+    def test_a_citation_in_a_note_or_its_name_is_found(self) -> None:
+        listed = {"kind": "list", "id": "l", "items": ["x"]}
+        for text in (
+            "a[^1]\n\n[^1]: See {{artifact:list:l}}.",
+            "a[^{{artifact:list:l}}]\n\n[^b]: c",
+        ):
+            made = parse(to_html(report(text, [("create_list", {"list": listed})])))
+            assert len(made.all(id="list-l")) == 1
+            assert "Also made" not in made.one("main").text
+
+    def test_a_message_has_none(self) -> None:
+        sample = report("Text[^1]\n\n[^1]: a", [])
+        changed = replace(sample.deliverable, message="A[^1]\n\n[^1]: b")
+        made = parse(to_html(dataclasses.replace(sample, deliverable=changed)))
+        assert len(made.all(id="note-1")) == 1
+
+    def test_tasks_are_boxes_that_nobody_can_tick(self) -> None:
+        made = page("- [x] done\n- [ ] open\n\n  more\n- [y] words")
+        boxes = made.all("ul")[0].all("input")
+        assert ["checked" in box.attributes for box in boxes] == [True, False]
+        assert all("disabled" in box.attributes for box in boxes)
+        assert made.all("li")[0].text.strip() == "done"
+        assert "- [x] done" in to_markdown(report("- [x] done", []))
+
+    def test_a_heading_links_to_itself(self) -> None:
+        heading = page("## Part *one*").one("h2")
+        assert heading.text == "Part one"
+        link = heading.one("a")
+        assert link.attributes["href"] == f"#{heading.attributes['id']}"
+        assert link.attributes["aria-label"] == "Link to this section"

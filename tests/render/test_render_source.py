@@ -14,6 +14,7 @@ from markdown_it.token import Token
 from render_sample import NARRATIVE, report
 from test_render_hostile import HOSTILE, calls
 
+from artificer.render.language import language
 from artificer.render.markdown import to_markdown
 from artificer.render.narrative import read
 from artificer.render.prose import passage_html
@@ -64,6 +65,9 @@ ATTACKS = [
     "[x](https://ok.example 'a\"><img src=x>')",
     '<a href="javascript:alert(1)">x</a>',
     "[^1]\n\n[^1]: ![x](https://evil.example/x)",
+    "[^1]\n\n[^1]: javascript:alert(1)",
+    "[^1] [^2]\n\n[^1]: javascript:alert(1) 'title'\n[^2]: ```\n    code",
+    "[^1]\\(javascript:alert(1)) [^1]\\: x [a[^1]](https://ok.example)\n\n[^1]: x [^1]",
     "www.ok.example/<img src=x>",
 ]
 
@@ -161,6 +165,9 @@ FRAGMENTS = [
     "\t",
     "data:",
     "//",
+    "[^1]",
+    "[^1]: ",
+    "\n\n[^1]: ",
 ]
 NARRATIVES = st.lists(
     st.sampled_from([*FRAGMENTS, "|", "\n|---|---|\n", "\n\n| a | b |\n|---|---|\n| "]), max_size=16
@@ -175,12 +182,12 @@ def test_any_narrative_is_inert(narrative: str) -> None:
 
 
 def page(narrative: str) -> str:
-    return "".join(passage_html(p, lambda _: "", top=True) for p in read(narrative))
+    return "".join(passage_html(p, lambda _: "", language("en"), top=True) for p in read(narrative))
 
 
 def words(markup: str) -> str:
     """The words of a page, without white space and without what emphasises."""
-    return re.sub(r"[\s*~]+", "", html.unescape(re.sub(r"<[^>]*>", "", markup)))
+    return re.sub(r"[\s*~\u200b]+", "", html.unescape(re.sub(r"<[^>]*>", "", markup)))
 
 
 def links(markup: str) -> list[str]:
@@ -208,6 +215,9 @@ BENIGN = [
     "```py\nx = '`'\n\ny = 2\n```\n\n- item\n\n  ```\n  code in a list\n  ```\n\n***",
     "| a | b |\n|:--|--:|\n| `x\\|y` | 1 \\| 2 |\n\n###### deep # heading \\#",
     "snake_case_name, 2 * 3 < 7 & R&D, a -> b, [brackets], 5 > 4, `` a`b ``, wow!",
+    "A claim.[^a] Another.[^b][^a]\n\n[^a]: Its source, with two\n    lines.\n\n    And more.\n\n"
+    "[^b]: Two words\n\n[^c]: Never referred to.\n\nAfter.",
+    "- [x] done\n- [ ] not *yet*\n- neither [ ]",
     "1986\\. A great year.\n\n\\- not a list\n\n\\# not a heading\n\n&amp;lt; <https://e.org>",
 ]
 

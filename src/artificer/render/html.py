@@ -30,7 +30,6 @@ _CONTENTS_FROM = 5
 
 def to_html(report: Report) -> str:
     """Return the whole page. The same report gives the same bytes."""
-    heading = report.heading
     return str(
         filled(
             "page",
@@ -38,7 +37,7 @@ def to_html(report: Report) -> str:
             title=one_line(report.title),
             style=Markup(_style()),
             style_digest=_style_digest(),
-            heading=passage_html(heading, lambda _: Markup(""), top=True) if heading else None,
+            heading=_heading(report),
             dateline=_dateline(report),
             banner=_banner(report),
             body=tuple(_Body(report).blocks()),
@@ -69,7 +68,7 @@ class _Body:
                 yield from self._in_place(passage, here)
             else:
                 section = sections[index].id if index in sections else ""
-                yield passage_html(passage, self._inline, section=section)
+                yield passage_html(passage, self._inline, self._ui, section=section)
                 yield from map(self._artifact, here)
         if self._report.uncited and self._report.body:
             yield Markup("<h2>{}</h2>").format(self._ui.say("also"))
@@ -101,6 +100,11 @@ class _Body:
                 yield self._artifact(name.key)
             else:
                 yield macro("citation", "see", self._ui, citation, name)
+
+
+def _heading(report: Report) -> Markup | None:
+    found = report.heading
+    return passage_html(found, lambda _: Markup(""), report.language, top=True) if found else None
 
 
 def _dateline(report: Report) -> tuple[str, ...]:

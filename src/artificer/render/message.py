@@ -16,10 +16,10 @@ from artificer.render.text import clean, escape_markdown
 def message_html(message: str, inline: Callable[[Citation], Markup], ui: Language) -> Markup:
     """Return the message as HTML. Citations become names; no artifact is placed."""
     blocks = (
-        passage_html(passage, inline)
+        passage_html(passage, inline, ui)
         if not passage.on_own_line
         else Markup("<p>{}</p>").format(Markup(", ").join(map(inline, passage.citations)))
-        for passage in read(message)
+        for passage in read(message, notes=False)
     )
     return filled("message", ui=ui, blocks=tuple(blocks))
 

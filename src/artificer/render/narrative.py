@@ -19,9 +19,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from artificer.artifacts import placeholder
 from artificer.artifacts.ref import MadeKind
+from artificer.render.notes import Definition, boxed, lifted
 from artificer.render.text import clean
 
 _LINE_END = re.compile(r"\r\n?")
@@ -47,12 +49,14 @@ class Passage:
     """One top-level block of the narrative.
 
     ``source`` is its Markdown and ``tokens`` the same parsed, both with marks for placeholders.
+    The last passage may be the footnotes, which have passages of their own.
     """
 
     source: str
     tokens: tuple[Token, ...]
     citations: tuple[Citation, ...]
     marks: Marks
+    notes: tuple[Footnote, ...] = ()
 
     @property
     def words(self) -> str:
@@ -82,6 +86,15 @@ class Passage:
         """The level of a heading, 1 to 6; 0 for any other block."""
         tag = self.tokens[0].tag if self.tokens else ""
         return int(tag[1]) if re.fullmatch("h[1-6]", tag) else 0
+
+
+@dataclass(frozen=True)
+class Footnote:
+    """A footnote: its number, its words, and how often the text refers to it."""
+
+    number: int
+    passage: Passage
+    references: int
 
 
 class Marks:
@@ -128,7 +141,8 @@ def _found(narrative: str) -> list[tuple[int, int, Citation]]:
 def markdown(*, plain: bool = False) -> MarkdownIt:
     """Return a parser for CommonMark with GFM tables and strikethrough, without HTML.
 
-    Unless ``plain``, it also reads bare addresses, definition lists and mathematics in dollars.
+    Unless ``plain``, it also reads bare addresses, definition lists, footnotes, and mathematics in
+    dollars.
     """
     parser = MarkdownIt("commonmark", {"html": False, "linkify": not plain})
     parser.enable(["table", "strikethrough"])
@@ -137,17 +151,21 @@ def markdown(*, plain: bool = False) -> MarkdownIt:
     parser.enable("linkify")
     assert parser.linkify
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
-    return parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
+    parser.use(deflist_plugin).use(dollarmath_plugin, allow_space=False, allow_digits=False)
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
 
 
-def _tokens(marks: Marks) -> list[Token]:
-    """Return the tokens. A placeholder is never part of a formula or of an address."""
+def _tokens(marks: Marks, *, notes: bool) -> list[Token]:
+    """Return the tokens. A placeholder is not part of a formula, an address or a note's name."""
+    if not notes and "[^" in marks.text:
+        return markdown(plain=True).parse(marks.text)
     tokens = markdown().parse(marks.text)
     every = [token for outer in tokens for token in (outer, *(outer.children or ()))]
     formulas = (token.content for token in every if token.type in MATH)
     links = (token for token in every if token.markup == "linkify")
     found = (token.attrGet("href") for token in links)
-    if any(marks.nonce in str(part) for part in (*formulas, *found)):
+    labels = (token.meta.get("label") for token in every)
+    if any(marks.nonce in str(part) for part in (*formulas, *found, *labels)):
         return markdown(plain=True).parse(marks.text)
     return tokens
 
@@ -156,19 +174,35 @@ MATH = frozenset(("math_inline", "math_inline_double", "math_block"))
 """The tokens of formulas."""
 
 
-def read(narrative: str) -> tuple[Passage, ...]:
-    """Split the narrative into passages. Their sources, joined, are the whole narrative."""
+def read(narrative: str, *, notes: bool = True) -> tuple[Passage, ...]:
+    """Split the narrative into passages. Their sources, joined, are the whole narrative.
+
+    Without ``notes``, nothing is a footnote.
+    """
     marks = Marks(_LINE_END.sub("\n", clean(narrative)))
     lines = [line + "\n" for line in marks.text.removesuffix("\n").split("\n")]
     passages: list[Passage] = []
     position = 0
-    blocks = list(_blocks(_tokens(marks)))
+    body, definitions = lifted(_tokens(marks, notes=notes))
+    boxed(body)
+    blocks = list(_blocks(body))
     for index, tokens in enumerate(blocks):
-        last = index == len(blocks) - 1
+        last = index == len(blocks) - 1 and not definitions
         end = len(lines) if last else cast("list[int]", tokens[0].map)[1]
         passages.append(_passage("".join(lines[position:end]), tokens, marks))
         position = end
+    if definitions:
+        passages.append(_notes("".join(lines[position:]), definitions, marks))
     return tuple(passages)
+
+
+def _notes(source: str, definitions: Sequence[Definition], marks: Marks) -> Passage:
+    """Return the footnotes as one passage."""
+    notes = tuple(
+        Footnote(d.number, _passage("", d.tokens, marks), d.references) for d in definitions
+    )
+    citations = tuple(c for note in notes for c in note.passage.citations)
+    return Passage(source, (), citations, marks, notes)
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:

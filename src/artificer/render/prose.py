@@ -13,8 +13,11 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from artificer.render.code import code_html, math_html
+from artificer.render.language import Language
 from artificer.render.links import inert
 from artificer.render.narrative import MATH, Citation, Marks, Passage, markdown
+from artificer.render.notes import BOX, REF, reference_id
+from artificer.render.template import filled, macro
 
 _BLOCKS = {
     "blockquote",
@@ -43,14 +46,21 @@ _DIRECTED = {"paragraph", "heading", "list_item", "blockquote", "td", "th", "dt"
 
 
 def passage_html(
-    passage: Passage, inline: Callable[[Citation], Markup], *, top: bool = False, section: str = ""
+    passage: Passage,
+    inline: Callable[[Citation], Markup],
+    ui: Language,
+    *,
+    top: bool = False,
+    section: str = "",
 ) -> Markup:
     """Return the passage as HTML, with the result of ``inline`` in place of each citation.
 
     ``top`` marks the page's own heading. Any other first-level heading becomes a second-level one,
     because a page has only one. ``section`` is the fragment id of a heading.
     """
-    insets = _Insets(passage.marks)
+    if passage.notes:
+        return _notes_html(passage, inline, ui)
+    insets = _Insets(passage.marks, ui)
     tokens = [
         _prepared(token, passage.marks, insets, demote=not top, section=section)
         for token in passage.tokens
@@ -69,6 +79,18 @@ def passage_html(
     return Markup(resolved.rstrip("\n"))
 
 
+def _notes_html(passage: Passage, inline: Callable[[Citation], Markup], ui: Language) -> Markup:
+    """Return the footnotes, each with links back to where the text refers to it."""
+    notes = []
+    for note in passage.notes:
+        words = passage_html(note.passage, inline, ui)
+        end = Markup("</p>" if words.endswith("</p>") else "")
+        backs = [reference_id(note.number, n + 1) for n in range(note.references)]
+        words = Markup(words.removesuffix(end))
+        notes.append({"number": note.number, "words": words, "end": end, "backs": backs})
+    return filled("footnotes", ui=ui, notes=notes)
+
+
 @cache
 def _renderer() -> MarkdownIt:
     return markdown()
@@ -77,7 +99,8 @@ def _renderer() -> MarkdownIt:
 class _Insets:
     """Code and formulas of a passage. Each is put in after the allow-list, in place of a mark."""
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: Marks, ui: Language) -> None:
+        self.ui = ui
         self._made: list[Markup] = []
         self._nonce = f"{marks.nonce}i"
 
@@ -100,6 +123,14 @@ def _inset(token: Token, insets: _Insets) -> Token | None:
         return Token("html_block", "", 0, content=insets.mark(math_html(token.content, block=True)))
     if token.type in MATH:
         return Token("text", "", 0, content=insets.mark(math_html(token.content, block=False)))
+    if token.type == REF:
+        number, occurrence = token.meta["number"], token.meta["occurrence"]
+        own = reference_id(number, occurrence)
+        made = macro("footnotes", "reference", insets.ui, number, own)
+        return Token("text", "", 0, content=insets.mark(made))
+    if token.type == BOX:
+        made = macro("parts", "box", insets.ui, token.meta["done"])
+        return Token("text", "", 0, content=insets.mark(made))
     return None
 
 
@@ -115,4 +146,7 @@ def _prepared(token: Token, marks: Marks, insets: _Insets, *, demote: bool, sect
     children = None if token.children is None else inert(token.children, marks)
     if children is not None:
         children = [_inset(child, insets) or child for child in children]
+        if section:  # a heading has this one token with words
+            link = macro("parts", "section_link", insets.ui, section)
+            children.append(Token("text", "", 0, content=insets.mark(link)))
     return replace(token, attrs=attrs, tag=tag, children=children)

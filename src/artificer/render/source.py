@@ -16,6 +16,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from artificer.render.links import inert
 from artificer.render.narrative import Marks, Passage
+from artificer.render.notes import BOX, REF
 from artificer.render.text import fenced
 from artificer.values.text import fence_for
 
@@ -28,14 +29,33 @@ _IN_TARGET = re.compile(r"[\s<>()\[\]\\`|\"]")
 _MARKS = {"em": "*", "strong": "**", "s": "~~"}
 _ALIGNED = {"left": ":--", "center": ":-:", "right": "--:"}
 _LISTS = ("bullet_list", "ordered_list")
+_PLAIN_START = re.compile(r"(?![`#>|+-]|[0-9]+[.)]\s|\*{3}|_{3}|\s*$)")
+_TARGET_LIKE = re.compile(r"\S*(\s+[\"'(].*)?")
+_NO_TARGET = "\u200b"
+"""Invisible, and not a part of what Markdown reads as a link's target and its title."""
+
 _WORDS = "words"
 """The tokens of a paragraph's words, among the facts that its token holds."""
 
 
 def passage_markdown(passage: Passage) -> str:
     """Return the passage as Markdown, with marks in place of its citations."""
+    if passage.notes:
+        return "\n\n".join(
+            _note(note.number, passage_markdown(note.passage)) for note in passage.notes
+        )
     nodes = SyntaxTreeNode([_block_token(token) for token in passage.tokens]).children
     return "\n\n".join(_block(node, passage.marks) for node in nodes)
+
+
+def _note(number: int, text: str) -> str:
+    """Return a footnote. A viewer that knows none must not read it as the target of a link."""
+    first, *lines = text.split("\n")
+    if not _PLAIN_START.match(first):
+        first, lines = f"{_NO_TARGET} {_NO_TARGET}", ["", first, *lines]
+    elif _TARGET_LIKE.fullmatch(first):
+        first += f" {_NO_TARGET}"
+    return "\n".join((f"[^{number}]: {first}", *(f"    {line}" if line else "" for line in lines)))
 
 
 def _block_token(token: Token) -> Token:
@@ -127,6 +147,7 @@ def _words(node: SyntaxTreeNode, marks: Marks) -> str:
     found = (token for inline in inlines for token in inline.meta.get(_WORDS, ()))
     text = ""
     target = ""
+    before = ""
     for token in inert(list(found), marks):
         if token.type == "link_open":
             target = str(token.attrs["href"])
@@ -135,25 +156,17 @@ def _words(node: SyntaxTreeNode, marks: Marks) -> str:
             piece = f"]({_target(target)})"
         else:
             piece = _inline(token)
+            # After a reference these would make a link or a definition of it.
+            piece = f"\\{piece}" if before == REF and piece.startswith(("(", ":")) else piece
         # Two adjacent runs of backticks would merge into one, so a space separates them.
         text += " " + piece if text.endswith("`") and piece.startswith("`") else piece
+        before = token.type
     return text
 
 
 def _inline(token: Token) -> str:
-    match token.type:
-        case "code_inline":
-            return _code(token.content)
-        case "softbreak":
-            return "\n"
-        case "hardbreak":
-            return "\\\n"
-        case "text":
-            return _text(token.content)
-        case "math_inline" | "math_inline_double":
-            return f"${_code(token.content)}$"
-        case _:
-            return _MARKS.get(token.tag, "")
+    write = _INLINES.get(token.type)
+    return write(token) if write else _MARKS.get(token.tag, "")
 
 
 def _text(content: str) -> str:
@@ -184,4 +197,16 @@ _BLOCKS: dict[str, Callable[[SyntaxTreeNode, Marks], str]] = {
     "ordered_list": _list,
     "table": _table,
     "dl": _terms,
+}
+
+_INLINES: dict[str, Callable[[Token], str]] = {
+    "code_inline": lambda token: _code(token.content),
+    "softbreak": lambda _: "\n",
+    "hardbreak": lambda _: "\\\n",
+    "text": lambda token: _text(token.content),
+    **dict.fromkeys(
+        ("math_inline", "math_inline_double"), lambda token: f"${_code(token.content)}$"
+    ),
+    REF: lambda token: f"[^{token.meta['number']}]",
+    BOX: lambda token: "[x] " if token.meta["done"] else "[ ] ",
 }

@@ -56,7 +56,8 @@ def direction(text: str) -> str:
 def _remove_screen(element: Element) -> None:
     for child in list(element):
         policy = child.tag == "meta" and "http-equiv" in child.attrib
-        for_screens = child.tag in _SCREEN_ONLY or classes(child) & _SCREEN_CLASSES
+        to_itself = child.tag == "a" and "section" in classes(child)
+        for_screens = child.tag in _SCREEN_ONLY or classes(child) & _SCREEN_CLASSES or to_itself
         if for_screens or policy or "download" in child.attrib:
             remove(element, child)
         else:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from artificer.render.export.paper import direction
 from artificer.render.export.word.styles import CODE, LINK
-from artificer.render.export.word.xml import add_link, set_fonts
+from artificer.render.export.word.xml import add_bookmark, add_link, set_fonts
 from artificer.render.text import clean
 
 _SPACES = re.compile(r"[ \t\r\n\f]+")
@@ -72,6 +72,8 @@ class Words:
             return
         inner = replace(look, **_LOOKS.get(piece.tag, {}))
         if piece.tag == "a":
+            if (place := piece.get("id")) and (name := self._place(place)):
+                add_bookmark(self._paragraph, int(name.rpartition("_")[2]), name)
             inner = replace(inner, href=piece.get("href", ""))
         for part in pieces(piece):
             self.add(part, inner, exact=exact)

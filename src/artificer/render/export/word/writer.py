@@ -196,6 +196,7 @@ def _list(writer: WordWriter, element: Element, context: Context) -> None:
 
 def _item(writer: WordWriter, item: Element, context: Context, continued: str) -> None:
     """Write an item: its first paragraph has the bullet or number, the others go on below it."""
+    _mark_place(item)
     blocks = [child for child in item if _is_block(child) and child.tag not in ("ul", "ol")]
     if len(blocks) < 2:
         writer.flow(item, replace(context, is_rtl=item.get("dir") == "rtl" or context.is_rtl))
@@ -203,6 +204,15 @@ def _item(writer: WordWriter, item: Element, context: Context, continued: str) -
     after = replace(context, style=continued, numbering=None)
     for number, block in enumerate(item):
         writer.block(block, after if number else context)
+
+
+def _mark_place(item: Element) -> None:
+    """Put a mark that links lead to at the beginning of an item's words."""
+    if place := item.get("id"):
+        first = item[0] if len(item) and _is_block(item[0]) else item
+        mark = Element("a", {"id": place})
+        mark.tail, first.text = first.text, None
+        first.insert(0, mark)
 
 
 def _table(writer: WordWriter, element: Element, context: Context) -> None:
