@@ -68,6 +68,7 @@ PUBLIC = {
     "RunStream",
     "ScriptedProvider",
     "Steer",
+    "Tick",
     "ToolChoice",
     "ToolDefinition",
     "Usage",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Retry,
         Revise,
         Steer,
+        Tick,
     )
     from artificer.core.spec import Limits
     from artificer.errors import (
@@ -133,6 +134,7 @@ _HOMES = {
     "RunStream": "runtime.stream",
     "ScriptedProvider": "providers.scripted",
     "Steer": "core.signals",
+    "Tick": "core.signals",
     "ToolChoice": "values.model",
     "ToolDefinition": "contracts.definition",
     "Usage": "values.model",
@@ -180,6 +182,7 @@ __all__ = [
     # signals
     "AnswerCall",
     "Steer",
+    "Tick",
     "FollowUp",
     "Pause",
     "Interrupt",

@@ -14,6 +14,7 @@
     │   ├── BudgetError            a budget does not hold what is to be reserved from it
     │   ├── Fenced                 another process took this run over
     │   ├── OwnedError             a living process owns this run
+    │   ├── ConflictError          somebody else changed it meanwhile; nothing was written
     │   ├── TamperedError          stored bytes are not what was written
     │   └── AccessError            the sender of a request is not let in
     │       ├── ForbiddenError         what they may do does not include this
@@ -145,6 +146,12 @@ class OwnedError(OperatorError):
     """A living process owns this run; only an explicit flag takes it over."""
 
     code = "owned"
+
+
+class ConflictError(OperatorError):
+    """Somebody else changed meanwhile what this was to change; nothing was written."""
+
+    code = "conflict"
 
 
 class TamperedError(OperatorError):

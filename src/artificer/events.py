@@ -200,6 +200,17 @@ class BuildProgressed(_RunEvent):
     text: Text = ""
 
 
+class ItemTicked(_RunEvent):
+    """A person ticked off an item of a checklist, or took the tick back."""
+
+    type: ClassVar[Literal["item_ticked"]] = "item_ticked"
+    checklist: Text
+    item: Text
+    label: Text
+    checked: bool
+    by: Text = ""
+
+
 class EventsMissed(_RunEvent):
     """The reader was slower than the run: ``count`` pieces of text, arguments or reports of
     progress were dropped.
@@ -244,6 +255,7 @@ RunEvent = (
     | ArtifactCreated
     | ReplySentBack
     | BuildProgressed
+    | ItemTicked
     | EventsMissed
     | RunEnded
 )

@@ -14,6 +14,7 @@ from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.svg.payload import Svg
+from artificer.artifacts.ticked import read_payload
 from artificer.core.attachments import attached_to
 from artificer.core.fallback import models_in_words
 from artificer.core.state import RunState
@@ -55,7 +56,7 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
         if is_build_tool(ref.tool):
             continue  # builds have their own views
         try:
-            payload = json.loads(blobs.get(ref.payload))
+            payload = read_payload(ref, blobs.get(ref.payload), state.ticks)
             artifacts[ref.kind, ref.id] = catalog.load(ref.tool, payload)
             sources[ref.kind, ref.id] = catalog.source_note_of(ref.tool, payload)
         except (ArtificerError, ValueError) as error:
@@ -93,7 +94,7 @@ def make_exported(
     """
     report = make_report(run_id, state, deliverable, blobs)
     payloads: dict[Key, JsonObject] = {
-        (ref.kind, ref.id): json.loads(blobs.get(ref.payload))
+        (ref.kind, ref.id): read_payload(ref, blobs.get(ref.payload), state.ticks)
         for ref in deliverable.artifacts
         if (ref.kind, ref.id) in report.artifacts
     }
@@ -105,8 +106,9 @@ def write_views(
 ) -> Views:
     """Write ``report.html``, ``report.md`` and ``artifacts/…`` into a folder.
 
-    The JSON of an artifact is the arguments of the model's call; the views are made from it and
-    never read back. A drawing is written as rebuilt, never as the model wrote it.
+    The JSON of an artifact is the arguments of the model's call, that of a checklist with what
+    people have ticked; the views are made from it and never read back. A drawing is written as
+    rebuilt, never as the model wrote it.
     """
     report = make_report(run_id, state, deliverable, blobs)
     html = _write(folder / "report.html", to_html(report))
@@ -122,7 +124,9 @@ def write_views(
         elif isinstance(artifact, Svg):
             files.append(_write(within / ref.kind / f"{ref.id}.svg", artifact.content + "\n"))
         else:
-            text = json.dumps(json.loads(blobs.get(ref.payload)), ensure_ascii=False, indent=2)
+            text = json.dumps(
+                read_payload(ref, blobs.get(ref.payload), state.ticks), ensure_ascii=False, indent=2
+            )
             files.append(_write(within / ref.kind / f"{ref.id}.json", text + "\n"))
     return Views(html, markdown, tuple(files))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -11,6 +10,8 @@ from artificer.artifacts import catalog
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.ref import ArtifactRef, MadeKind
+from artificer.artifacts.ticked import read_payload
+from artificer.core.state import RunState
 from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import BlobStore
 from artificer.render.export.forms import ArtifactFormat, artifact_bytes
@@ -20,6 +21,8 @@ from artificer.values.base import Digest, JsonObject, JsonValue
 
 class RunArtifact(Struct, frozen=True):
     """An artifact of a run. ``payload`` is its JSON, as the model's call made it.
+
+    That of a checklist has what people have ticked since.
 
     ``rows`` are those of a table, or the data of a chart: one mapping a row, from column to cell.
 
@@ -120,14 +123,14 @@ class RunArtifacts(Mapping[str, RunArtifact]):
             ) from error
 
 
-def load_artifact(ref: ArtifactRef, blobs: BlobStore) -> RunArtifact:
-    """Read an artifact from its blob.
+def load_artifact(ref: ArtifactRef, state: RunState, blobs: BlobStore) -> RunArtifact:
+    """Read an artifact of a run from its blob; a checklist with what people have ticked.
 
     Raises:
         NotFoundError: the blob is gone.
         TamperedError: the blob is not what was written.
     """
-    payload: JsonObject = json.loads(blobs.get(ref.payload))
+    payload = read_payload(ref, blobs.get(ref.payload), state.ticks)
     return RunArtifact(
         ref.id, ref.kind, ref.title, ref.payload, payload, _rows(ref, payload), ref.tool
     )

@@ -190,7 +190,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
         delivered = self.deliverable
         refs = self.state.artifacts if delivered is None else delivered.artifacts
-        return RunArtifacts(tuple(load_artifact(ref, self._blobs) for ref in refs))
+        return RunArtifacts(tuple(load_artifact(ref, self.state, self._blobs) for ref in refs))
 
     @property
     def events(self) -> list[RunEvent]:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.artifacts.revision import Candidate as Candidate
     from artificer.artifacts.spec import PhaseRef as PhaseRef
     from artificer.artifacts.spec import Spec as Spec
+    from artificer.artifacts.ticked import ItemState as ItemState
+    from artificer.artifacts.ticked import TickedChecklist as TickedChecklist
+    from artificer.artifacts.ticks import ItemTick as ItemTick
     from artificer.artifacts.withdraw import Withdrawal as Withdrawal
     from artificer.backends.browser.settings import BrowserConfig as BrowserConfig
     from artificer.backends.function.decorator import FunctionTool as FunctionTool
@@ -113,6 +116,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.events import CallProbed as CallProbed
     from artificer.core.events import CallsJudged as CallsJudged
     from artificer.core.events import CancelRequested as CancelRequested
+    from artificer.core.events import ChecklistTicked as ChecklistTicked
     from artificer.core.events import CompactionFailed as CompactionFailed
     from artificer.core.events import ContextCompacted as ContextCompacted
     from artificer.core.events import DoubtResolved as DoubtResolved
@@ -249,6 +253,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.values.model import StopReason as StopReason
     from artificer.values.model import TextDelta as TextDelta
     from artificer.wiring.builds import Builds as Builds
+    from artificer.wiring.checklists import Checklists as Checklists
+    from artificer.wiring.checklists import Ticked as Ticked
     from artificer.wiring.conversation import EarlierMessages as EarlierMessages
     from artificer.wiring.conversation import EarlierRun as EarlierRun
     from artificer.wiring.signals import MessageOptions as MessageOptions
@@ -281,6 +287,9 @@ _NAMES = {
     ),
     "ports.executor": ("CallLocks", "CallMonitor", "CallProgress", "Outliving"),
     "artifacts.withdraw": ("Withdrawal",),
+    "artifacts.ticks": ("ItemTick",),
+    "artifacts.ticked": ("ItemState", "TickedChecklist"),
+    "wiring.checklists": ("Checklists", "Ticked"),
     "providers.scripted": ("ScriptedAnswer",),
     # policies
     "core.conditions": ("Match",),
@@ -333,6 +342,7 @@ _NAMES = {
         "CallProbed",
         "CallsJudged",
         "CancelRequested",
+        "ChecklistTicked",
         "CompactionFailed",
         "ContextCompacted",
         "DoubtResolved",

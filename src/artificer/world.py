@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from artificer.runtime.builds.builder import Decider
     from artificer.runtime.fork import ForkChanges
     from artificer.wiring.builds import Builds
+    from artificer.wiring.checklists import Checklists
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,13 @@ class World:
         from artificer.wiring.builds import Builds
 
         return Builds(self._resources)
+
+    @property
+    def checklists(self) -> Checklists:
+        """The checklists of runs, and what people tick off in them."""
+        from artificer.wiring.checklists import Checklists
+
+        return Checklists(self._resources)
 
     async def run(
         self,
@@ -211,19 +219,12 @@ class World:
         all else is recorded. With ``take_over`` the run is taken from a process that still executes
         it, which can record nothing more; its unfinished calls are ambiguous unless they are pure.
         ``build_tokens`` is the new limit of what all runs of a build use together.
-
-        Raises:
-            NotFoundError: no such run.
-            OwnedError: a living process executes the run.
-            ConfigError: a tool is missing, or has changed.
+        Raises NotFoundError, OwnedError while a process executes it, ConfigError for other tools.
         """
         storage, agent = self._resources.storage, agent or AgentDefinition()
         before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
-        signals = await storage.signals.read(run_id, before.state.letters)
-        if before.state.phase is RunPhase.FINISHED and not signals:
-            await _tidy(self._resources, run_id, before.state)
-            reader = output_reader(agent, before.state.run_spec) if agent.has_output else None
-            return await make_run(storage, run_id, before.state, reader)
+        if (ended := await _ended(self._resources, run_id, agent, before.state)) is not None:
+            return ended
         spec = before.state.run_spec
         wanted = recorded_provider(self._resources, agent, spec)
         recorded = Recorded(run_id, spec, wanted, build_tokens)
@@ -300,6 +301,18 @@ class World:
     async def get(self, run_id: str) -> Run:
         """Return a run. Raises NotFoundError, TamperedError."""
         return await self.archive.get(run_id)
+
+
+async def _ended(
+    resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT], state: RunState
+) -> Run[OutputT] | None:
+    """Return a run that is over and has got no more signals; None for any other."""
+    signals = await resources.storage.signals.read(run_id, state.letters)
+    if state.phase is not RunPhase.FINISHED or signals:
+        return None
+    await _tidy(resources, run_id, state)
+    reader = output_reader(agent, state.run_spec) if agent.has_output else None
+    return await make_run(resources.storage, run_id, state, reader)
 
 
 async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:

@@ -76,6 +76,7 @@ from artificer.values.model import ModelFailure, ModelReply, ToolChoice, Usage
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from data_runs import data
+from ticked_runs import ticked
 from world_runs import WORLD_RUNS
 
 from build_world import BASE, BuildWorld, plan_of
@@ -545,6 +546,7 @@ RECORDINGS: dict[str, Callable[[Rig], Awaitable[None]]] = {
     "settings": settings,
     "history": history,
     "fallback": fallback,
+    "ticked": ticked,
     "anthropic": as_spoken_to(Anthropic()),
     "openai": as_spoken_to(OpenAIResponses()),
     "openai-chat": as_spoken_to(OpenAIChat()),

@@ -35,6 +35,7 @@ SECTIONS = {
     "Decide and steer": {
         "approve": ("signals.approve", "Approve or deny a tool call that a run waits for."),
         "resolve": ("signals.resolve", "Record whether an uncertain call was executed."),
+        "tick": ("signals.tick", "Tick off an item of a checklist."),
         "steer": ("signals.steer", "Send a message to the model of a run in progress."),
         "pause": ("signals.pause", "Pause a run; resume continues it."),
         "interrupt": ("signals.interrupt", "End a run gracefully."),

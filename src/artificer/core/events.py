@@ -258,6 +258,25 @@ class DoubtResolved(_Event):
     letter: int
 
 
+class ChecklistTicked(_Event):
+    """Somebody ticked off an item of a checklist, or took the tick back.
+
+    ``version`` is the digest of the checklist, ``label`` the text of the item, and ``revision`` how
+    many changes the person had seen. The model reads ``content`` before its next reply.
+    """
+
+    type: ClassVar[Literal["ChecklistTicked"]] = "ChecklistTicked"
+    checklist: Text
+    version: Digest
+    item: Text
+    label: Text
+    checked: bool
+    revision: int
+    content: Text
+    by: Text
+    letter: int
+
+
 class BuildAdvanced(_Event):
     """A fact for the scheduler of a build: a job was performed, or a person decided.
 
@@ -359,6 +378,7 @@ Event = (
     | Steered
     | FollowUpReceived
     | DoubtResolved
+    | ChecklistTicked
     | BuildAdvanced
     | CallProbed
     | ReceiptIgnored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.artifacts.ticks import ItemTick, revision_of, with_tick
 from artificer.core import builds, reports
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
@@ -140,6 +141,22 @@ def doubt_resolved(state: RunState, event: ev.DoubtResolved) -> Step:
     """A person, or its late result, tells whether a call had happened; the model is informed."""
     rest = tuple(doubt for doubt in state.doubts if doubt.call_id != event.call_id)
     return _noted(state.replace(doubts=rest), event, event.content), ()
+
+
+def checklist_ticked(state: RunState, event: ev.ChecklistTicked) -> Step:
+    """Keep the tick. It begins nothing: the model reads of it when there is a next request."""
+    tick = ItemTick(
+        checklist=event.checklist,
+        item=event.item,
+        label=event.label,
+        checked=event.checked,
+        by=event.by,
+        at=event.at,
+        revision=revision_of(state.ticks, event.checklist) + 1,
+        note=event.content,
+    )
+    ticks = with_tick(state.ticks, tick)
+    return state.replace(letters=max(state.letters, event.letter), ticks=ticks), ()
 
 
 def call_probed(state: RunState, event: ev.CallProbed) -> Step:

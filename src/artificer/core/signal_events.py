@@ -17,6 +17,7 @@ from artificer.core.signals import (
     Revise,
     Signal,
     Steer,
+    Tick,
 )
 
 _KINDS: dict[type, type] = {
@@ -31,6 +32,7 @@ _KINDS: dict[type, type] = {
     Consent: ConsentGiven,
     Revise: RevisionRequested,
     Retry: RetryRequested,
+    Tick: ev.ChecklistTicked,
 }
 
 _NAMES = {"call": "", "plan": "digest", "change": "digest"}

@@ -129,6 +129,21 @@ class Retry(_Signal):
     hint: Annotated[Text, _SHORT] = ""
 
 
+class Tick(_Signal):
+    """Tick off an item of a checklist, or take the tick back.
+
+    ``version`` is the digest of the checklist as the person saw it, and ``revision`` how many
+    changes it had had. It wakes no run that is over.
+    """
+
+    type: ClassVar[Literal["tick"]] = "tick"
+    checklist: Annotated[Text, _SHORT]
+    version: Digest
+    item: Annotated[Text, _SHORT]
+    checked: bool
+    revision: Annotated[int, Meta(ge=0)]
+
+
 Signal = (
     Steer
     | FollowUp
@@ -141,6 +156,7 @@ Signal = (
     | Consent
     | Revise
     | Retry
+    | Tick
 )
 
 MessageSignal = Steer | FollowUp
@@ -218,6 +234,8 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
             event = _resolved(state, number, signal, at)
         case Decide() | Consent() | Revise() | Retry():
             event = _build_fact(state, number, signal, at)
+        case Tick():  # it needs the checklist: core.ticks
+            event = None
     return event
 
 

@@ -9,6 +9,7 @@ from artificer.artifacts.build_catalog import tool_of
 from artificer.artifacts.handover import Handover
 from artificer.artifacts.ref import ArtifactRef, DeliverableStatus, Finding
 from artificer.artifacts.revision import Candidate
+from artificer.artifacts.ticks import ItemTick
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.state import BuildState
@@ -140,7 +141,7 @@ class RunState(Value):
     and ``follow_up_attachments`` those of each of the ``follow_ups``, empty where none has any.
     ``sources`` are the calls that artifacts may be bound to, in call order, and ``sources_digest``
     the digest of all of them (rules 3). ``failed_models`` are those that the model of ``spec`` has
-    replaced, one after the other.
+    replaced, one after the other. ``ticks`` are what people have ticked off in checklists.
     """
 
     phase: RunPhase = RunPhase.NEW
@@ -197,6 +198,7 @@ class RunState(Value):
     sources: tuple[CallSource, ...] = ()
     sources_digest: str = ""
     failed_models: tuple[FailedModel, ...] = ()
+    ticks: tuple[ItemTick, ...] = ()
 
     @property
     def digest(self) -> str:

@@ -103,6 +103,7 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
 for phase in (P.GENERATING, P.COMPACTING, P.WORKING, P.STALLED, P.PAUSED, P.FINISHED):
     TABLE[phase, ev.DoubtResolved] = _row(lifecycle.doubt_resolved, phase)
     TABLE[phase, ev.ReceiptIgnored] = _row(lifecycle.receipt_ignored, phase)
+    TABLE[phase, ev.ChecklistTicked] = _row(lifecycle.checklist_ticked, phase)
 for phase in (P.GENERATING, P.COMPACTING, P.WORKING, P.STALLED, P.PAUSED):
     TABLE[phase, ev.Steered] = _row(lifecycle.steered, phase)
     TABLE[phase, ev.FollowUpReceived] = _row(lifecycle.follow_up_received, phase)

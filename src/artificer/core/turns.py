@@ -69,11 +69,15 @@ def overflowed(state: RunState) -> Step:
 def _with_notes(state: RunState) -> RunState:
     """Add the messages that people have sent meanwhile, before the next request.
 
-    A note is added too if the model repeats itself.
+    So is what they have ticked off, and a note if the model repeats itself.
     """
     if state.repeats.note:
         repeats = state.repeats.replace(note="")
         state = with_message(state, user(state.repeats.note), repeats=repeats)
+    if any(tick.note for tick in state.ticks):
+        words = "\n".join(tick.note for tick in state.ticks if tick.note)
+        ticks = tuple(tick.replace(note="") for tick in state.ticks)
+        state = with_message(state, user(words), ticks=ticks)
     if not state.notes:
         return state
     words, attachments = "\n\n".join(state.notes), state.note_attachments

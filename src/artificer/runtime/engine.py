@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from artificer.core import events as ev
@@ -172,6 +173,15 @@ class Engine:
             await ledger.finish()
         return ledger.state
 
+    @asynccontextmanager
+    async def writing(self, run: str, before: Loaded) -> AsyncIterator[Ledger]:
+        """Hold an idle run, as it was read, to record what begins nothing."""
+        ledger = await self._ledger(run, before)
+        try:
+            yield ledger
+        finally:
+            await ledger.finish()
+
     async def record_pruning(self, run: str, by: str, reason: str) -> tuple[int, int]:
         """Record the tombstone of a finished run; return its epoch, and how many records it means.
 
@@ -185,8 +195,7 @@ class Engine:
                 f"Run {run} is not finished: it cannot be pruned.",
                 hint=f"End it first: artificer cancel {run}",
             )
-        ledger = await self._ledger(run, before)
-        try:
+        async with self.writing(run, before) as ledger:
             last = before.lines[-1]
             if isinstance(last, EventLine) and isinstance(last.event, ev.RunPruned):
                 return ledger.epoch, last.event.records  # marked before, and not yet removed
@@ -194,8 +203,6 @@ class Engine:
             now = self.performer.clock.now()
             await ledger.commit(ev.RunPruned(at=now, records=records, by=by, reason=reason))
             return ledger.epoch, records
-        finally:
-            await ledger.finish()
 
     def stop(self, run: str, reason: str) -> None:
         """End a run that this engine executes: open calls are ended and answered ``cancelled``."""

@@ -16,9 +16,10 @@ from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Intent
 from artificer.core.overruled import overruled_event
 from artificer.core.record import FORMAT
-from artificer.core.signals import Pause, Steer, answer, opened, read_signal
+from artificer.core.signals import Pause, Steer, Tick, answer, opened, read_signal
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, AuthorError, InvariantError, places
+from artificer.plugins import load
 from artificer.ports import (
     Answer,
     Approver,
@@ -93,7 +94,8 @@ class Performer:
             return overruled_event(number, signal, self.clock.now())
         if isinstance(signal, Steer | Pause) and self.builder is not None:
             await self.builder.relay(run, state, body)
-        return opened(state, number, signal, self.clock.now())
+        opening = _ticked(self.blobs) if isinstance(signal, Tick) else opened
+        return opening(state, number, signal, self.clock.now())
 
     async def call_tool(
         self,
@@ -364,3 +366,8 @@ def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) 
 def _is_cancellation(error: BaseException) -> bool:
     """Whether it is this task that is being cancelled, not something inside the tool."""
     return isinstance(error, asyncio.CancelledError) and cancelling()
+
+
+def _ticked(blobs: BlobStore) -> Callable[[RunState, int, Any, int], ev.Event]:
+    """Return what makes the event of a tick, imported for the first: most runs have no lists."""
+    return partial(load("artificer.runtime.ticks:event_of"), blobs)

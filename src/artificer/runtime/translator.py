@@ -24,6 +24,7 @@ from artificer.events import (
     CallProgressed,
     CallStarted,
     EventsMissed,
+    ItemTicked,
     ModelChanged,
     ModelReplied,
     ModelRequestFailed,
@@ -185,6 +186,11 @@ class Translator:
                 )
             case ev.ToolReturned() as returned:
                 yield from self._returned(returned)
+            case ev.ChecklistTicked(checklist=name, item=item, checked=checked, by=by):
+                label = event.label
+                yield ItemTicked(
+                    run=run, seq=seq, checklist=name, item=item, label=label, checked=checked, by=by
+                )
             case ev.ReplyChecked(request=str() as request):
                 yield ReplySentBack(run=run, seq=seq, request=request)
             case ev.BuildAdvanced(fact=fact):

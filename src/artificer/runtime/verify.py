@@ -226,7 +226,7 @@ def cited(line: Line) -> Iterator[str]:
             yield from (d for d in (artifact and artifact.payload, whole, data) if d)
             yield from (block.digest for block in line.event.attachments)
             yield from _kept_by(evidence)
-        case ev.RunFinished(deliverable=digest):
+        case ev.ChecklistTicked(version=digest) | ev.RunFinished(deliverable=digest):
             yield digest
 
 

@@ -107,9 +107,31 @@ class CancelOptions(ReasonOption, RunOption):
     """
 
 
+@options
+class TickOptions:
+    """Tick off ITEM of the checklist LIST of RUN; without ITEM, show the checklists.
+
+    Your name and the time are recorded. A run that is over stays over and no model is asked; the
+    model reads what was ticked before its next reply.
+
+    \b
+    Examples:
+      artificer tick last
+      artificer tick last release tag
+      artificer tick last release tag --undo
+    """
+
+    run: str = run_argument()
+    list: str = argument(default="")
+    item: str = argument(default="")
+    undo: bool = option(is_flag=True, help="Take the tick back.")
+    as_json: bool = json_flag("Print the checklists as a JSON array.")
+
+
 approve = Command("approve", ApproveOptions, "signals.approve:approve")
 resolve = Command("resolve", ResolveOptions, "signals.resolve:resolve")
 steer = Command("steer", SteerOptions, "signals.steer:steer")
 pause = Command("pause", PauseOptions, "signals.pause:pause")
 interrupt = Command("interrupt", InterruptOptions, "signals.interrupt:interrupt")
 cancel = Command("cancel", CancelOptions, "signals.cancel:cancel")
+tick = Command("tick", TickOptions, "signals.tick:tick")

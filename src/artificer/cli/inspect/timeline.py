@@ -138,9 +138,12 @@ def _of_model(event: ev.Event) -> tuple[str, tuple[str, ...]] | None:
             return None
 
 
+_WORDS = ("text", "reason", "content")
+
+
 def _signal(event: ev.Event) -> str:
     """Describe a signal: its text and its sender."""
-    words = getattr(event, "text", "") or getattr(event, "reason", "")
+    words = next(filter(None, (getattr(event, name, "") for name in _WORDS)), "")
     by = getattr(event, "by", "")
     return joined(f"by {by}" if by else "", one_line(words, DETAIL))
 
