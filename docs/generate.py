@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import api_reference
 import settings_reference
 
 from artificer.core.transitions import diagram
@@ -12,6 +13,7 @@ from artificer.core.transitions import diagram
 DOCS = Path(__file__).parent
 END = "<!-- end of what is generated -->"
 PAGES = {
+    "reference/api-http.md": ("artificer.studio.api.endpoints", api_reference.reference()),
     "concepts/run-states.md": ("artificer.core.transitions", f"```mermaid\n{diagram()}```"),
     "reference/settings.md": ("artificer.config", settings_reference.reference()),
 }

@@ -87,14 +87,16 @@ class Archive:
         """The ids of all runs, oldest first."""
         return [head.run for head in await self._heads()]
 
-    async def summaries(self, limit: int | None = None, *, builds: bool = True) -> list[Summary]:
-        """The newest ``limit`` runs (all for None), oldest first.
+    async def summaries(
+        self, limit: int | None = None, *, builds: bool = True, before: str | None = None
+    ) -> list[Summary]:
+        """The newest ``limit`` runs (all for None), oldest first; with ``before``, older than it.
 
         A finished one is read from two records. Without ``builds``, none that a build started.
         """
         journal, blobs = self._storage.journal, self._storage.blobs
         found: list[Summary] = []
-        async for head in newest(journal, builds=builds):
+        async for head in newest(journal, builds=builds, before=before):
             if len(found) == limit:
                 break
             found.append(await summarise(journal, blobs, head))

@@ -11,13 +11,16 @@ PAGE = 100
 """Runs that are read at once."""
 
 
-async def newest(journal: Journal, *, builds: bool = True) -> AsyncIterator[RunHead]:
+async def newest(
+    journal: Journal, *, builds: bool = True, before: str | None = None
+) -> AsyncIterator[RunHead]:
     """Yield every run with a record; without ``builds`` none that a build started.
+
+    With ``before``, only runs that are older than that one.
 
     A run that was acquired and died before it wrote has no record.
     """
     parents: dict[str, bool] = {}
-    before: str | None = None
     while page := await journal.runs(before, PAGE):
         for head in reversed(page):
             if head.head.seq and (builds or not await _of_build(journal, head.run, parents)):

@@ -7,16 +7,20 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from artificer.errors import ArtificerError, NotFoundError
+from artificer.errors import ArtificerError
 from artificer.studio.access import Access
+from artificer.studio.api.declared import PREFIX
+from artificer.studio.api.routes import api
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
+from artificer.studio.problems import answer_of, refused
 from artificer.studio.protection import Protection
 from artificer.studio.views import decide, home, inbox, proof, records, run, search
 from artificer.world import World
@@ -24,17 +28,18 @@ from artificer.world import World
 
 def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
     """Return the application. ``hosts`` are the Host headers under which it may be reached."""
-    executions = Executions(world)
+    context = StudioContext(world, Executions(world), access.tokens)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await executions.aclose()
+            await context.executions.aclose()
 
     app = Starlette(
         routes=[
+            Mount(PREFIX, api(context)),
             Route("/", home.show),
             Route("/inbox", inbox.show),
             Route("/search", search.show),
@@ -62,17 +67,13 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
                 per_minute=world.config.studio.requests_per_minute,
             )
         ],
-        exception_handlers={NotFoundError: _not_found, ArtificerError: _failed},
+        exception_handlers={ArtificerError: _failed, HTTPException: refused},
         lifespan=lifespan,
     )
-    app.state.studio = StudioContext(world, executions)
+    app.state.studio = context
     return app
 
 
-async def _not_found(_: Request, error: Exception) -> Response:
-    return PlainTextResponse(f"{error}\n", 404)
-
-
-async def _failed(_: Request, error: Exception) -> Response:
+async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, ArtificerError)
-    return PlainTextResponse(f"{error.message}\n{error.hint or ''}\n", 409)
+    return answer_of(error, request.url.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from artificer.errors import NotFoundError, OperatorError
 from artificer.studio.access import Actor
 from artificer.studio.executions import Executions
+from artificer.studio.tokens import ApiTokens
 from artificer.world import World
 
 BEGIN_SECONDS, PAUSE_S = 30.0, 0.02
@@ -20,10 +22,13 @@ BEGIN_SECONDS, PAUSE_S = 30.0, 0.02
 
 @dataclass(frozen=True)
 class StudioContext:
-    """A world with the runs that this studio executes."""
+    """A world with the runs that this studio executes, the tokens that open it, and
+    how many streams of the API each sender has open."""
 
     world: World
     executions: Executions
+    tokens: ApiTokens | None = None
+    streams: Counter[str] = field(default_factory=Counter)
     proving: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a replay or a verification is computed: one at a time."""
 

@@ -10,6 +10,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from artificer import errors as err
@@ -66,4 +68,16 @@ def answer_of(error: err.ArtificerError, path: str, status: HTTPStatus | None = 
         answer.headers["Retry-After"] = str(error.seconds)
     if status == HTTPStatus.UNAUTHORIZED and path.startswith(API):
         answer.headers["WWW-Authenticate"] = 'Bearer realm="artificer"'
+    return answer
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """Answer a request for what is not there, or in a way that is not there."""
+    assert isinstance(error, HTTPException)
+    path = request.scope["path"]
+    hint = "/api/v1/openapi.json lists what there is." if path.startswith(API) else None
+    found = err.NotFoundError(f"{error.detail.removesuffix('.')}.", hint=hint)
+    answer = answer_of(found, path, HTTPStatus(error.status_code))
+    for name, value in (error.headers or {}).items():
+        answer.headers[name] = value
     return answer

@@ -1,0 +1,1 @@
+"""The API of the studio: everything it does, for programs, under ``/api/v1``."""

@@ -1,0 +1,128 @@
+"""Decisions of people: calls, doubts, plans and changes. Who decided is recorded.
+
+What nothing waits for is refused at once. Somebody else may decide at the same time: then the run
+records the later decision as one that came too late.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from artificer.builds.facts import PlanDecision
+from artificer.builds.scheduler import decision_on
+from artificer.builds.state import consents_of
+from artificer.core.signals import AnswerCall, Consent, Decide, Resolve, Retry, Revise
+from artificer.errors import NotFoundError, OperatorError
+from artificer.studio.api.acting import send
+from artificer.studio.api.answers import Sent
+from artificer.studio.api.declared import ApiRequest, DigestText, ShortName, ShortText
+from artificer.studio.api.reading import run_of
+
+
+class CallAnswer(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the call of this digest may run, and why."""
+
+    call: DigestText
+    approved: bool
+    reason: ShortText = ""
+
+
+class Resolution(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the call in doubt had happened, and how that is known."""
+
+    call_id: ShortText
+    happened: bool
+    reason: ShortText = ""
+
+
+class PlanAnswer(Struct, frozen=True, forbid_unknown_fields=True):
+    """A decision about the plan of this digest; of ``iterate``, the reason says what to change."""
+
+    plan: DigestText
+    decision: PlanDecision
+    reason: ShortText = ""
+
+
+class ConsentAnswer(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the change of this digest counts, and why."""
+
+    change: DigestText
+    granted: bool
+    reason: ShortText = ""
+
+
+class RevisionBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a build needs another plan."""
+
+    feedback: ShortText
+
+
+class RetryBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """The failed spec to try again, or the plan; and a hint."""
+
+    spec: ShortName = ""
+    hint: ShortText = ""
+
+
+async def answer_call(request: ApiRequest) -> Sent:
+    """Allow a call that waits for approval, or do not."""
+    body: CallAnswer = request.body
+    run = await run_of(request)
+    if all(question.digest != body.call for question in run.questions):
+        raise NotFoundError(f"No call {body.call} waits for approval.")
+    by = request.actor.name
+    signal = AnswerCall(by=by, call=body.call, approved=body.approved, reason=body.reason)
+    return await send(request, signal)
+
+
+async def resolve_call(request: ApiRequest) -> Sent:
+    """Say whether an ambiguous call had happened."""
+    body: Resolution = request.body
+    run = await run_of(request)
+    if all(doubt.call_id != body.call_id for doubt in run.doubts):
+        raise NotFoundError("No such call is in doubt.")
+    by, happened = request.actor.name, body.happened
+    signal = Resolve(by=by, call_id=body.call_id, happened=happened, reason=body.reason)
+    return await send(request, signal)
+
+
+async def decide_plan(request: ApiRequest) -> Sent:
+    """Approve the plan of a build, reject it, or ask for another one."""
+    body: PlanAnswer = request.body
+    build = (await run_of(request)).state.build
+    question = "No plan waits for a decision." if build is None else decision_on(build, body.plan)
+    if isinstance(question, str):
+        raise NotFoundError(question)
+    by, decision = request.actor.name, body.decision
+    signal = Decide(by=by, plan=body.plan, decision=decision, reason=body.reason)
+    return await send(request, signal)
+
+
+async def consent_to_change(request: ApiRequest) -> Sent:
+    """Agree to a change that a build cannot let count by itself, or do not."""
+    body: ConsentAnswer = request.body
+    build = (await run_of(request)).state.build
+    if build is None or not consents_of(build, body.change):
+        raise NotFoundError("That change waits for nobody's consent.")
+    by, granted = request.actor.name, body.granted
+    signal = Consent(by=by, change=body.change, granted=granted, reason=body.reason)
+    return await send(request, signal)
+
+
+async def revise_build(request: ApiRequest) -> Sent:
+    """Ask for another plan after work on a build began."""
+    await _check_build(request)
+    return await send(request, Revise(by=request.actor.name, feedback=request.body.feedback))
+
+
+async def retry_build(request: ApiRequest) -> Sent:
+    """Try failed work of a build again."""
+    await _check_build(request)
+    body: RetryBody = request.body
+    return await send(request, Retry(by=request.actor.name, spec=body.spec, hint=body.hint))
+
+
+async def _check_build(request: ApiRequest) -> None:
+    run = await run_of(request)
+    if run.state.build is None:
+        raise OperatorError(f"Run {run.id} is no build.")

@@ -1,0 +1,111 @@
+"""Every endpoint of the API."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from msgspec import Struct
+
+from artificer.run_artifact import RunArtifact
+from artificer.runtime.compare import Comparison
+from artificer.runtime.day_budget import DayBudget
+from artificer.runtime.explain import Explanation
+from artificer.studio.api import acting, deciding, keeping, reading
+from artificer.studio.api import answers as a
+from artificer.studio.api.declared import ApiEndpoint, EndpointWork
+
+ACCEPTED = HTTPStatus.ACCEPTED
+STREAM = ("text/event-stream",)
+REPORT = ("text/html", "text/markdown")
+FILE = ("application/octet-stream",)
+
+
+def _reading() -> list[ApiEndpoint]:
+    of = "/runs/{run}"
+    return [
+        ApiEndpoint("GET", "/me", "read", reading.show_caller, a.CallerAnswer),
+        ApiEndpoint("GET", "/runs", "read", reading.list_runs, a.RunPage, reading.RunsQuery),
+        ApiEndpoint("GET", of, "read", reading.show_run, a.RunAnswer),
+        ApiEndpoint("GET", f"{of}/explanation", "read", reading.explain_run, Explanation),
+        ApiEndpoint(
+            "GET", f"{of}/records", "read", reading.list_events, a.EventPage, reading.EventsQuery
+        ),
+        ApiEndpoint(
+            "GET", f"{of}/events", "read", reading.stream_events, STREAM, reading.StreamQuery
+        ),
+        ApiEndpoint("GET", f"{of}/artifacts", "read", reading.list_artifacts, a.ArtifactList),
+        ApiEndpoint(
+            "GET", f"{of}/artifacts/{{artifact}}", "read", reading.show_artifact, RunArtifact
+        ),
+        ApiEndpoint("GET", f"{of}/related", "read", reading.show_related, a.RelatedRuns),
+        ApiEndpoint(
+            "GET",
+            f"{of}/comparison",
+            "read",
+            reading.compare_runs,
+            Comparison,
+            reading.OtherRun,
+        ),
+        ApiEndpoint(
+            "GET", f"{of}/report", "read", keeping.show_report, REPORT, keeping.ReportQuery
+        ),
+        ApiEndpoint("GET", f"{of}/export", "read", keeping.export_run, FILE),
+        ApiEndpoint("POST", f"{of}/replay", "read", keeping.replay_run, a.ReplayAnswer),
+        ApiEndpoint("GET", "/inbox", "read", reading.show_inbox, a.InboxAnswer),
+        ApiEndpoint(
+            "GET", "/search", "read", reading.search_records, a.HitList, reading.SearchQuery
+        ),
+        ApiEndpoint("GET", "/budget", "read", reading.show_budget, DayBudget),
+    ]
+
+
+_Works = dict[str, tuple[EndpointWork, type[Struct]]]
+
+_MESSAGES: _Works = {
+    "steer": (acting.steer_run, acting.MessageBody),
+    "follow-up": (acting.follow_up_run, acting.MessageBody),
+    "pause": (acting.pause_run, acting.ReasonBody),
+    "interrupt": (acting.interrupt_run, acting.ReasonBody),
+    "cancel": (acting.cancel_run, acting.ReasonBody),
+    "resume": (acting.resume_run, acting.ResumeBody),
+}
+
+_DECISIONS: _Works = {
+    "approve": (deciding.answer_call, deciding.CallAnswer),
+    "resolve": (deciding.resolve_call, deciding.Resolution),
+    "decide": (deciding.decide_plan, deciding.PlanAnswer),
+    "consent": (deciding.consent_to_change, deciding.ConsentAnswer),
+    "revise": (deciding.revise_build, deciding.RevisionBody),
+    "retry": (deciding.retry_build, deciding.RetryBody),
+}
+
+
+def _changing() -> list[ApiEndpoint]:
+    made, of = HTTPStatus.CREATED, "/runs/{run}"
+    begin = ApiEndpoint(
+        "POST", "/runs", "act", acting.begin_run, a.Begun, body=acting.NewRun, status=made
+    )
+    fork = ApiEndpoint(
+        "POST", f"{of}/fork", "act", acting.fork_run, a.Begun, body=acting.ForkBody, status=made
+    )
+    messages = [
+        ApiEndpoint("POST", f"{of}/{name}", "act", work, a.Sent, body=body, status=ACCEPTED)
+        for name, (work, body) in _MESSAGES.items()
+    ]
+    decisions = [
+        ApiEndpoint("POST", f"{of}/{name}", "approve", work, a.Sent, body=body, status=ACCEPTED)
+        for name, (work, body) in _DECISIONS.items()
+    ]
+    return [begin, fork, *messages, *decisions]
+
+
+def _administering() -> list[ApiEndpoint]:
+    verify, tokens = keeping.verify_world, a.TokenList
+    return [
+        ApiEndpoint("POST", "/verify", "admin", verify, a.VerificationAnswer),
+        ApiEndpoint("GET", "/tokens", "admin", keeping.list_tokens, tokens),
+        ApiEndpoint("DELETE", "/tokens/{token}", "admin", keeping.revoke_token, a.TokenAnswer),
+    ]
+
+
+ENDPOINTS = (*_reading(), *_changing(), *_administering())

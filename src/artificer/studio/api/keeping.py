@@ -1,0 +1,77 @@
+"""Reports and recordings as files, proofs on request, and the tokens of the project."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from artificer.errors import NotFoundError
+from artificer.studio.api.answers import (
+    ReplayAnswer,
+    TokenAnswer,
+    TokenList,
+    VerificationAnswer,
+    token_answer,
+)
+from artificer.studio.api.declared import ApiRequest
+from artificer.studio.api.reading import run_of
+from artificer.studio.tokens import ApiTokens
+
+REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""For a report that a browser opens: it may run, load and send nothing."""
+
+
+class ReportQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """The form of the report; a page may also be one of a run that is not over."""
+
+    format: Literal["html", "markdown"] = "html"
+
+
+async def show_report(request: ApiRequest) -> Response:
+    """Return the report of a run: as a page also before the end, as Markdown after it."""
+    run = await run_of(request)
+    if request.query.format == "markdown":
+        return Response(run.markdown, media_type="text/markdown")
+    headers = {"Content-Security-Policy": REPORT_POLICY}
+    return Response(run.draft_html, media_type="text/html", headers=headers)
+
+
+async def export_run(request: ApiRequest) -> Response:
+    """Return a run with all its blobs as one file, which `artificer import` reads."""
+    run = await run_of(request)
+    data = await request.world.archive.export_run(run.id)
+    headers = {"Content-Disposition": 'attachment; filename="run.artificer"'}
+    return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+async def replay_run(request: ApiRequest) -> ReplayAnswer:
+    """Reduce a run's journal again and compare every digest."""
+    async with request.context.proving:
+        found = await request.world.archive.replay(request.named("run"))
+    return ReplayAnswer(found.identical, found)
+
+
+async def verify_world(request: ApiRequest) -> VerificationAnswer:
+    """Check every record, blob and workspace of the world."""
+    async with request.context.proving:
+        found = await request.world.archive.verify()
+    return VerificationAnswer(found.sound, found)
+
+
+async def list_tokens(request: ApiRequest) -> TokenList:
+    """List the API tokens of the project."""
+    return TokenList(tuple(map(token_answer, _tokens(request).all())))
+
+
+async def revoke_token(request: ApiRequest) -> TokenAnswer:
+    """End an API token at once."""
+    return token_answer(_tokens(request).revoke(request.named("token")))
+
+
+def _tokens(request: ApiRequest) -> ApiTokens:
+    tokens = request.context.tokens
+    if tokens is None:
+        raise NotFoundError("This studio has no tokens.")
+    return tokens

@@ -1,0 +1,209 @@
+"""Looking at runs: lists, one run, its records, its artifacts, what waits, search."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.responses import Response, StreamingResponse
+
+from artificer.errors import NotFoundError, RateLimitError
+from artificer.events import RunEvent, sse
+from artificer.run_artifact import RunArtifact
+from artificer.runs import Run
+from artificer.runtime.compare import Comparison
+from artificer.runtime.day_budget import DayBudget
+from artificer.runtime.explain import Explanation
+from artificer.runtime.summary import Summary
+from artificer.studio.api.answers import (
+    ArtifactList,
+    CallerAnswer,
+    EventPage,
+    HitList,
+    InboxAnswer,
+    RelatedRuns,
+    RunAnswer,
+    RunPage,
+    WaitingQuestion,
+    artifact_names,
+    questions_of,
+    run_answer,
+)
+from artificer.studio.api.declared import ApiRequest, ShortName
+
+MAX_PAGE = 200
+"""Limit on the runs, events or hits of one answer."""
+
+MAX_STREAMS = 100
+"""Limit on the streams of one sender that are open at a time."""
+
+INBOX = 500
+"""The newest runs among which those that wait are found."""
+
+SHOWN_PROMPT = 500
+"""Characters of a prompt in a list of runs."""
+
+PageSize = Annotated[int, Meta(ge=1, le=MAX_PAGE)]
+
+RecordNumber = Annotated[int, Meta(ge=0, le=2**53)]
+
+
+class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Runs older than ``before``; ``builds`` adds those that builds have started."""
+
+    limit: PageSize = 50
+    before: ShortName | None = None
+    builds: bool = False
+
+
+class EventsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Events of the records after ``after``."""
+
+    after: RecordNumber = 0
+    limit: PageSize = MAX_PAGE
+
+
+class StreamQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Events of the records after ``after``; a header ``Last-Event-ID`` counts more."""
+
+    after: RecordNumber = 0
+
+
+class SearchQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Words, ``"phrases"`` and beginnings of words (``word*``); ``since`` is in milliseconds."""
+
+    q: Annotated[str, Meta(min_length=1, max_length=1_000)]
+    limit: PageSize = 50
+    kind: ShortName | None = None
+    since: RecordNumber = 0
+
+
+class OtherRun(Struct, frozen=True, forbid_unknown_fields=True):
+    """The other run."""
+
+    other: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+async def show_caller(request: ApiRequest) -> CallerAnswer:
+    """Say who sends the request, and what they may do."""
+    return CallerAnswer(request.actor.name, tuple(sorted(request.actor.scopes)))
+
+
+async def list_runs(request: ApiRequest) -> RunPage:
+    """List runs, newest first."""
+    query: RunsQuery = request.query
+    found = await request.world.archive.summaries(
+        query.limit + 1, builds=query.builds, before=query.before
+    )
+    page = [_shortened(run) for run in found[::-1][: query.limit]]
+    return RunPage(tuple(page), page[-1].run if len(found) > query.limit else None)
+
+
+async def show_run(request: ApiRequest) -> RunAnswer:
+    """Show a run as it stands."""
+    run, executions = await run_of(request), request.context.executions
+    problem = executions.failures.get(run.id, "")
+    return run_answer(run, executing=executions.executes(run.id), problem=problem)
+
+
+async def explain_run(request: ApiRequest) -> Explanation:
+    """Explain where a run stands, why, and what to do next."""
+    return await request.world.archive.explain(request.named("run"))
+
+
+async def list_events(request: ApiRequest) -> EventPage:
+    """List the recorded events of a run."""
+    query: EventsQuery = request.query
+    run = await run_of(request)
+    found = [event for event in run.events if event.seq > query.after]
+    page = list[RunEvent]()
+    for event in found:  # the events of one record stay together
+        if len(page) >= query.limit and event.seq != page[-1].seq:
+            break
+        page.append(event)
+    return EventPage(tuple(page), page[-1].seq if len(page) < len(found) else None)
+
+
+async def stream_events(request: ApiRequest) -> Response:
+    """Stream the events of a run as it goes on, as server-sent events; the last is `run_ended`."""
+    run = await run_of(request)
+    last = request.http.headers.get("last-event-id", "")
+    is_number = last.isascii() and last.isdecimal() and len(last) < 17
+    after, world = int(last) if is_number else request.query.after, request.world
+
+    streams, sender = request.context.streams, request.actor.sender
+    if streams[sender] >= MAX_STREAMS:
+        raise RateLimitError(f"{MAX_STREAMS} streams are open already.", seconds=10)
+    if request.http.method == "HEAD":
+        return Response(media_type="text/event-stream")
+
+    async def pieces() -> AsyncIterator[bytes]:
+        streams[sender] += 1
+        try:
+            yield b"retry: 1000\n\n"
+            async for event in world.events(run.id, after=after):
+                yield sse(event)
+        finally:
+            streams[sender] -= 1
+            if not streams[sender]:
+                del streams[sender]
+
+    return StreamingResponse(pieces(), media_type="text/event-stream")
+
+
+async def list_artifacts(request: ApiRequest) -> ArtifactList:
+    """List the artifacts of a run's report, or those made so far."""
+    return ArtifactList(artifact_names(await run_of(request)))
+
+
+async def show_artifact(request: ApiRequest) -> RunArtifact:
+    """Show an artifact with its payload; a table and a chart also have rows."""
+    run, name = await run_of(request), request.named("artifact")
+    found = run.artifacts.get(name)
+    if found is None:
+        raise NotFoundError(f"Run {run.id} has no artifact {name!r}.")
+    return found
+
+
+async def show_related(request: ApiRequest) -> RelatedRuns:
+    """Show the runs that a build has started, and those of agents that a run has called."""
+    archive, run = request.world.archive, request.named("run")
+    return RelatedRuns(tuple(await archive.tree(run)), tuple(await archive.children(run)))
+
+
+async def compare_runs(request: ApiRequest) -> Comparison:
+    """Show where two runs first differ, and in what."""
+    return await request.world.archive.diff(request.named("run"), request.query.other)
+
+
+async def show_inbox(request: ApiRequest) -> InboxAnswer:
+    """List what waits for a person, across runs."""
+    world, questions = request.world, list[WaitingQuestion]()
+    for summary in (await world.archive.summaries(INBOX, builds=True))[::-1]:
+        if summary.status == "waiting":
+            questions += questions_of(await world.get(summary.run))
+    return InboxAnswer(tuple(questions), INBOX)
+
+
+async def search_records(request: ApiRequest) -> HitList:
+    """Find the records whose text holds all the words, newest first."""
+    query: SearchQuery = request.query
+    archive = request.world.archive
+    hits = await archive.search(query.q, query.limit, kind=query.kind, since=query.since)
+    return HitList(tuple(hits))
+
+
+async def show_budget(request: ApiRequest) -> DayBudget:
+    """Show what the project has spent today, and its limits."""
+    return await request.world.archive.budget()
+
+
+async def run_of(request: ApiRequest) -> Run[Any]:
+    """Return the run of a path. Raises NotFoundError, TamperedError."""
+    return await request.world.get(request.named("run"))
+
+
+def _shortened(run: Summary) -> Summary:
+    return msgspec.structs.replace(run, prompt=run.prompt[:SHOWN_PROMPT])
