@@ -1,10 +1,11 @@
-"""The resources of an MCP client: the manifests that are served, and the evidence of its calls.
+"""The resources of an MCP client: manifests, the evidence of its calls, and their reports.
 
 A client reads only those blobs of the world that such evidence cites: a digest alone opens nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -12,11 +13,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from artificer.cli.mcp.apps import APP, MIME_TYPE, REPORT, REPORT_KEY, UI, app_page
 from artificer.core.events import ToolReturned
 from artificer.core.record import EventLine
 from artificer.errors import NotFoundError
 from artificer.ports import BlobStore
-from artificer.runs import History
+from artificer.runs import History, Run
 from artificer.values.strict_json import parse_object
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ MAX_BLOB = 8 * 1024 * 1024
 
 MANIFEST, EVIDENCE, BLOB = "artificer://manifest/", "artificer://evidence/", "artificer://blob/"
 
+EVIDENCE_KEY = "artificer/evidence"
+"""Where a result names the resource that is the evidence of its call, in ``_meta``."""
+
 _CITING = ("blob", "picture", "blobs", "output_blobs")
 """Members of an envelope that are digests of blobs, or lists of them."""
 
@@ -50,9 +55,10 @@ class Resources:
         self._blobs = blobs
         self._evidence: OrderedDict[str, str] = OrderedDict()
         self._cited: dict[str, frozenset[str]] = {}
+        self._reports: dict[str, Run[Any]] = {}
 
-    def put(self, run: str, history: History) -> str:
-        """Keep the evidence of a call in memory and return its address."""
+    def put(self, run: str, history: History) -> dict[str, str]:
+        """Keep the evidence of a call in memory, and its report; return their addresses."""
         lines = (line.event for line in history.lines if isinstance(line, EventLine))
         returned = [event for event in lines if isinstance(event, ToolReturned)]
         envelopes = [parse_object(event.evidence) for event in returned if event.evidence]
@@ -64,7 +70,12 @@ class Resources:
         while len(self._evidence) > MAX_RUNS:
             oldest, _ = self._evidence.popitem(last=False)
             del self._cited[oldest]
-        return EVIDENCE + run
+            self._reports.pop(oldest, None)
+        names = {EVIDENCE_KEY: EVIDENCE + run}
+        if history.run.state.artifacts and history.run.deliverable is not None:
+            self._reports[run] = history.run
+            names[REPORT_KEY] = REPORT + run
+        return names
 
     async def list(self, ctx: object, params: object) -> ListResourcesResult:
         """Perform ``resources/list``."""
@@ -90,7 +101,24 @@ class Resources:
             )
             for run, text in reversed(self._evidence.items())
         ]
-        return ListResourcesResult(resources=[*manifests, *evidence])
+        app = Resource(
+            uri=APP,
+            name="report of a result",
+            description="Shows the report that a result of a create_* tool names.",
+            mime_type=MIME_TYPE,
+            _meta=UI,
+        )
+        reports = [
+            Resource(
+                uri=REPORT + run,
+                name=f"report of {run}",
+                description="The report of the call in this run.",
+                mime_type=MIME_TYPE,
+                _meta=UI,
+            )
+            for run in reversed(self._reports)
+        ]
+        return ListResourcesResult(resources=[*manifests, *evidence, app, *reports])
 
     async def templates(self, ctx: object, params: object) -> ListResourceTemplatesResult:
         """Perform ``resources/templates/list``."""
@@ -99,6 +127,7 @@ class Resources:
         kinds = (
             (MANIFEST + "{tool}", "manifest", "The file that declares a tool."),
             (EVIDENCE + "{run}", "evidence", "The evidence of a run's call."),
+            (REPORT + "{run}", "report", "The report of a run's call."),
             (BLOB + "{digest}", "blob", "Output or a picture that evidence cites."),
         )
         return ListResourceTemplatesResult(
@@ -121,6 +150,10 @@ class Resources:
         )
 
         uri = str(params.uri)
+        page = await self._page(uri)
+        if page is not None:
+            shown = TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=page, _meta=UI)
+            return ReadResourceResult(contents=[shown])
         text = self._text(uri)
         if text is not None:
             mime = "application/toml" if uri.startswith(MANIFEST) else "application/json"
@@ -132,6 +165,14 @@ class Resources:
         held = base64.b64encode(data).decode()
         blob = BlobResourceContents(uri=uri, mime_type="application/octet-stream", blob=held)
         return ReadResourceResult(contents=[blob])
+
+    async def _page(self, uri: str) -> str | None:
+        """The app, or the report of a call."""
+        if uri == APP:
+            return app_page()
+        run = self._reports.get(uri.removeprefix(REPORT)) if uri.startswith(REPORT) else None
+        page = None if run is None else await asyncio.to_thread(lambda: run.html)
+        return page if page is None or len(page.encode()) <= MAX_BLOB else None
 
     def _text(self, uri: str) -> str | None:
         if uri.startswith(MANIFEST):

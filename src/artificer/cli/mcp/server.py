@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from artificer.cli.mcp.apps import EXTENSION
 from artificer.cli.mcp.ask import INPUT
 from artificer.cli.mcp.call import Underway
 from artificer.cli.mcp.log import ClientLog
@@ -53,6 +54,7 @@ class ToolServer:
             on_list_resource_templates=self._resources.templates,
             on_read_resource=self._resources.read,
         )
+        server.extensions[EXTENSION] = {}
         # Given to the constructor it would warn of being deprecated, which clients are not yet.
         server.add_request_handler("logging/setLevel", SetLevelRequestParams, self._log.set_level)
         return server
@@ -91,8 +93,8 @@ class ToolServer:
             )
         try:
             run = call.task.result()
-            evidence = self._resources.put(run.id, await self._world.archive.history(run.id))
-            return answer(call.served, call.caller.result, run, evidence)
+            names = self._resources.put(run.id, await self._world.archive.history(run.id))
+            return answer(call.served, call.caller.result, run, names)
         except ArtificerError as error:
             raise MCPError(INTERNAL_ERROR, error.message) from error
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from artificer.agent_definition import AgentKind
+from artificer.cli.mcp.apps import APP
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Executor
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 
 RUN_KEY = "artificer/run"
 """Where a result names its run, in ``_meta``."""
-
-EVIDENCE_KEY = "artificer/evidence"
-"""Where it names the resource that is the evidence of its call."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,17 @@ def listed(served: Served) -> Tool:
             read_only_hint=definition.effect == "pure",
             idempotent_hint=definition.effect in ("pure", "idempotent"),
         ),
+        _meta={"ui": {"resourceUri": APP}} if served.kind == "deliver" else None,
     )
 
 
 def answer(
-    served: Served, result: ToolResultBlock | None, run: Run, evidence: str
+    served: Served, result: ToolResultBlock | None, run: Run, names: Mapping[str, str]
 ) -> CallToolResult:
-    """A result: structured content where the call succeeded, and never with an error."""
+    """A result: structured content where the call succeeded, and never with an error.
+
+    ``names`` are the addresses of what the call left, by their keys in ``_meta``.
+    """
     from mcp.types import CallToolResult, TextContent
 
     text = result.content if result else f"The run {run.id} ended without a result: {run.status}."
@@ -65,7 +68,7 @@ def answer(
         content=[TextContent(text=text)],
         structured_content=structured,
         is_error=failed,
-        _meta={RUN_KEY: run.id, EVIDENCE_KEY: evidence},
+        _meta={RUN_KEY: run.id, **names},
     )
 
 
