@@ -329,3 +329,24 @@ async def test_every_endpoint_needs_its_right(api: tuple[Studio, Clients]) -> No
 async def test_a_path_that_nothing_matches_is_answered_as_json(api: tuple[Studio, Clients]) -> None:
     client = api[1]("read")
     assert error_of(await client.get("/runs/a%0Ab/report")) == (404, "not_found")
+
+
+async def test_people_tick_off_items_and_conflicts_are_clear(api: tuple[Studio, Clients]) -> None:
+    studio, clients = api
+    items = [{"id": "milk", "label": "Milk"}, {"id": "tea", "label": "Tea"}]
+    todo = {"kind": "checklist", "id": "todo", "items": items}
+    made = reply(call("create_checklist", checklist=todo))
+    model = ScriptedProvider([made, say("{{artifact:checklist:todo}}")])
+    run = (await studio.world.run("A list.", Agent(model))).id
+    client = clients("read", "act")
+    (seen,) = (await client.get(f"/runs/{run}/checklists")).json()["checklists"]
+    known = {"version": seen["version"], "revision": seen["revision"]}
+    body = {"checklist": "todo", "item": "milk", **known}
+    ticked = await client.post(f"/runs/{run}/tick", json=body)
+    assert ticked.status_code == 200 and ticked.json()["recorded"] is True
+    (milk, tea) = ticked.json()["checklist"]["items"]
+    assert milk["checked"] and milk["by"].startswith("ci (token ") and not tea["checked"]
+    late = await client.post(f"/runs/{run}/tick", json=body | {"checked": False})
+    assert error_of(late) == (409, "conflict")
+    missing = await client.post(f"/runs/{run}/tick", json=body | {"item": "rum"})
+    assert error_of(missing) == (404, "not_found")

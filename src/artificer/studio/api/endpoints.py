@@ -10,9 +10,10 @@ from artificer.run_artifact import RunArtifact
 from artificer.runtime.compare import Comparison
 from artificer.runtime.day_budget import DayBudget
 from artificer.runtime.explain import Explanation
-from artificer.studio.api import acting, deciding, keeping, reading
+from artificer.studio.api import acting, deciding, keeping, reading, ticking
 from artificer.studio.api import answers as a
 from artificer.studio.api.declared import ApiEndpoint, EndpointWork
+from artificer.wiring.checklists import Ticked
 
 ACCEPTED = HTTPStatus.ACCEPTED
 STREAM = ("text/event-stream",)
@@ -36,6 +37,9 @@ def _reading() -> list[ApiEndpoint]:
         ApiEndpoint("GET", f"{of}/artifacts", "read", reading.list_artifacts, a.ArtifactList),
         ApiEndpoint(
             "GET", f"{of}/artifacts/{{artifact}}", "read", reading.show_artifact, RunArtifact
+        ),
+        ApiEndpoint(
+            "GET", f"{of}/checklists", "read", ticking.list_checklists, ticking.ChecklistList
         ),
         ApiEndpoint("GET", f"{of}/related", "read", reading.show_related, a.RelatedRuns),
         ApiEndpoint(
@@ -96,7 +100,10 @@ def _changing() -> list[ApiEndpoint]:
         ApiEndpoint("POST", f"{of}/{name}", "approve", work, a.Sent, body=body, status=ACCEPTED)
         for name, (work, body) in _DECISIONS.items()
     ]
-    return [begin, fork, *messages, *decisions]
+    tick = ApiEndpoint(
+        "POST", f"{of}/tick", "act", ticking.tick_item, Ticked, body=ticking.TickBody
+    )
+    return [begin, fork, tick, *messages, *decisions]
 
 
 def _administering() -> list[ApiEndpoint]:
