@@ -22,7 +22,7 @@ from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
 from artificer.studio.problems import answer_of, refused
 from artificer.studio.protection import Protection
-from artificer.studio.views import decide, home, inbox, proof, records, run, search
+from artificer.studio.views import checklists, decide, home, inbox, proof, records, run, search
 from artificer.world import World
 
 
@@ -56,6 +56,9 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
             Route("/runs/{run}/records/{seq}", records.record),
             Route("/runs/{run}/records/{seq}/fork", records.fork, methods=["POST"]),
             Route("/runs/{run}/decisions/{kind}", decide.decide, methods=["POST"]),
+            Route("/runs/{run}/checklists", checklists.show),
+            Route("/runs/{run}/checklists/changes", checklists.changes),
+            Route("/runs/{run}/checklists/{checklist}", checklists.tick, methods=["POST"]),
             Route("/runs/{run}/{action}", run.act, methods=["POST"]),
             Mount("/static", StaticFiles(directory=str(files("artificer.studio") / "static"))),
         ],

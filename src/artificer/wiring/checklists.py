@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,11 +14,15 @@ from artificer.core.signals import Tick
 from artificer.core.state import RunState
 from artificer.core.ticks import Objection, objection
 from artificer.errors import ConflictError, Fenced, NotFoundError, OperatorError, OwnedError
+from artificer.events import ArtifactCreated, ItemTicked
 from artificer.runtime.snapshot import restore
 from artificer.runtime.ticks import checklist, checklists, record_ticks
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.signals import post
+
+LOOK_S = 1.0
+"""Seconds between two looks for what another process has recorded."""
 
 LOOKS, PAUSE_S = 40, 0.05
 """How often, and how many seconds apart, to look whether a tick was recorded."""
@@ -43,6 +48,28 @@ class Checklists:
     async def read(self, run_id: str) -> tuple[TickedChecklist, ...]:
         """Return the checklists of a run as they stand. Raises NotFoundError, TamperedError."""
         return checklists(await self._state(run_id), self._resources.storage.blobs)
+
+    def of(self, state: RunState) -> tuple[TickedChecklist, ...]:
+        """Return the checklists of a state that was read, as they stood then."""
+        return checklists(state, self._resources.storage.blobs)
+
+    async def changes(self, run_id: str) -> AsyncIterator[int]:
+        """Yield the number of each further record that changes a checklist, without an end.
+
+        What another process records comes within a second. Raises TamperedError.
+        """
+        reader = self._resources.reader(run_id)
+        try:
+            async for _ in reader.recorded():
+                pass  # it is there already
+            while True:
+                new = [event async for event in reader.happened()]
+                new += [event async for event in reader.recorded()]
+                if any(isinstance(event, ItemTicked | ArtifactCreated) for event in new):
+                    yield reader.seq
+                await reader.changed(LOOK_S)
+        finally:
+            reader.close()
 
     async def tick(
         self,

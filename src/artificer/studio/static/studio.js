@@ -24,7 +24,10 @@ if (root && root.dataset.over === "no") {
         const open = new Set([...root.querySelectorAll("details[open]")].map((d, i) => d.dataset.call || i));
         root.innerHTML = await answer.text();
         root.querySelectorAll("details").forEach((d, i) => { d.open = open.has(d.dataset.call || i); });
-        if (root.querySelector(".run-head").dataset.over === "yes") source.close();
+        if (root.querySelector(".run-head").dataset.over === "yes") {
+          source.close();
+          document.dispatchEvent(new Event("run-over"));
+        }
       }
     } finally {
       waiting = false;
@@ -41,7 +44,7 @@ if (root && root.dataset.over === "no") {
   });
   for (const kind of ["turn_started", "model_replied", "model_failed", "call_judged", "approval_requested",
     "approval_received", "call_started", "call_finished", "artifact_created", "reply_sent_back",
-    "build_progressed", "run_ended"]) {
+    "build_progressed", "item_ticked", "run_ended"]) {
     source.addEventListener(kind, refresh);
   }
 }

@@ -35,15 +35,16 @@ OVER = frozenset({"completed", "partial", "failed", "cancelled", "pruned"})
 
 async def show(request: Request) -> Response:
     """Show a run."""
-    return page(request, "run", await _values(request))
+    return page(request, "run", await values_of(request))
 
 
 async def body(request: Request) -> Response:
     """Show the part of the page that changes with each record."""
-    return page(request, "run_body", await _values(request))
+    return page(request, "run_body", await values_of(request))
 
 
-async def _values(request: Request) -> dict[str, Any]:
+async def values_of(request: Request) -> dict[str, Any]:
+    """Return what the page of a run shows."""
     context = context_of(request)
     history = await context.world.archive.history(request.path_params["run"])
     run = history.run
@@ -52,6 +53,8 @@ async def _values(request: Request) -> dict[str, Any]:
         "run": run,
         "story": story,
         "decisions": await decisions_of(context.world, history),
+        "checklists": context.world.checklists.of(run.state),
+        "said": "",
         "revisable": can_be_revised(run.state),
         "over": run.status in OVER and not here,  # it may be about to go on
         "here": here,

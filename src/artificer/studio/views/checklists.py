@@ -1,0 +1,72 @@
+"""Checklists of a run: people tick off items, and see at once what others tick."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from artificer.artifacts.ticked import TickedChecklist
+from artificer.errors import ConflictError, InvalidValueError
+from artificer.studio.context import Form, actor_of, context_of, posted
+from artificer.studio.pages import page
+from artificer.studio.views.run import values_of
+
+
+async def show(request: Request) -> Response:
+    """Show the part of the run's page that holds its checklists."""
+    context, name = context_of(request), request.path_params["run"]
+    values = {
+        "run": await context.world.get(name),
+        "checklists": await context.world.checklists.read(name),
+        "said": "",
+    }
+    return page(request, "checklists", values)
+
+
+async def tick(request: Request) -> Response:
+    """Tick off an item, or take the tick back, and show the run's page again.
+
+    After a conflict the page shows the checklist as it is now.
+    """
+    context, form = context_of(request), await posted(request)
+    run, name = request.path_params["run"], request.path_params["checklist"]
+    try:
+        ticked = await context.world.checklists.tick(
+            run,
+            name,
+            form.text("item"),
+            checked=form.text("checked") == "yes",
+            by=actor_of(request).name,
+            seen=_seen(name, form),
+        )
+    except ConflictError as error:
+        said = f"{error.message} Nothing was changed."
+        return page(request, "run", {**await values_of(request), "said": said}, HTTPStatus.CONFLICT)
+    if not ticked.recorded:
+        said = "The tick is kept, and recorded when the run goes on."
+        return page(request, "run", {**await values_of(request), "said": said}, HTTPStatus.ACCEPTED)
+    return RedirectResponse(f"/runs/{run}#checklist-{ticked.checklist.id}", HTTPStatus.SEE_OTHER)
+
+
+def _seen(name: str, form: Form) -> TickedChecklist:
+    """Return what the person saw of the checklist. Raises InvalidValueError."""
+    revision = form.text("revision")
+    if not (revision.isascii() and revision.isdecimal() and len(revision) < 10):
+        raise InvalidValueError("the form", "/revision", "is not a whole number")
+    return TickedChecklist(name, "", form.text("version"), int(revision), ())
+
+
+async def changes(request: Request) -> Response:
+    """Stream a word for each change of a checklist, also of a run that is over."""
+    run = (await context_of(request).world.get(request.path_params["run"])).id
+    world = context_of(request).world
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"retry: 2000\n\n"
+        async for seq in world.checklists.changes(run):
+            yield b"id: %d\nevent: changed\ndata: %d\n\n" % (seq, seq)
+
+    return StreamingResponse(pieces(), media_type="text/event-stream")

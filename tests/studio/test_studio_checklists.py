@@ -1,0 +1,155 @@
+"""Checklists in the studio: forms without script, and two people at once in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from studio_kit import Studio, entered
+
+from artificer import Agent
+from artificer.backends.browser.window import PROGRAMS
+from artificer.providers.scripted import ScriptedProvider, say
+from artificer.runs import Run
+from needs import has, reason
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "journals"))
+
+from ticked_runs import TEXT, checklist
+
+pytestmark = pytest.mark.req("studio-checklists")
+
+
+async def delivered(studio: Studio, *, label: str = "Alpha") -> Run:
+    model = ScriptedProvider([checklist(("a", label), ("b", "Beta")), say(TEXT)])
+    return await studio.world.run("Go.", Agent(model))
+
+
+def forms(page: str) -> list[dict[str, str]]:
+    """Return the fields of each item's form."""
+    parts = re.findall(r'<form [^>]*class="tick">(.*?)</form>', page, re.DOTALL)
+    return [dict(re.findall(r'name="(\w+)" value="([^"]*)"', part)) for part in parts]
+
+
+@pytest.fixture
+async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
+    headers = {"Origin": served.url}
+    async with httpx.AsyncClient(base_url=served.url, headers=headers) as client:
+        await client.get("/", params={"key": served.key})
+        yield client
+
+
+class TestForms:
+    async def test_a_form_ticks_and_takes_back(
+        self, served: Studio, client: httpx.AsyncClient
+    ) -> None:
+        run = await delivered(served)
+        for word, done in (("yes", 1), ("no", 0)):
+            first, _ = forms((await client.get(f"/runs/{run.id}")).text)
+            assert first["checked"] == word
+            answer = await client.post(f"/runs/{run.id}/checklists/todo", data=first)
+            assert answer.status_code == 303
+            assert answer.headers["location"] == f"/runs/{run.id}#checklist-todo"
+            (now,) = await served.world.checklists.read(run.id)
+            assert (now.done, now.items[0].by) == (done, "Ada")
+
+    async def test_a_conflict_shows_the_list_as_it_is(
+        self, served: Studio, client: httpx.AsyncClient
+    ) -> None:
+        run = await delivered(served)
+        old, _ = forms((await client.get(f"/runs/{run.id}")).text)
+        await served.world.checklists.tick(run.id, "todo", "a", by="Grace")
+        await served.world.checklists.tick(run.id, "todo", "a", checked=False, by="Grace")
+        answer = await client.post(f"/runs/{run.id}/checklists/todo", data=old)
+        assert answer.status_code == 409
+        assert "Grace has changed this item since. Nothing was changed." in answer.text
+        assert forms(answer.text)[0]["revision"] == "2"
+
+    @pytest.mark.parametrize(
+        ("change", "status"),
+        [
+            ({"item": "x"}, 404),
+            ({"form_key": "wrong"}, 403),
+            ({"revision": "many"}, 422),
+            ({"revision": "-1"}, 422),
+            ({"version": "x"}, 422),
+        ],
+    )
+    async def test_anything_else_is_refused(
+        self, served: Studio, client: httpx.AsyncClient, change: dict[str, str], status: int
+    ) -> None:
+        run = await delivered(served)
+        form, _ = forms((await client.get(f"/runs/{run.id}")).text)
+        answer = await client.post(f"/runs/{run.id}/checklists/todo", data={**form, **change})
+        assert answer.status_code == status
+        other = await client.post(f"/runs/{run.id}/checklists/other", data=form)
+        assert other.status_code == 404
+        (now,) = await served.world.checklists.read(run.id)
+        assert (now.done, now.revision) == (0, 0)
+
+    async def test_a_hostile_label_is_text(self, served: Studio, client: httpx.AsyncClient) -> None:
+        run = await delivered(served, label='<script>alert(1)</script>"><img src=x>')
+        for path in ("", "/checklists", "/body"):
+            text = (await client.get(f"/runs/{run.id}{path}")).text
+            assert "<script>alert" not in text and "<img" not in text
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not has("chromium"), reason=reason("chromium"))
+class TestInABrowser:
+    @pytest.fixture
+    async def tabs(self, served: Studio) -> AsyncIterator[list[Any]]:
+        """Two people's browsers, which fail the test for what scripts complain about."""
+        playwright = pytest.importorskip("playwright.async_api", reason=reason("playwright"))
+        program = next(path for path in map(shutil.which, PROGRAMS) if path)
+        async with playwright.async_playwright() as browsers:
+            browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
+            pages = [await (await browser.new_context()).new_page() for _ in range(2)]
+            broken: list[str] = []
+            for page in pages:
+                page.on("pageerror", lambda error: broken.append(str(error)))
+                await entered(page, served)
+            yield pages
+            await browser.close()
+            assert broken == []
+
+    async def test_two_people_see_each_others_ticks(self, served: Studio, tabs: list[Any]) -> None:
+        run = await delivered(served)
+        for page in tabs:
+            await page.goto(f"{served.url}/runs/{run.id}")
+        first, second = tabs
+        await first.get_by_role("checkbox", name="Alpha").click()
+        await second.get_by_role("checkbox", name="Alpha", checked=True).wait_for()
+        await second.get_by_role("checkbox", name="Beta").focus()
+        await second.keyboard.press("Space")
+        await first.get_by_role("checkbox", name="Beta", checked=True).wait_for()
+        assert await first.get_by_text("2 of 2 done").is_visible()
+        await served.world.checklists.tick(run.id, "todo", "a", checked=False, by="Grace")
+        for page in tabs:
+            await page.get_by_role("checkbox", name="Alpha", checked=False).wait_for()
+            assert await page.get_by_text("taken back by Grace").is_visible()
+        await first.reload()
+        assert await first.get_by_role("checkbox", name="Beta", checked=True).is_visible()
+        assert (await served.world.archive.replay(run.id)).identical
+        assert (await served.world.get(run.id)).state.turn == run.state.turn
+
+    async def test_a_stale_tab_is_told_and_changes_nothing(
+        self, served: Studio, tabs: list[Any]
+    ) -> None:
+        run = await delivered(served)
+        page = tabs[0]
+        await page.route("**/checklists/changes", lambda route: route.abort())
+        await page.goto(f"{served.url}/runs/{run.id}")
+        await served.world.checklists.tick(run.id, "todo", "a", by="Grace")
+        await served.world.checklists.tick(run.id, "todo", "a", checked=False, by="Grace")
+        await page.get_by_role("checkbox", name="Alpha").click()
+        await page.get_by_text("Somebody has changed this meanwhile.").wait_for()
+        assert await page.get_by_role("checkbox", name="Alpha", checked=False).is_visible()
+        (now,) = await served.world.checklists.read(run.id)
+        assert (now.done, now.revision) == (0, 2)
