@@ -18,11 +18,8 @@ from artificer import (
 )
 from artificer.errors import ToolDefinitionError
 from artificer.providers.scripted import call, reply, say
-from artificer.values.model import ModelFailure
 
 pytestmark = pytest.mark.req("sub-agents")
-
-DOWN = ModelFailure(code="unavailable", message="down")
 
 
 def pair(writer: list[object], editor: list[object], **options: object) -> Agent:
@@ -61,13 +58,15 @@ async def test_a_child_stays_within_the_tokens_of_its_caller() -> None:
         assert child.state.run_spec.limits.total_tokens == 100_000 - 15
 
 
-async def test_a_child_that_stalls_is_an_error_that_names_its_run() -> None:
-    agent = pair([DOWN], [reply(call("write", prompt="Tell.")), say("Done.")])
+async def test_a_child_without_an_answer_is_an_error_that_names_its_run() -> None:
+    child = Agent(ScriptedProvider([reply(call("nothing"))]), kind="chat", limits=Limits(turns=1))
+    model = ScriptedProvider([reply(call("write", prompt="Tell.")), say("Done.")])
+    agent = Agent(model, kind="chat", tools=[child.as_tool("write", "Write.")])
     async with World.in_memory() as world:
         run = await world.run("Edit.", agent)
-        [child] = await children(world, run.id)
+        [child_id] = await children(world, run.id)
         result = run.state.history[2].blocks[0]
-        assert f"{child} of this agent is stalled" in result.content  # type: ignore[union-attr]
+        assert f"{child_id} of this agent is failed" in result.content  # type: ignore[union-attr]
 
 
 async def test_after_a_crash_the_same_child_goes_on() -> None:

@@ -281,11 +281,11 @@ class Agent(AgentDefinition[OutputT]):
     ) -> Run[OutputT]:
         async with _opened(world) as world:
             waiting = (await world.get(_id(run))).questions
-            chosen = [q.digest for q in waiting if call in (None, q.digest)]
+            chosen = [q for q in waiting if call in (None, q.digest)]
             if not chosen:
                 raise _none_waits(_id(run), call)
-            for digest in chosen:
-                await world.send(_id(run), answer(call=digest).verified())
+            for question in chosen:
+                await world.send(question.run, answer(call=question.digest).verified())
             return await world.resume(_id(run), self, approver=approver, deps=deps)
 
 

@@ -29,6 +29,7 @@ from artificer.runtime.search import Hit, Searcher, text_query
 from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
+from artificer.runtime.waiting import questions_below
 from artificer.system import SystemClock
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.storage_kinds import opened
@@ -80,7 +81,9 @@ class Archive:
     async def history(self, run_id: str) -> History:
         """Read a run with its records. Raises NotFoundError, TamperedError."""
         loaded = await load(self._storage.journal, self._storage.blobs, run_id)
-        run: Run = Run(run_id, loaded.state, self._storage.blobs, lambda: loaded.lines)
+        storage, state = self._storage, loaded.state
+        below = await questions_below(storage, run_id, state)
+        run: Run = Run(run_id, state, storage.blobs, lambda: loaded.lines, _questions_below=below)
         return History(run, loaded.lines)
 
     async def runs(self) -> list[str]:
@@ -189,7 +192,9 @@ class Archive:
 
     async def explain(self, run_id: str) -> Explanation:
         """Where a run stands, why, and what to do next. Raises NotFoundError, TamperedError."""
-        return explain(await load(self._storage.journal, self._storage.blobs, run_id))
+        loaded = await load(self._storage.journal, self._storage.blobs, run_id)
+        below = await questions_below(self._storage, run_id, loaded.state)
+        return explain(loaded, below)
 
     async def export_run(self, run_id: str) -> bytes:
         """A run with all its blobs as one compressed file, the same bytes every time.

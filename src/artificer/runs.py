@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from artificer.core.state import Doubt, RunState
 from artificer.errors import AuthorError, OperatorError
 from artificer.ports import BlobStore, Question, Storage
 from artificer.runtime.load import read_chain
+from artificer.runtime.waiting import questions_below, questions_of
 from artificer.values.blocks import Message
 from artificer.values.model import FailureCode, Usage
 
@@ -51,6 +52,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
     _blobs: BlobStore
     _lines: Callable[[], Iterable[Line]]
     _value: Any = _UNREAD
+    _questions_below: tuple[Question, ...] = ()
 
     def __repr__(self) -> str:
         """Id and status: the state holds the whole conversation."""
@@ -68,14 +70,18 @@ class Run(Struct, Generic[OutputT], frozen=True):
     def status(self) -> str:
         """Of the deliverable; before there is one ``open``, ``waiting``, ``paused``, ``stalled``.
 
-        A ``waiting`` run waits for the answers to its :attr:`questions`.
+        A ``waiting`` run waits for the answers to its :attr:`questions`. A run that waits for a run
+        which it started stands as that one does.
         """
         return self.state.standing
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The calls that wait for a person's approval: `AnswerCall` their digest."""
-        return tuple(_questions(self))
+        """The calls that wait for a person's approval: `AnswerCall` their digest.
+
+        Those of the agents that it called follow its own; ``question.run`` is the run that asks.
+        """
+        return (*questions_of(self.id, self.state), *self._questions_below)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -291,15 +297,6 @@ def _report(run: Run[Any]) -> Report:
     return make_report(run.id, run.state, _finished(run), run._blobs)
 
 
-def _questions(run: Run[Any]) -> Iterator[Question]:
-    waiting = {pending.call_id for pending in run.state.pending if pending.type == "AskApproval"}
-    for call in run.state.calls:
-        verdict = call.verdict
-        if call.id in waiting and verdict is not None:
-            arguments, digest = verdict.arguments or "", verdict.digest or ""
-            yield Question(run.id, verdict.tool, arguments, verdict.reason, digest)
-
-
 def _accepted(run: Run[Any]) -> str:
     narrative = run.state.narrative
     if run.status != "completed" or narrative is None:
@@ -347,7 +344,8 @@ async def make_run(
         AuthorError: the agent rejects now what it accepted before.
     """
     lines = partial(read_chain, run_id, await storage.journal.read(run_id), storage.blobs)
-    run: Run[Any] = Run(run_id, state, storage.blobs, lines)
+    below = await questions_below(storage, run_id, state)
+    run: Run[Any] = Run(run_id, state, storage.blobs, lines, _questions_below=below)
     if check is None or state.status != "completed" or state.narrative is None:
         return run
     return replace(run, _value=await check.value(state.narrative))

@@ -113,8 +113,10 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.conditions import Match as Match
     from artificer.core.events import ApprovalAnswered as ApprovalAnswered
     from artificer.core.events import BuildAdvanced as BuildAdvanced
+    from artificer.core.events import CallContinued as CallContinued
     from artificer.core.events import CallProbed as CallProbed
     from artificer.core.events import CallsJudged as CallsJudged
+    from artificer.core.events import CallWaiting as CallWaiting
     from artificer.core.events import CancelRequested as CancelRequested
     from artificer.core.events import ChecklistTicked as ChecklistTicked
     from artificer.core.events import CompactionFailed as CompactionFailed
@@ -171,6 +173,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.taint import Taint as Taint
     from artificer.core.verdict import Verdict as Verdict
     from artificer.core.verdict import VerdictWord as VerdictWord
+    from artificer.core.waits import CallWait as CallWait
+    from artificer.core.waits import IdleStanding as IdleStanding
     from artificer.core.window import Window as Window
     from artificer.guard.guarded import Guarded as Guarded
     from artificer.guard.guarded import RecordedRuns as RecordedRuns
@@ -193,6 +197,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.ports.executor import CallLocks as CallLocks
     from artificer.ports.executor import CallMonitor as CallMonitor
     from artificer.ports.executor import CallProgress as CallProgress
+    from artificer.ports.executor import IdleRun as IdleRun
     from artificer.ports.executor import Outliving as Outliving
     from artificer.ports.journal import Claim as Claim
     from artificer.ports.journal import Durability as Durability
@@ -285,7 +290,7 @@ _NAMES = {
         "Toolset",
         "Trust",
     ),
-    "ports.executor": ("CallLocks", "CallMonitor", "CallProgress", "Outliving"),
+    "ports.executor": ("CallLocks", "CallMonitor", "CallProgress", "IdleRun", "Outliving"),
     "artifacts.withdraw": ("Withdrawal",),
     "artifacts.ticks": ("ItemTick",),
     "artifacts.ticked": ("ItemState", "TickedChecklist"),
@@ -339,7 +344,9 @@ _NAMES = {
     "core.events": (
         "ApprovalAnswered",
         "BuildAdvanced",
+        "CallContinued",
         "CallProbed",
+        "CallWaiting",
         "CallsJudged",
         "CancelRequested",
         "ChecklistTicked",
@@ -382,6 +389,7 @@ _NAMES = {
     "core.repeats": ("Repeats",),
     "core.spec": ("Fallback", "RunSpec"),
     "core.state": ("CallState", "Doubt", "FailedModel", "Pending", "RunPhase", "RunState"),
+    "core.waits": ("CallWait", "IdleStanding"),
     "core.window": ("Window",),
     "artifacts.ref": (
         "ArtifactKind",

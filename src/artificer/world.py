@@ -32,6 +32,7 @@ from artificer.wiring.assemble import assemble, assemble_recorded, new_build, re
 from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance, idle_engine
+from artificer.wiring.families import end_children
 from artificer.wiring.instructions import prepared
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import WorldResources
@@ -41,6 +42,7 @@ from artificer.wiring.storage import memory_storage, open_storage
 
 if TYPE_CHECKING:
     from artificer.archive import Archive
+    from artificer.core.facts import OutputCheck
     from artificer.guard.guarded import Guarded
     from artificer.guard.tools import Guardables, GuardOptions
     from artificer.maintenance import Maintenance
@@ -231,7 +233,7 @@ class World:
         attendance = Attendance(approver, decider, observer, await dependencies(agent, deps))
         async with assemble_recorded(self._resources, agent, recorded, attendance) as engine:
             state = await engine.resume(run_id, take_over=take_over)
-            return await make_run(self._resources.storage, run_id, state, engine.judges.check)
+            return await _made(self._resources, run_id, state, engine.judges.check)
 
     async def fork(
         self,
@@ -315,9 +317,18 @@ async def _ended(
     return await make_run(resources.storage, run_id, state, reader)
 
 
+async def _made(
+    resources: WorldResources, run_id: str, state: RunState, check: OutputCheck | None
+) -> Run[Any]:
+    """Return a run that was resumed, whose children have ended if it was cancelled."""
+    await end_children(resources, run_id, state)
+    return await make_run(resources.storage, run_id, state, check)
+
+
 async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:
-    """End what is left of a build that is over: its process may have died before that."""
+    """End what is left of a build or a cancelled run: its process may have died before that."""
     if state.build is None:
+        await end_children(resources, run_id, state)
         return
     from artificer.wiring.builds import tidied
 

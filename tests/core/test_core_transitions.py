@@ -39,6 +39,8 @@ EVENTS: tuple[ev.Event, ...] = (
     ev.CallsJudged(at=2, intent=2, verdicts=()),
     ev.ApprovalAnswered(at=2, intent=3, approved=True, by="", reason="", content=""),
     ev.ToolReturned(at=2, intent=3, status="ok", content="", duration_ms=0),
+    ev.CallWaiting(at=2, intent=3, run="r.write-1", standing="waiting"),
+    ev.CallContinued(at=2, intent=3),
     ev.ReplyChecked(at=2, intent=2, narrative=""),
     ev.RunResumed(at=2, epoch=2),
     ev.CancelRequested(at=2, reason="", content=""),
@@ -65,6 +67,18 @@ EVENTS: tuple[ev.Event, ...] = (
         duration_ms=0,
     ),
     ev.CompactionFailed(at=2, intent=2, upto=2, code="timeout", message="", content="c"),
+    ev.ChecklistTicked(
+        at=2,
+        checklist="x",
+        version=DIGEST,
+        item="x",
+        label="x",
+        checked=True,
+        revision=1,
+        content="x",
+        by="x",
+        letter=1,
+    ),
     ev.RunFinished(at=2, intent=3, status="completed", deliverable=DIGEST),
 )
 TYPES = tuple(type(event) for event in EVENTS)

@@ -7,9 +7,10 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from artificer import Agent, Policy, Resolve, Rule, World, tool
+from artificer import Agent, AnswerCall, Policy, Question, Resolve, Rule, World, tool
 from artificer.errors import AmbiguousCallError, AuthorError, CallError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.values.model import ModelFailure
 
 ODD = "é ä 😀 𐀀 \u2028 \x7f \x00 \ufeff"
 
@@ -39,6 +40,48 @@ async def sub_agent_child(world: World) -> str:
     children = [name for name in await world.archive.runs() if name.startswith("run.")]
     runs = [await world.get(name) for name in children]
     return next(run.id for run in runs if run.status == "completed")
+
+
+async def sub_agent_waiting(world: World) -> str:
+    """A caller of runs that wait: one goes on at once, one when it is resumed, one is stalled."""
+    paid: list[str] = []
+
+    @tool(effect="once", resources=[])
+    async def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return f"paid {to}"
+
+    @tool(effect="pure")
+    async def answer() -> str:
+        """Answer the first question, and wait until it has been heeded."""
+        questions: tuple[Question, ...] = ()
+        while True:
+            if len(questions) < 2:
+                questions = (await world.get("run")).questions
+                for question in questions[:1] if len(questions) == 2 else ():
+                    yes = AnswerCall(call=question.digest, approved=True, by="alice")
+                    await world.send("run", yes)
+            if paid:
+                return "answered"
+            await asyncio.sleep(0)
+
+    def payer(to: str) -> Agent:
+        model = ScriptedProvider([reply(call("pay", to=to)), say(f"{to}: {ODD}")])
+        policy = Policy(rules=(Rule(decision="ask", tool="pay"),))
+        return Agent(model, tools=[pay], policy=policy, kind="chat")
+
+    down = ModelFailure(code="unavailable", message=ODD)
+    stalls = Agent(ScriptedProvider([down, say("Up again.")]), kind="chat")
+    children = {"one": payer("One"), "two": payer("Two"), "three": stalls}
+    calls = [call(name, prompt="Go.") for name in children]
+    tools = [child.as_tool(name, "Pay.") for name, child in children.items()]
+    turns = [reply(*calls, call("answer")), say("Done.")]
+    agent = Agent(ScriptedProvider(turns), tools=[*tools, answer], kind="chat")
+    await world.run(ODD, agent, run_id="run")
+    await world.resume("run", agent)
+    await agent.approve("run", by="alice", world=world)
+    return "run"
 
 
 async def guarded(world: World) -> str:
@@ -150,6 +193,7 @@ async def output_function(world: World) -> str:
 WORLD_RUNS = {
     "sub-agent": sub_agent,
     "sub-agent-child": sub_agent_child,
+    "sub-agent-waiting": sub_agent_waiting,
     "guarded": guarded,
     "late-results": late_results,
     "output-function": output_function,

@@ -22,9 +22,18 @@ from artificer.core.state import (
     with_message,
     with_sources,
 )
-from artificer.core.steps import Step, answered, call_of, calls_with, emit, settle
+from artificer.core.steps import (
+    Step,
+    answered,
+    call_of,
+    calls_with,
+    emit,
+    settle,
+    without_wait,
+)
 from artificer.core.turns import finish, next_turn
 from artificer.core.verdict import Verdict
+from artificer.core.waits import CallWait
 from artificer.errors import InvariantError
 from artificer.values.blocks import Message, TextBlock
 from artificer.values.refusal import not_ok
@@ -74,6 +83,27 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     return dispatch(state)
 
 
+def call_waiting(state: RunState, event: ev.CallWaiting) -> Step:
+    """The call has no result yet: the run that it started is idle."""
+    _check_call(state, event.intent)
+    wait = CallWait(intent=event.intent, run=event.run, standing=event.standing)
+    state = state.replace(waits=(*without_wait(state, event.intent), wait))
+    if state.run_spec.limits.tool_ms is not None:
+        state = state.replace(tool_ms=state.tool_ms + event.duration_ms)
+    return dispatch(state)
+
+
+def call_continued(state: RunState, event: ev.CallContinued) -> Step:
+    """The call is under way again."""
+    _check_call(state, event.intent)
+    return state.replace(waits=without_wait(state, event.intent)), ()
+
+
+def _check_call(state: RunState, n: int) -> None:
+    if (n, "CallTool") not in [(pending.n, pending.type) for pending in state.pending]:
+        raise InvariantError(f"Intent {n} is no call that is under way.")
+
+
 def _counted(state: RunState, event: ev.ToolReturned) -> RunState:
     limits = state.run_spec.limits
     if event.usage is not None:
@@ -103,7 +133,7 @@ def dispatch(state: RunState) -> Step:
         state = close_turn(state)
         return _next(state) if handover is None else _taken_over(state, handover)
     if state.hold is not None:
-        quiet = all(pending.type == "AskApproval" for pending in state.pending)
+        quiet = state.only_waits or not state.pending
         return state.replace(phase=RunPhase.PAUSED if quiet else state.phase), ()
     intents: list[Intent] = []
     calls: list[CallState] = []
@@ -179,14 +209,15 @@ _TAKEN = "Another agent has taken the conversation over."
 
 
 def _without_waiting(state: RunState) -> RunState:
-    """Answer what has not begun; what is under way comes to its end."""
-    running = {pending.call_id for pending in state.pending if pending.type == "CallTool"}
+    """Answer what has not begun, or whose run is idle; what is under way comes to its end."""
+    idle = {wait.intent for wait in state.waits}
+    under_way = [p for p in state.pending if p.type == "CallTool" and p.n not in idle]
+    running = {pending.call_id for pending in under_way}
     calls = tuple(
         call if call.status or call.id in running else answered(call, "cancelled", state.hold_note)
         for call in state.calls
     )
-    pending = tuple(pending for pending in state.pending if pending.type == "CallTool")
-    return state.replace(calls=calls, pending=pending)
+    return state.replace(calls=calls, pending=tuple(under_way), waits=())
 
 
 def _next_of(

@@ -17,6 +17,7 @@ from artificer.builds.facts import Fact
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint
 from artificer.core.verdict import Verdict
+from artificer.core.waits import IdleStanding
 from artificer.values.base import Digest, Text, Value
 from artificer.values.blocks import AttachedBlock, Block, CallStatus
 from artificer.values.model import FailureCode, StopReason, Usage
@@ -156,6 +157,23 @@ class ToolReturned(_Event):
     data: Digest | None = None
     taint: Taint | None = None
     handover: Handover | None = None
+
+
+class CallWaiting(_Event):
+    """The ``run`` that a call started is idle before its end: the call stays open (rules 3)."""
+
+    type: ClassVar[Literal["CallWaiting"]] = "CallWaiting"
+    intent: int
+    run: str
+    standing: IdleStanding
+    duration_ms: int = 0
+
+
+class CallContinued(_Event):
+    """The run of a call that waits has got a signal, and the call goes on."""
+
+    type: ClassVar[Literal["CallContinued"]] = "CallContinued"
+    intent: int
 
 
 class ReplyChecked(_Event):
@@ -368,6 +386,8 @@ Event = (
     | CallsJudged
     | ApprovalAnswered
     | ToolReturned
+    | CallWaiting
+    | CallContinued
     | ReplyChecked
     | RunResumed
     | CancelRequested

@@ -35,10 +35,10 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
 def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
     """The wall clock restarts; a stalled run repeats its request, a paused one continues.
 
-    A reply whose check has no verdict is checked again.
+    A reply whose check has no verdict is checked again, and a call that waits performed again.
     """
     hold = None if state.hold == "pause" else state.hold
-    state = state.replace(running_since=state.now, hold=hold)
+    state = state.replace(running_since=state.now, hold=hold, waits=())
     if state.phase is RunPhase.STALLED:
         state = state.replace(turn=state.turn - 1, failure=None)
         return next_turn(state)

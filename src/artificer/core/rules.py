@@ -6,7 +6,8 @@ that changes any. ``RunSpec.rules`` records the version.
 
 1. The rules of the first journals.
 2. Changes of repairs, notes and reports, each behind a question to :func:`since`.
-3. Calls have labels, and artifacts can be bound to results (:mod:`artificer.core.sources`).
+3. Calls have labels, and artifacts can be bound to results (:mod:`artificer.core.sources`). A call
+   stays open while the run that it started is idle (:mod:`artificer.core.waits`).
 """
 
 from __future__ import annotations

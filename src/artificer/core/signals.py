@@ -225,7 +225,7 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
         case Pause(reason=reason):
             event = ev.PauseRequested(at=at, letter=number, by=by, reason=reason)
         case Interrupt(reason=reason):
-            event = _interrupted(at, number, by, reason)
+            event = _interrupted(state, at, number, by, reason)
         case Cancel(reason=reason):
             event = cancelled(at, reason, by=by, number=number)
         case AnswerCall():
@@ -270,8 +270,11 @@ def _build_fact(
     return ev.BuildAdvanced(at=at, fact=fact, letter=number)
 
 
-def _interrupted(at: int, number: int, by: str, reason: str) -> ev.InterruptRequested:
-    content = not_ok("cancelled", "The run was interrupted before this call began.")
+def _interrupted(
+    state: RunState, at: int, number: int, by: str, reason: str
+) -> ev.InterruptRequested:
+    then = "had ended" if state.waits else "began"
+    content = not_ok("cancelled", f"The run was interrupted before this call {then}.")
     return ev.InterruptRequested(at=at, letter=number, by=by, reason=reason, content=content)
 
 

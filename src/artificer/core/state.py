@@ -24,6 +24,7 @@ from artificer.core.sources import CallSource, chained
 from artificer.core.spec import RunSpec
 from artificer.core.taint import Taint, tainted
 from artificer.core.verdict import Verdict
+from artificer.core.waits import CallWait, standing_among
 from artificer.core.window import Window
 from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value, field
@@ -142,6 +143,7 @@ class RunState(Value):
     ``sources`` are the calls that artifacts may be bound to, in call order, and ``sources_digest``
     the digest of all of them (rules 3). ``failed_models`` are those that the model of ``spec`` has
     replaced, one after the other. ``ticks`` are what people have ticked off in checklists.
+    ``waits`` are the pending calls whose runs are idle (rules 3).
     """
 
     phase: RunPhase = RunPhase.NEW
@@ -199,6 +201,7 @@ class RunState(Value):
     sources_digest: str = ""
     failed_models: tuple[FailedModel, ...] = ()
     ticks: tuple[ItemTick, ...] = ()
+    waits: tuple[CallWait, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -214,12 +217,17 @@ class RunState(Value):
             return self.phase.value
         if self.build is not None:
             return self._standing_of(self.build)
-        return "waiting" if self.waits_for_people else "open"
+        if not self.only_waits:
+            return "open"
+        questions = any(pending.type == "AskApproval" for pending in self.pending)
+        return standing_among(self.waits, questions=questions)
 
     @property
-    def waits_for_people(self) -> bool:
-        """Whether nothing is under way but questions about calls."""
-        return {p.type for p in self.pending} == {"AskApproval"}
+    def only_waits(self) -> bool:
+        """Whether nothing is under way but questions about calls, and calls whose runs are idle."""
+        waiting = {wait.intent for wait in self.waits}
+        under_way = {p.type for p in self.pending if p.n not in waiting}
+        return under_way == {"AskApproval"} or (bool(waiting) and not under_way)
 
     def _standing_of(self, build: BuildState) -> str:
         questions = [job for job in build.open if isinstance(job, AskDecision | AskConsent)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Intent
 from artificer.core.state import CallState, Pending, RunState
+from artificer.core.waits import CallWait
 from artificer.errors import InvariantError
 from artificer.values.blocks import CallStatus
 
@@ -32,7 +33,14 @@ def settle(state: RunState, n: int, **changes: object) -> RunState:
     rest = tuple([p for p in state.pending if p.n != n])
     if len(rest) == len(state.pending):
         raise InvariantError(f"Intent {n} is not pending.")
+    if state.waits:
+        changes["waits"] = without_wait(state, n)
     return state.replace(pending=rest, **changes)
+
+
+def without_wait(state: RunState, n: int) -> tuple[CallWait, ...]:
+    """The calls that wait, without that of an intent."""
+    return tuple([wait for wait in state.waits if wait.intent != n])
 
 
 def is_pending(state: RunState, n: int) -> bool:

@@ -52,6 +52,8 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.JUDGING, ev.CallsJudged): _row(calls.calls_judged, P.WORKING, *_TURN, P.PAUSED),
     (P.WORKING, ev.ApprovalAnswered): _row(calls.approval_answered, *_AFTER_CALLS),
     (P.WORKING, ev.ToolReturned): _row(calls.tool_returned, *_AFTER_CALLS),
+    (P.WORKING, ev.CallWaiting): _row(calls.call_waiting, *_AFTER_CALLS),
+    (P.WORKING, ev.CallContinued): _row(calls.call_continued, P.WORKING),
     (P.WORKING, ev.CallProbed): _row(lifecycle.call_probed, P.WORKING),
     (P.CHECKING, ev.ReplyChecked): _row(replies.reply_checked, *_TURN, P.PAUSED),
     # The agent's own code had not come to a verdict; it is asked again.
@@ -130,11 +132,11 @@ def reduce(state: RunState, event: ev.Event) -> tuple[RunState, tuple[Intent, ..
 
 
 def _passed(state: RunState, now: int) -> RunState:
-    """The state at a later time. Where only people are waited for, the run's own time stands."""
+    """The state at a later time. Where nothing is under way, the run's own time stands."""
     if now == state.now:
         return state
     since = state.running_since
-    if state.waits_for_people and not state.run_spec.limits.waiting_counts:
+    if state.only_waits and not state.run_spec.limits.waiting_counts:
         since += now - state.now
     return state.replace(now=now, running_since=since)
 

@@ -91,5 +91,5 @@ def _with_notes(state: RunState) -> RunState:
 def finish(state: RunState, reason: FinishReason) -> Step:
     """Deliver what there is."""
     intent = Finish(n=state.next_intent, reason=reason)
-    state = state.replace(pending=(), hold=None)
+    state = state.replace(pending=(), hold=None, waits=())
     return emit(state, intent, phase=RunPhase.FINISHING, reason=reason)

@@ -13,6 +13,7 @@ from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.taint import Taint
+from artificer.core.waits import IdleStanding
 from artificer.ports.attachment import Attachment
 from artificer.values.base import JsonObject, Problem, Text, Value
 from artificer.values.blocks import CallStatus
@@ -83,6 +84,13 @@ class Call(Struct, frozen=True):
     monitor: CallMonitor = NO_MONITOR
 
 
+class IdleRun(Value):
+    """The run that a call started, which is idle before its end, and how it stands."""
+
+    run: str
+    standing: IdleStanding
+
+
 class Receipt(Value):
     """The result of performing a tool call.
 
@@ -92,7 +100,8 @@ class Receipt(Value):
     ``usage`` and ``cost_micros`` are those of a run that the call started. ``data`` is the whole
     result as JSON text, for artifacts that are bound to it: its numbers as the source wrote them.
     ``taint`` is the untrusted tool whose result the started run holds. With a ``handover`` that
-    run's answer is the answer of the caller's run.
+    run's answer is the answer of the caller's run. With ``idle`` the call is not over: the run that
+    it started is idle before its end. The call is then performed again when that run may go on.
     """
 
     status: CallStatus
@@ -106,6 +115,7 @@ class Receipt(Value):
     data: Text | None = None
     taint: Taint | None = None
     handover: Handover | None = None
+    idle: IdleRun | None = None
 
 
 class Executor(Protocol):
@@ -142,6 +152,14 @@ class Probing(Protocol):
 
     async def probe(self, call: Call) -> Probed:
         """Find out, without changing anything, within ``call.definition.timeout_ms``."""
+
+
+@runtime_checkable
+class Delegating(Protocol):
+    """An executor whose calls are runs of their own, which may be idle before their end."""
+
+    async def signalled(self, run: str) -> bool:
+        """Whether an idle run, or one that it waits for, has got signals that it has not taken."""
 
 
 class Preview(NamedTuple):

@@ -23,6 +23,7 @@ from artificer.core.intents import (
 from artificer.core.record import EventLine, Line
 from artificer.core.repeats import repeated_calls
 from artificer.core.state import RunPhase, RunState
+from artificer.ports import Question
 from artificer.runtime.explain_build import next_of_build, why_building
 from artificer.runtime.load import Loaded
 from artificer.runtime.turns import turns_of
@@ -83,8 +84,11 @@ _REASONS: dict[FinishReason, str] = {
 }
 
 
-def explain(loaded: Loaded) -> Explanation:
-    """Explain a run's status from its journal."""
+def explain(loaded: Loaded, below: Sequence[Question] = ()) -> Explanation:
+    """Explain a run's status from its journal.
+
+    ``below`` are the questions of the runs that it waits for.
+    """
     state = loaded.state
     turns = turns_of(loaded.lines)
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
@@ -97,13 +101,13 @@ def explain(loaded: Loaded) -> Explanation:
         turn_limit=state.run_spec.limits.turns,
         records=loaded.head.seq,
         why=_why(state, loaded.lines),
-        pending=tuple(map(_pending, loaded.open)),
+        pending=(*map(_pending, loaded.open), *_waits(state, below)),
         refused=tuple(_refusals(loaded.lines)),
         answers=dict(counted),
         usage=state.usage,
         cost_micros=state.cost_micros,
         origin=_origin(loaded.lines),
-        next=tuple(_next(loaded)),
+        next=tuple(_next(loaded, below)),
     )
 
 
@@ -134,9 +138,16 @@ def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
     if state.phase is RunPhase.PAUSED:
         paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]
         return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
+    if state.only_waits:
+        return _why_waiting(state)
+    return _UNCHECKED if state.phase is RunPhase.CHECKING else _OPEN
+
+
+def _why_waiting(state: RunState) -> str:
     if state.standing == "waiting":
         return "It waits for a person to answer."
-    return _UNCHECKED if state.phase is RunPhase.CHECKING else _OPEN
+    found = ", ".join(f"{wait.run}, which is {wait.standing}" for wait in state.waits)
+    return f"It waits for runs that it started: {found}."
 
 
 def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:
@@ -200,7 +211,15 @@ def _origin(lines: Sequence[Line]) -> ev.Origin | None:
     return origins[-1] if origins else None
 
 
-def _next(loaded: Loaded) -> Iterator[str]:
+def _waits(state: RunState, below: Sequence[Question]) -> Iterator[str]:
+    """Yield the runs that it waits for, and what they ask."""
+    for wait in state.waits:
+        yield f"the run {wait.run} ({wait.standing})"
+    for question in below:
+        yield f"a person's answer for {question.run}: {question.tool} {question.arguments}"
+
+
+def _next(loaded: Loaded, below: Sequence[Question]) -> Iterator[str]:
     run, state = loaded.run, loaded.state
     if state.build is not None:
         yield from next_of_build(run, state.build)
@@ -208,7 +227,7 @@ def _next(loaded: Loaded) -> Iterator[str]:
     for doubt in state.doubts:
         yield f"artificer resolve {run} {doubt.call_id}"
     if state.phase is not RunPhase.FINISHED:
-        if any(isinstance(intent, AskApproval) for intent in loaded.open):
+        if below or any(isinstance(intent, AskApproval) for intent in loaded.open):
             yield f"artificer approve {run} --list"
         yield f"artificer resume {run}"
         yield f"artificer cancel {run}"

@@ -41,7 +41,10 @@ class SignalNotifier:
             self._watching = None
 
     def notify_for(self, run: str, by: str) -> None:
-        """Notify ``by``, while it is executed here, when signals to the idle run ``run`` arrive."""
+        """Notify ``by``, while it is executed here, when signals to the idle run ``run`` arrive.
+
+        If ``by`` is idle too, the run that is notified for it is notified.
+        """
         self._notified_for[run] = by
 
     def is_watched(self, run: str) -> bool:
@@ -63,9 +66,10 @@ class SignalNotifier:
         return await self._signals.since(position)
 
     def _notify(self, run: str) -> None:
-        arrived = self._arrived.get(run) or self._arrived.get(self._notified_for.get(run, ""))
-        if arrived is not None:
-            arrived()
+        while run not in self._arrived and run in self._notified_for:
+            run = self._notified_for[run]
+        if run in self._arrived:
+            self._arrived[run]()
 
     async def _watch(self) -> None:
         position, _ = await self._signals.since(None)

@@ -30,6 +30,7 @@ from artificer.ports import (
     CallMonitor,
     Clock,
     Executor,
+    IdleRun,
     Lasting,
     Locks,
     Outliving,
@@ -104,13 +105,18 @@ class Performer:
         result_chars: int,
         monitor: CallMonitor,
         label: str = "",
+        *,
+        waits: bool = False,
     ) -> Outcome:
         """Perform a tool call, within its time; every failure is a result.
 
         With a ``label`` the data of the result are kept, and the result ends with their shape.
+        If it ``waits``, the call stays open while the run that it started is idle.
         """
         started = time.monotonic()
         receipt = await self._execute(run, intent, monitor)
+        if receipt.idle is not None and waits:
+            return Outcome(_waiting(run, self.clock.now(), intent, receipt.idle, started))
         said = self.clean(receipt.content)
         attachments: tuple[AttachedBlock, ...] = ()
         if receipt.attachments:
@@ -164,20 +170,6 @@ class Performer:
             reason="The work ended after the call had been answered.",
             status=receipt.status,
             content=head_and_tail(self.clean(receipt.content), result_chars),
-        )
-
-    def unstopped(self, intent: CallTool) -> ev.ToolReturned:
-        """Return the result of a call that was cancelled, and goes on because nothing can stop it.
-
-        It is ``ambiguous``, for it may still happen.
-        """
-        content = not_ok("ambiguous", f"{intent.tool}: {_UNSTOPPED}")
-        return ev.ToolReturned(
-            at=self.clock.now(),
-            intent=intent.n,
-            status="ambiguous",
-            content=content,
-            duration_ms=0,
         )
 
     async def _execute(self, run: str, intent: CallTool, monitor: CallMonitor) -> Receipt:
@@ -329,6 +321,17 @@ _UNSTOPPED = (
 )
 
 
+def unstopped(at: int, intent: CallTool) -> ev.ToolReturned:
+    """Return the result of a call that was cancelled, and goes on because nothing can stop it.
+
+    It is ``ambiguous``, for it may still happen.
+    """
+    content = not_ok("ambiguous", f"{intent.tool}: {_UNSTOPPED}")
+    return ev.ToolReturned(
+        at=at, intent=intent.n, status="ambiguous", content=content, duration_ms=0
+    )
+
+
 def idempotency_key(run: str, intent: CallTool) -> str:
     """The key of a call: the same after a crash, and of no other call."""
     parts = {"arguments": intent.arguments, "format": FORMAT, "n": intent.n, "run": run}
@@ -351,6 +354,14 @@ def _keep(
         blobs.put(found.data)
         kept.append(block_of(found))
     return tuple(kept), note
+
+
+def _waiting(run: str, at: int, intent: CallTool, idle: IdleRun, started: float) -> ev.CallWaiting:
+    duration, standing = ms_since(started), idle.standing
+    tell("tool", run, intent, duration, tool=intent.tool, outcome=standing)
+    return ev.CallWaiting(
+        at=at, intent=intent.n, run=idle.run, standing=standing, duration_ms=duration
+    )
 
 
 def _of_child(receipt: Receipt) -> dict[str, Any]:

@@ -11,15 +11,17 @@ from artificer.builds.jobs import CancelRun
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
 from artificer.core.overruled import overruled
+from artificer.core.rules import since
 from artificer.core.signals import cancelled, read_signal
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import AuthorError, InvariantError, OperatorError
+from artificer.runtime.idle_runs import IdleRuns
 from artificer.runtime.late_results import CallFollower, LateResults
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.perform import Performer
+from artificer.runtime.perform import Performer, unstopped
 from artificer.runtime.requests import asks
 
 IDLE = (RunPhase.FINISHED, RunPhase.STALLED, RunPhase.PAUSED)
@@ -43,6 +45,7 @@ class RunLoop:
         self._observer = observer
         self._signals = signals
         self._tasks: dict[_Task, Intent] = {}
+        self._idle_runs = IdleRuns(ledger, performer, signals)
         self._woken = asyncio.Event()
         self._late = LateResults(ledger, performer, self._woken.set)
         self._signalled = False
@@ -69,9 +72,9 @@ class RunLoop:
                 self._start(intents)
                 if self._signalled:
                     self._signalled = False
-                    intents = [*await self._receive_signals(), *await self._resumable_jobs()]
+                    intents = [*await self._receive_signals(), *await self._resumable()]
                     continue
-                if not self._tasks and (intents := await self._resumable_jobs()):
+                if not self._tasks and (intents := await self._resumable()):
                     continue
                 if self._is_idle():
                     await _end(self._tasks)
@@ -83,7 +86,7 @@ class RunLoop:
                     self._woken.clear()
                     intents = await self._record([task for task in self._tasks if task.done()])
                     await self._end_answered()
-                    intents = [*intents, *await self._resumable_jobs()]
+                    intents = [*intents, *await self._resumable()]
         except asyncio.CancelledError:
             await _end(self._tasks)
             with suppress(OperatorError, AuthorError):  # the run is then as if they had not ended
@@ -144,7 +147,9 @@ class RunLoop:
                         intent, partial(self._observer.progressed, self.run), self._late.add
                     )
                     label = next((c.label for c in state.calls if c.id == intent.call_id), "")
-                    return await self._performer.call_tool(self.run, intent, chars, call, label)
+                    return await self._performer.call_tool(
+                        self.run, intent, chars, call, label, waits=since(state.run_spec, 3)
+                    )
             case AskApproval():
                 return Outcome(await self._performer.ask_approver(self.run, intent))
             case AdvanceBuild(wish=job) if self._performer.builder is not None:
@@ -188,6 +193,7 @@ class RunLoop:
         intents = await self._ledger.commit(*receipts, outcomes=[found for found, _ in outcomes])
         answered = {getattr(receipt, "intent", None) for receipt in receipts}
         self._performer.settled(self.run, [i for _, i in ended if i.n in answered])
+        self._idle_runs.remember(intent for _, intent in ended)
         return intents
 
     def _unless_settled(self, event: ev.Event, intent: Intent) -> ev.Event:
@@ -218,19 +224,8 @@ class RunLoop:
         waiting = {pending.n for pending in self._ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
 
-    async def _resumable_jobs(self) -> list[Intent]:
-        """Return the jobs of a build whose runs are idle and have got signals since."""
-        state, builder = self._ledger.state, self._performer.builder
-        if builder is None or state.build is None or not state.build.resting or state.hold:
-            return []
-        keys = await builder.signalled(state)
-        busy = {intent.n for intent in self._tasks.values()}
-        numbers = {p.call_id: p.n for p in state.pending if p.call_id in keys and p.n not in busy}
-        return [
-            AdvanceBuild(n=numbers[job.key], wish=job)
-            for job in state.build.open
-            if job.key in numbers
-        ]
+    async def _resumable(self) -> list[Intent]:
+        return await self._idle_runs.resumable(self._tasks.values())
 
     async def _clean_up_build(self) -> None:
         if self._performer.builder is not None:
@@ -245,14 +240,15 @@ class RunLoop:
     async def _finish_tasks(self) -> None:
         """End all tasks, and record the outcomes of those that were done or go on for ever."""
         await _end(self._tasks)
-        unstopped = [
+        lasting = [
             intent
             for task, intent in self._tasks.items()
             if task.cancelled() and isinstance(intent, CallTool) and self._late.awaits(intent.n)
         ]
         await self._commit(list(self._tasks))
-        doubtful = [intent for intent in unstopped if intent.effect != "pure"]
-        await self._ledger.commit(*map(self._performer.unstopped, doubtful))
+        doubtful = [intent for intent in lasting if intent.effect != "pure"]
+        now = self._performer.clock.now()
+        await self._ledger.commit(*[unstopped(now, intent) for intent in doubtful])
         self._performer.settled(self.run, doubtful)
 
     async def _end_answered(self) -> None:

@@ -230,7 +230,7 @@ async def watch(
                 yield event
             if not runs_here(reader.run) and reader.seq != known:
                 known, state = reader.seq, await reader.state()
-                if state.waits_for_people or state.phase in IDLE or _is_idle_build(state):
+                if state.only_waits or state.phase in IDLE or _is_idle_build(state):
                     yield reader.ended(state, text_of(state))
                     return
             await reader.changed(POLL)

@@ -79,5 +79,5 @@ async def record_ticks(engine: Engine, run: str) -> RunState:
 
 def _is_quiet(state: RunState) -> bool:
     """Whether a run is idle, and nothing that it began can still be under way."""
-    idle = state.phase in IDLE or state.waits_for_people
+    idle = state.phase in IDLE or state.only_waits
     return idle and all(pending.type == "AskApproval" for pending in state.pending)

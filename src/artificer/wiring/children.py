@@ -12,15 +12,18 @@ from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.handover import Handover
 from artificer.contracts.definition import HANDOFF_ORIGIN, ToolDefinition
 from artificer.core.spec import Limits, RunSpec
-from artificer.core.state import RunState
-from artificer.ports import Call, Provider, Receipt
+from artificer.core.state import RunPhase, RunState
+from artificer.core.waits import IdleStanding
+from artificer.errors import Fenced, OwnedError
+from artificer.ports import Call, IdleRun, Provider, Receipt
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import restore
+from artificer.runtime.waiting import has_signals
 from artificer.values.blocks import Message
 from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance
-from artificer.wiring.families import Assembly
+from artificer.wiring.families import Assembly, end_children
 from artificer.wiring.instructions import prepared
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
@@ -62,9 +65,17 @@ class ChildExecutor:
     async def execute(self, call: Call) -> Receipt:
         """Start the run of a call, or continue the one that was started before a crash."""
         run = child_id(call.run, call.definition.name, call.key)
-        if await self.world.storage.journal.read(run, limit=1):
-            return self._receipt(run, await self._resume(run))
-        return self._receipt(run, await self._start(run, call))
+        try:
+            begun = await self.world.storage.journal.read(run, limit=1)
+            state = await (self._resume(run) if begun else self._start(run, call))
+        except (OwnedError, Fenced):  # another process executes it, and the call waits for that
+            state = await self._state(run)
+        await end_children(self.world, run, state)
+        return self._receipt(run, state)
+
+    async def signalled(self, run: str) -> bool:
+        """Whether the run of a call, or one that it waits for, has got signals."""
+        return await has_signals(self.world.storage, run)
 
     @property
     def _takes_over(self) -> bool:
@@ -113,7 +124,20 @@ class ChildExecutor:
             cost_micros=state.cost_micros,
             taint=state.taint,
             handover=handover,
+            idle=None if state.phase is RunPhase.FINISHED else _idle(run, state),
         )
+
+
+def _idle(run: str, state: RunState) -> IdleRun:
+    standing = state.standing
+    return IdleRun(run=run, standing=_STANDINGS.get(standing, "open"))
+
+
+_STANDINGS: dict[str, IdleStanding] = {
+    "waiting": "waiting",
+    "paused": "paused",
+    "stalled": "stalled",
+}
 
 
 @dataclass(frozen=True)

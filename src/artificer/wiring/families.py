@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
-from artificer.errors import NotFoundError
+from artificer.errors import ArtificerError, NotFoundError
 from artificer.ports import SpendingLimit
 from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
-from artificer.runtime.load import first_spec
+from artificer.runtime.family import called
+from artificer.runtime.load import first_spec, load
+from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
 
 
@@ -26,7 +28,9 @@ class Assembly:
     async def start(self, world: WorldResources, run: str) -> RunState:
         """Start it, within the limits of its ancestors, and return its state when it is idle."""
         engine = await with_family(world, self.engine, run, self.spec)
-        return await engine.start(run, self.spec, self.blobs)
+        state = await engine.start(run, self.spec, self.blobs)
+        await end_children(world, run, state)
+        return state
 
 
 async def with_family(world: WorldResources, engine: Engine, run: str, spec: RunSpec) -> Engine:
@@ -53,8 +57,7 @@ async def with_family(world: WorldResources, engine: Engine, run: str, spec: Run
 def shared_limit(spec: RunSpec) -> SpendingLimit | None:
     """Return what a run and its children may spend together; None where that has no limit."""
     limit = SpendingLimit(spec.limits.total_tokens, spec.limits.cost_micros)
-    calls_agents = any(tool.origin in AGENT_ORIGINS for tool in spec.tools().tools)
-    return limit if calls_agents and limit != SpendingLimit() else None
+    return limit if _calls_agents(spec) and limit != SpendingLimit() else None
 
 
 def parent_of(run: str, spec: RunSpec) -> str:
@@ -64,6 +67,32 @@ def parent_of(run: str, spec: RunSpec) -> str:
     """
     ours = spec.parent and not spec.belongs_to_build and run.startswith(f"{spec.parent}.")
     return spec.parent if ours else ""
+
+
+async def end_children(world: WorldResources, run: str, state: RunState) -> None:
+    """End the runs that the calls of a cancelled run have left open, and those below them.
+
+    A crash may come before their end; so this is done whenever somebody looks after such a run.
+    """
+    if state.reason not in ("cancelled", "interrupted") or not _calls_agents(state.run_spec):
+        return
+    storage = world.storage
+    lines = (await load(storage.journal, storage.blobs, run)).lines
+    for child in called(run, lines):
+        try:
+            found = (await load(storage.journal, storage.blobs, child)).state
+        except ArtificerError:  # it has not begun, was pruned, or cannot be read
+            continue
+        if found.run_spec.parent != run:
+            continue
+        ended = await idle_engine(world).cancel(
+            child, f"The run that called it was {state.reason}."
+        )
+        await end_children(world, child, ended)
+
+
+def _calls_agents(spec: RunSpec) -> bool:
+    return any(tool.origin in AGENT_ORIGINS for tool in spec.tools().tools)
 
 
 async def _spec(world: WorldResources, run: str) -> RunSpec | None:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from artificer.agent_definition import AgentDefinition
-from artificer.core.signals import MessageSignal, Signal, longest
+from artificer.core.signals import AnswerCall, MessageSignal, Signal, longest
 from artificer.errors import AuthorError
 from artificer.ports import Attachment
 from artificer.ports.attachment import checked
 from artificer.providers.chain import providers_of
 from artificer.runtime.load import no_run
 from artificer.runtime.snapshot import restore
+from artificer.runtime.waiting import questions_below, questions_of
 from artificer.wiring.assemble import recorded_provider
 from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.resources import WorldResources
@@ -67,8 +68,20 @@ async def _attached(
     return signal.replace(attachments=blocks)
 
 
+async def _asking(storage: OpenStorage, run_id: str, call: str) -> str:
+    """Return the run that asks about a call: the run itself, or one that it waits for."""
+    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+    if call not in [question.digest for question in questions_of(run_id, state)]:
+        for question in await questions_below(storage, run_id, state):
+            if question.digest == call:
+                return question.run
+    return run_id
+
+
 async def post(storage: OpenStorage, run_id: str, signal: Signal) -> int:
     """Put a signal into a run's queue, and return its number.
+
+    An answer about a call of a run that this one waits for is put into that run's queue.
 
     Raises:
         NotFoundError: no such run.
@@ -77,6 +90,8 @@ async def post(storage: OpenStorage, run_id: str, signal: Signal) -> int:
     """
     if not await storage.journal.read(run_id, limit=1):
         raise no_run(run_id)
+    if isinstance(signal, AnswerCall):
+        run_id = await _asking(storage, run_id, signal.call)
     for block in signal.attachments if isinstance(signal, MessageSignal) else ():
         if not storage.blobs.has(block.digest):
             raise AuthorError(

@@ -72,12 +72,14 @@ def _summarise(run: Run, delivered: Deliverable) -> None:
 
 
 def _waiting(run: Run) -> Exit:
-    if run.status == "paused":
+    if run.status == "paused" and not run.questions:
         note(f"paused; continue with: artificer resume {run.id}")
         return Exit.WAITING
     for question in run.questions:
         note(f"waits for your answer: {question.tool} {one_line(question.arguments, 200)}")
         note(f"  {question.digest}  {question.reason}".rstrip())
+        if question.run != run.id:
+            note(f"  asked by {question.run}")
     note(f"answer with: artificer approve {run.id}, or artificer approve --deny {run.id}")
     return Exit.WAITING
 

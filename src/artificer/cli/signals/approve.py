@@ -22,7 +22,7 @@ async def approve(settings: Settings, options: ApproveOptions) -> Exit:
         run_id = await world.archive.find(options.run)
         questions = (await world.get(run_id)).questions
         if options.only_list:
-            _show(questions, as_json=options.as_json)
+            _show(run_id, questions, as_json=options.as_json)
             return Exit.OK
         question = _choose(questions, options.call)
         note(f"{'deny' if options.deny else 'approve'} {question.tool} {question.arguments}")
@@ -32,16 +32,18 @@ async def approve(settings: Settings, options: ApproveOptions) -> Exit:
             approved=not options.deny,
             reason=options.reason,
         )
-        return await send_signal(world, run_id, signal)
+        return await send_signal(world, question.run, signal, resumes=run_id)
 
 
-def _show(questions: tuple[Question, ...], *, as_json: bool) -> None:
+def _show(run_id: str, questions: tuple[Question, ...], *, as_json: bool) -> None:
     if as_json:
-        shown = ("tool", "arguments", "reason", "digest")
+        shown = ("run", "tool", "arguments", "reason", "digest")
         out_json([{name: getattr(question, name) for name in shown} for question in questions])
         return
     for question in questions:
         out(f"{question.digest}  {question.tool} {one_line(question.arguments, 200)}")
+        if question.run != run_id:
+            out(f"  asked by {question.run}")
         out(f"  {question.reason or 'the policy requires approval of this tool'}")
 
 

@@ -19,9 +19,16 @@ CHECKS, PAUSE_S = 8, 0.25
 
 
 async def send_signal(
-    world: World, run_id: str, signal: Signal, attachments: Sequence[Attachment] = ()
+    world: World,
+    run_id: str,
+    signal: Signal,
+    attachments: Sequence[Attachment] = (),
+    *,
+    resumes: str = "",
 ) -> Exit:
     """Send a signal and wait a moment for the process that executes the run to receive it.
+
+    ``resumes`` is the run to be resumed then, if it is another one.
 
     Raises OperatorError for a run that has ended, except for what became of an uncertain call.
     """
@@ -42,7 +49,7 @@ async def send_signal(
         if history.run.state.letters >= number:
             return _received(history.lines, number)
         await asyncio.sleep(PAUSE_S)
-    note(f"sent to run {run_id}; if no process executes it: artificer resume {run_id}")
+    note(f"sent to run {run_id}; if no process executes it: artificer resume {resumes or run_id}")
     return Exit.OK
 
 

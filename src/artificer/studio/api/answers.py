@@ -193,7 +193,7 @@ def artifact_names(run: Run[Any]) -> tuple[ArtifactEntry, ...]:
 def questions_of(run: Run[Any]) -> list[WaitingQuestion]:
     """Return what a run waits for: calls, doubts, and of a build its plan and changes."""
     found = [
-        WaitingQuestion(run.id, "call", one.digest, "", one.tool, one.arguments, one.reason)
+        WaitingQuestion(one.run, "call", one.digest, "", one.tool, one.arguments, one.reason)
         for one in run.questions
     ]
     found += [

@@ -27,6 +27,8 @@ async def show(request: Request) -> Response:
     newest = await world.archive.summaries(SEARCHED, builds=True)
     unfinished = [run.run for run in newest if run.status not in ENDED]
     found = [one for run in unfinished if (one := await _waiting(world, run)) is not None]
+    below = {wait.run for one in found for wait in one.run.state.waits}
+    found = [one for one in found if one.run.id not in below]  # shown with its caller
     hidden = max(0, len(found) - SHOWN)
     return page(request, "inbox", {"found": found[:SHOWN], "hidden": hidden, "searched": SEARCHED})
 

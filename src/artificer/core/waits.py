@@ -1,0 +1,32 @@
+"""Calls that stay open because the run that they started is idle before its end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from artificer.values.base import Value
+
+IdleStanding = Literal["waiting", "paused", "stalled", "open"]
+"""How an idle run stands. An ``open`` one is executed by another process."""
+
+_FIRST: tuple[IdleStanding, ...] = ("waiting", "stalled", "paused")
+
+
+class CallWait(Value):
+    """The call of an intent waits: the ``run`` that it started is idle."""
+
+    intent: int
+    run: str
+    standing: IdleStanding
+
+
+def standing_among(waits: Collection[CallWait], *, questions: bool) -> IdleStanding:
+    """Return how a run stands that has nothing under way but these waits, and questions.
+
+    Somebody can answer a question at once, so that comes first.
+    """
+    found = {wait.standing for wait in waits}
+    if questions:
+        return "waiting"
+    return next((standing for standing in _FIRST if standing in found), "open")
