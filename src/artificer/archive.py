@@ -86,6 +86,16 @@ class Archive:
         run: Run = Run(run_id, state, storage.blobs, lambda: loaded.lines, _questions_below=below)
         return History(run, loaded.lines)
 
+    async def data(self, run_id: str, label: str) -> bytes:
+        """Return the data of a call with a label (``disk_usage#2``), as exact JSON.
+
+        Raises NotFoundError where no call has this label, or its result has no data.
+        """
+        for source in (await self.get(run_id)).state.sources:
+            if source.label == label and source.digest is not None:
+                return self._storage.blobs.get(source.digest)
+        raise NotFoundError(f"No result {label!r} has data.", hint=f"artificer show {run_id}")
+
     async def runs(self) -> list[str]:
         """The ids of all runs, oldest first."""
         return [head.run for head in await self._heads()]

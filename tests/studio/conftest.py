@@ -44,6 +44,7 @@ async def page() -> AsyncIterator[Any]:
     async with playwright.async_playwright() as browsers:
         browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = await browser.new_page()
+        page.set_default_timeout(120_000)  # a busy machine is slow, not wrong
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))

@@ -69,7 +69,7 @@ async def test_steps_through_records_and_forks_there(studio: Studio, page: Any) 
     assert f"Record 2 of {count}" in await page.inner_text("main"), "a text is being written"
     await page.get_by_role("button", name="Fork").click()
     await page.get_by_text("done", exact=True).wait_for()
-    assert await page.frame_locator("iframe").get_by_text("In verse.").is_visible()
+    await page.frame_locator("iframe").get_by_text("In verse.").wait_for()
     runs = await studio.world.archive.runs()
     assert len(runs) == 2
     await page.get_by_role("link", name="Replay").click()

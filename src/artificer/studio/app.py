@@ -22,7 +22,19 @@ from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
 from artificer.studio.problems import answer_of, refused
 from artificer.studio.protection import Protection
-from artificer.studio.views import checklists, decide, home, inbox, proof, records, run, search
+from artificer.studio.views import (
+    checklists,
+    compare,
+    decide,
+    home,
+    inbox,
+    proof,
+    records,
+    run,
+    search,
+    sources,
+    tree,
+)
 from artificer.world import World
 
 
@@ -55,6 +67,12 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
             Route("/runs/{run}/records", records.timeline),
             Route("/runs/{run}/records/{seq}", records.record),
             Route("/runs/{run}/records/{seq}/fork", records.fork, methods=["POST"]),
+            Route("/compare", compare.show),
+            Route("/runs/{run}/compare", compare.choose),
+            Route("/runs/{run}/sources", sources.show),
+            Route("/runs/{run}/sources/{artifact}", sources.artifact),
+            Route("/runs/{run}/tree", tree.show),
+            Route("/runs/{run}/tree/{seq}", tree.change),
             Route("/runs/{run}/decisions/{kind}", decide.decide, methods=["POST"]),
             Route("/runs/{run}/checklists", checklists.show),
             Route("/runs/{run}/checklists/changes", checklists.changes),
