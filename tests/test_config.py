@@ -102,6 +102,9 @@ class TestFaults:
             ('[[workspaces]]\nnames = ["a", "../b"]', "workspaces #1.names #2: the work", ""),
             ('introspect = "yes"', "introspect: Input should be a valid boolean", ""),
             ("tools = 'x'", "tools: Input should be a valid array", ""),
+            ("[backends.x]\nn = 9007199254740992", "backends.x.n: a number has to be", ""),
+            ("[[policy.rules]]\nx = [1, -9007199254740992]", "policy.rules.#1.x.#2: a number", ""),
+            ('[models."a/b"]\nseed = 9007199254740992', "models.a/b.seed: a number", ""),
         ],
     )
     def test_one_has_a_place_and_a_hint(

@@ -27,7 +27,7 @@ from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import Durability
 from artificer.providers.registry import PROTOCOLS, PROVIDERS
 from artificer.values.base import CheckedValue, JsonValue, Meta, field
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.settings import checked
 
 FILE_NAME = "artificer.toml"
@@ -211,6 +211,8 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     settings = _read(path)
     if _holds_nul(settings):
         raise ConfigError(f"{path} holds a NUL character, which no setting can.")
+    if key := _too_large(settings):
+        raise ConfigError(f"{path}: {key}: a number has to be between -(2**53 - 1) and 2**53 - 1.")
     for name in ("home", "model", "project"):
         variable = f"ARTIFICER_{name.upper()}"
         text = os.environ.get(variable) or None
@@ -253,6 +255,22 @@ def _read(path: Path) -> dict[str, object]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
+
+
+def _too_large(value: object) -> str:
+    """Return the key of an integer that no JSON reader has to keep exactly; empty if none is."""
+    if isinstance(value, dict):
+        parts = [(str(key), part) for key, part in value.items()]
+    elif isinstance(value, list):
+        parts = [(f"#{number}", part) for number, part in enumerate(value, 1)]
+    else:
+        return ""
+    for key, part in parts:
+        if isinstance(part, int) and abs(part) > MAX_SAFE_INTEGER:
+            return key
+        if below := _too_large(part):
+            return f"{key}.{below}"
+    return ""
 
 
 def _holds_nul(value: object) -> bool:

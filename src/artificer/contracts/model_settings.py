@@ -70,7 +70,7 @@ class ModelKeys(CheckedValue):
     temperature: Annotated[float, Meta(ge=0)] | None = None
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
     stop: tuple[Annotated[str, Meta(min_length=1)], ...] = ()
-    seed: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**53 - 1)] | None = None
     max_tokens: TokenCount | None = None
     reasoning: Effort | TokenCount | None = None
     service_tier: str = ""
