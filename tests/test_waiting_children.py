@@ -305,3 +305,17 @@ async def test_a_journal_that_names_strangers_as_children_leads_nowhere() -> Non
             wait = state.waits[0].replace(run=name)
             named = state.replace(waits=(wait,))
             assert await questions_below(world._resources.storage, "r", named) == ()
+
+
+async def test_explain_names_the_child_and_what_it_asks() -> None:
+    till = Till()
+    agent = boss(asks("buy"), say("Done."), buy=payer(till, pays("Ada"), say("Bought.")))
+    async with World.in_memory() as world:
+        run = await world.run("Go.", agent, run_id="r")
+        (child,) = run.children
+        found = await world.archive.explain("r")
+        assert found.pending[1:] == (
+            f"the run {child} (waiting)",
+            f'a person\'s answer for {child}: pay {{"to":"Ada"}}',
+        )
+        assert found.next[0] == "artificer approve r --list"
