@@ -95,6 +95,7 @@ async def test_what_was_typed_is_said_to_be_typed(
     text = (await client.get("/runs/r/sources")).text
     assert "Numbers typed by the model." in text
     assert text.count("from disks#1") == 2
+    assert text.count("<dt>Response</dt><dd><a href=") == text.count("<dt>Response</dt>") == 6
     assert "<script>alert" not in text and "<b>were" not in text and "\u202e" not in text
     lines = (await served.world.archive.history("r")).lines
     last = [n.seq for n in lines if isinstance(n, EventLine) and n.event.type == "ModelResponded"]

@@ -18,7 +18,7 @@ from artificer.core.intents import CallTool
 from artificer.core.record import EventLine, Line
 from artificer.core.sources import CallSource
 from artificer.values.base import JsonObject
-from artificer.values.blocks import TextBlock, ToolUseBlock
+from artificer.values.blocks import TextBlock
 from artificer.values.text import clip
 
 MAX_SENTENCES = 200
@@ -111,9 +111,11 @@ def traces(lines: Sequence[Line], sources: Sequence[CallSource]) -> Traces:
         match line.event:
             case ev.ModelResponded() as reply:
                 response = Response(line.seq, reply.model, reply.response_id, reply.raw or "")
-                written |= {b.id: response for b in reply.blocks if isinstance(b, ToolUseBlock)}
                 text = "\n\n".join(b.text for b in reply.blocks if isinstance(b, TextBlock))
                 found.replies.append((response, text))
+            case ev.CallsJudged(verdicts=verdicts) if found.replies:
+                # a call's id is that of its verdict: a model may write one twice, or none
+                written |= {verdict.call_id: found.replies[-1][0] for verdict in verdicts}
             case ev.ToolReturned() as returned if returned.intent in intents:
                 at, call = intents[returned.intent]
                 found.calls[call.call_id] = CallTrace(
