@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from importlib.resources import files
+from importlib import resources
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -26,6 +26,7 @@ from artificer.studio.views import (
     checklists,
     compare,
     decide,
+    files,
     home,
     inbox,
     proof,
@@ -36,6 +37,8 @@ from artificer.studio.views import (
     tree,
 )
 from artificer.world import World
+
+STATIC = str(resources.files("artificer.studio") / "static")
 
 
 def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
@@ -77,8 +80,13 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
             Route("/runs/{run}/checklists", checklists.show),
             Route("/runs/{run}/checklists/changes", checklists.changes),
             Route("/runs/{run}/checklists/{checklist}", checklists.tick, methods=["POST"]),
+            Route("/runs/{run}/export/{form}", files.report),
+            Route("/runs/{run}/artifacts/{artifact:path}/{form}", files.artifact),
             Route("/runs/{run}/{action}", run.act, methods=["POST"]),
-            Mount("/static", StaticFiles(directory=str(files("artificer.studio") / "static"))),
+            Mount(
+                "/static",
+                StaticFiles(directory=str(resources.files("artificer.studio") / "static")),
+            ),
         ],
         middleware=[
             Middleware(

@@ -51,6 +51,6 @@ def _show(found: Iterable[TickedChecklist], options: TickOptions) -> None:
         done = f"{checklist.done} of {len(checklist.items)} done"
         out(one_line(f"{checklist.id}: {checklist.title or 'checklist'} ({done})", LABEL))
         for item in checklist.items:
-            by = f"  {item.by}" if item.by else ""
+            by = f" ({item.by})" if item.by and item.checked else ""
             box = "x" if item.checked else " "
-            out(one_line(f"  [{box}] {item.id}  {item.label}{by}", LABEL + 100))
+            out("  " + one_line(f"[{box}] {item.id}: {item.label}{by}", 2 * LABEL))

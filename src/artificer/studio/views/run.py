@@ -15,6 +15,7 @@ from artificer.events import sse
 from artificer.runs import Run
 from artificer.studio.context import Form, actor_of, context_of, posted
 from artificer.studio.decisions import decisions_of
+from artificer.studio.downloads import downloads_of
 from artificer.studio.pages import page
 from artificer.studio.transcript import transcript
 from artificer.studio.views.decide import can_be_revised, topmost
@@ -55,6 +56,7 @@ async def values_of(request: Request) -> dict[str, Any]:
         "decisions": await decisions_of(context.world, history),
         "checklists": context.world.checklists.of(run.state),
         "said": "",
+        "downloads": downloads_of(run),
         "revisable": can_be_revised(run.state),
         "over": run.status in OVER and not here,  # it may be about to go on
         "here": here,
