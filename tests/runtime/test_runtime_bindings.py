@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from artificer.providers.scripted import call, reply, say
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
 from artificer.report import make_report
-from artificer.runtime.bindings import unfaithful_lines
+from artificer.runtime.bindings import Unfaithful, unfaithful_lines
 from artificer.runtime.verify import verify
 from artificer.testing.rig import Rig
 from artificer.values.canon import digest_of
@@ -163,37 +164,105 @@ async def test_without_tools_that_can_be_bound_nothing_is_offered() -> None:
     assert "value" not in json.dumps(plain["withdraw_artifact"].input_schema["properties"])
 
 
+Change = Callable[[ev.Event], ev.Event]
+
+TYPED = call("create_bar_chart", id="disk", labels=["a"], series=[{"name": "s", "values": [1]}])
+
+
 @pytest.mark.req("binding-follows")
 class TestPayloadsThatDoNotFollow:
     """Someone who can write everything, chains and digests included, changes a digit."""
 
-    async def forged(self, rig: Rig) -> list[Record]:
-        """The run's records, rewritten consistently with another number in the chart."""
-        await delivered(rig, *CALLS)
+    async def forged(self, rig: Rig, change: Change) -> list[Unfaithful]:
+        """What is found in the run's records, rewritten consistently with a change."""
         records: list[Record] = []
         prev = ""
         for record in await rig.journal.read("run"):
             line = decode(record.body, rig.blobs.get)
-            if isinstance(line, EventLine) and isinstance(line.event, ev.CallsJudged):
-                changed = tuple(
-                    v.replace(arguments=v.arguments and v.arguments.replace("7341", "7941"))
-                    for v in line.event.verdicts
-                )
-                line = line.replace(event=line.event.replace(verdicts=changed))
+            if isinstance(line, EventLine):
+                line = line.replace(event=change(line.event))
             body, blobs = encode(line.replace(prev=prev))
             for blob in blobs:
                 rig.blobs.put(blob)
             prev = digest_of(body)
             records.append(Record(run="run", seq=line.seq, hash=prev, body=body))
-        return records
-
-    async def test_are_named(self) -> None:
-        rig = binding_rig()
-        records = await self.forged(rig)
         lines = [decode(record.body, rig.blobs.get) for record in records]
-        said = list(unfaithful_lines(lines, rig.blobs))
-        assert any("chart:disk" in line and "disks#1" in line for line in said), said
-        assert not any("value:total" in line for line in said)
+        return [found for _, found in unfaithful_lines(lines, rig.blobs)]
+
+    def judged(self, old: str, new: str) -> Change:
+        """A change of the arguments that the gate let through."""
+
+        def change(event: ev.Event) -> ev.Event:
+            if not isinstance(event, ev.CallsJudged):
+                return event
+            verdicts = tuple(
+                v.replace(arguments=v.arguments and v.arguments.replace(old, new))
+                for v in event.verdicts
+            )
+            return event.replace(verdicts=verdicts)
+
+        return change
+
+    async def test_are_named_with_their_pointer(self) -> None:
+        rig = binding_rig()
+        await delivered(rig, *CALLS)
+        found = await self.forged(rig, self.judged("7341", "7941"))
+        assert {(f.artifact, f.pointer, f.label) for f in found} == {
+            ("chart:disk", "/data", "disks#1")
+        }
+
+    @pytest.mark.parametrize("name", ['"data": ', '"d\\u0061ta":'])
+    async def test_are_named_however_their_text_is_written(self, name: str) -> None:
+        rig = binding_rig()
+        await delivered(rig, *CALLS)
+
+        def change(event: ev.Event) -> ev.Event:
+            return self.judged('"data":', name)(self.judged("7341", "7941")(event))
+
+        assert "chart:disk" in {f.artifact for f in await self.forged(rig, change)}
+
+    async def test_a_typed_chart_cannot_be_made_to_look_bound(self) -> None:
+        rig = binding_rig()
+        await delivered(rig, TYPED, text="{{artifact:chart:disk}}")
+        data = '"data":{"call":"disks#1","digest":"sha256:0","version":1},"id":"disk"'
+        found = await self.forged(rig, self.judged('"id":"disk"', data))
+        assert [f.artifact for f in found] == ["chart:disk"] * len(found) != []
+
+    async def test_nor_by_another_payload_than_the_gate_let_through(self) -> None:
+        rig = binding_rig()
+        state = await delivered(rig, TYPED, text="{{artifact:chart:disk}}")
+        payload = json.loads(rig.blobs.get(state.artifacts[0].payload))
+        other = rig.blobs.put(json.dumps({**payload, "data": {"call": "disks#1"}}).encode())
+
+        def change(event: ev.Event) -> ev.Event:
+            if not isinstance(event, ev.ToolReturned) or event.artifact is None:
+                return event
+            return event.replace(artifact=event.artifact.replace(payload=other))
+
+        assert [f.why for f in await self.forged(rig, change)] == [
+            "says that it is bound, and no verdict has bound it"
+        ]
+
+    async def test_nor_by_a_deliverable_with_another_payload(self) -> None:
+        rig = binding_rig()
+        state = await delivered(rig, TYPED, text="{{artifact:chart:disk}}")
+        ref = state.artifacts[0]
+        payload = json.loads(rig.blobs.get(ref.payload))
+        forged = {**payload, "data": {"call": "disks#1"}}
+        other = ref.replace(payload=rig.blobs.put(json.dumps(forged).encode()))
+        whole = Deliverable.read(rig.blobs.get(state.deliverable or ""))
+        digest = rig.blobs.put(whole.replace(artifacts=(other,)).canonical())
+
+        def change(event: ev.Event) -> ev.Event:
+            is_end = isinstance(event, ev.RunFinished)
+            return event.replace(deliverable=digest) if is_end else event
+
+        assert [f.artifact for f in await self.forged(rig, change)] == ["chart:disk"]
+
+    async def test_nothing_is_said_of_a_run_that_nobody_changed(self) -> None:
+        rig = binding_rig()
+        await delivered(rig, *CALLS)
+        assert await self.forged(rig, lambda event: event) == []
 
 
 @pytest.mark.req("binding-note")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from artificer.artifacts import catalog
 from artificer.artifacts.binding import bind, offer
 from artificer.artifacts.binding.sources import Sources
+from artificer.artifacts.deliverable import Deliverable
+from artificer.artifacts.ref import ArtifactRef
 from artificer.core import events as ev
 from artificer.core.intents import Intent, JudgeCalls
 from artificer.core.record import EventLine, Line
-from artificer.core.sources import cited_in, knows_sources
+from artificer.core.sources import cited_in
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.core.verdict import Verdict
-from artificer.errors import NotFoundError
+from artificer.errors import ArtificerError, NotFoundError
 from artificer.ports import BlobStore
+from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
 from artificer.values.strict_json import parse_object
@@ -47,55 +51,105 @@ def _read(calls: Sequence[ToolUseBlock], state: RunState, blobs: BlobStore) -> d
     return found
 
 
-def unfaithful(state: RunState, event: ev.Event, blobs: BlobStore) -> Iterator[str]:
-    """Yield a sentence for each artifact of an event that does not follow from the data it cites.
+class Unfaithful(NamedTuple):
+    """An artifact that does not follow from the data it says it is bound to.
+
+    ``pointer`` is the place of the binding in its stored payload.
+    """
+
+    artifact: str
+    pointer: str
+    label: str
+    why: str
+
+    def said(self) -> str:
+        """Return a sentence without its end."""
+        return f"the payload of {self.artifact} (data: {self.label}) {self.why}"
+
+
+def unfaithful(state: RunState, event: ev.Event, blobs: BlobStore) -> Iterator[Unfaithful]:
+    """Yield each artifact of an event that does not follow from the data it is bound to.
 
     ``state`` is the one before the event.
     """
-    if state.spec is None or not knows_sources(state.spec):
+    if state.spec is None:
         return
     if isinstance(event, ev.CallsJudged):
-        calls = {call.id: call for call in state.history[-1].calls}
+        calls = {call.id: call for call in state.history[-1].calls} if state.history else {}
         for verdict in event.verdicts:
             call = calls.get(verdict.call_id)
-            if call and _is_bound(verdict) and not _follows(state, call, verdict, blobs):
-                yield f"{_subject(verdict)} does not follow from the data that it is bound to"
+            if _is_bound(state, verdict) and not (call and _follows(state, call, verdict, blobs)):
+                yield _of(verdict, "does not follow from the data that it is bound to")
     elif isinstance(event, ev.ToolReturned) and event.artifact is not None:
         pending = next((p.call_id for p in state.pending if p.n == event.intent), None)
         judged = next((c.verdict for c in state.calls if c.id == pending), None)
-        if judged is None or judged.arguments is None or not _is_bound(judged):
+        given = judged.arguments if judged else None
+        if given is not None and event.artifact.payload == digest_of(given.encode()):
             return
-        if event.artifact.payload != digest_of(judged.arguments.encode()):
-            yield f"{_subject(judged)} is not what its binding gave"
+        if judged is not None and _is_bound(state, judged):
+            yield _of(judged, "is not what its binding gave")
+        elif found := _claim(event.artifact, blobs):
+            yield found
+    elif isinstance(event, ev.RunFinished):
+        yield from _in_deliverable(state, event.deliverable, blobs)
 
 
-def unfaithful_lines(lines: Sequence[Line], blobs: BlobStore) -> Iterator[str]:
-    """Yield the sentences about a whole run. A run without bindings costs nothing."""
-    bound = any(
+def _in_deliverable(state: RunState, digest: str, blobs: BlobStore) -> Iterator[Unfaithful]:
+    """Yield the bound artifacts of a deliverable that the run has not made."""
+    made = {ref.payload for ref in state.artifacts}
+    try:
+        refs = Deliverable.read(blobs.get(digest)).artifacts
+    except (ArtificerError, ValueError):
+        return  # a blob that is gone or changed is a problem of its own
+    found = (_claim(ref, blobs) for ref in refs if ref.payload not in made)
+    yield from (claim for claim in found if claim)
+
+
+def _claim(ref: ArtifactRef, blobs: BlobStore) -> Unfaithful | None:
+    """Return an artifact that says it is bound, though no verdict has bound it."""
+    if not offer.is_bindable(ref.tool):
+        return None
+    try:
+        payload = _object(blobs.get(ref.payload))
+    except ArtificerError:
+        return None
+    if not _has_data(ref.tool, payload):
+        return None
+    return _named(ref.tool, payload, "says that it is bound, and no verdict has bound it")
+
+
+def unfaithful_lines(lines: Sequence[Line], blobs: BlobStore) -> Iterator[tuple[int, Unfaithful]]:
+    """Yield what is wrong in a whole run, with the number of its record.
+
+    A run that made nothing which could be bound costs nothing.
+    """
+    made = any(
         isinstance(line, EventLine)
         and isinstance(line.event, ev.CallsJudged)
-        and any(map(_is_bound, line.event.verdicts))
+        and any(offer.is_bindable(verdict.tool) for verdict in line.event.verdicts)
         for line in lines
     )
     state = RunState()
-    for line in lines if bound else ():
+    for line in lines if made else ():
         if isinstance(line, EventLine):
-            for said in unfaithful(state, line.event, blobs):
-                yield f"record {line.seq}: {said}."
+            for found in unfaithful(state, line.event, blobs):
+                yield line.seq, found
             state, _ = reduce(state, line.event)
 
 
-def _is_bound(verdict: Verdict) -> bool:
-    return verdict.verdict in _RUNS and bool(_data(verdict))
-
-
-def _data(verdict: Verdict) -> object:
-    """The recorded binding of a verdict, if it has one."""
+def _is_bound(state: RunState, verdict: Verdict) -> bool:
+    """Whether a verdict let a call through whose artifact says that it is bound."""
+    tool = state.run_spec.tools().get(verdict.tool)
+    if tool is None or tool.backend != "artifact" or verdict.verdict not in _RUNS:
+        return False
     if verdict.arguments is None or not offer.is_bindable(verdict.tool):
-        return None
-    if '"data":{' not in verdict.arguments:
-        return None
-    return bind.inner(verdict.tool, json.loads(verdict.arguments)).get("data")
+        return False
+    return _has_data(verdict.tool, _object(verdict.arguments))
+
+
+def _has_data(tool: str, arguments: JsonObject) -> bool:
+    """Whether a payload says that it is bound. A cited value has no other form."""
+    return tool == offer.CITING or "data" in bind.inner(tool, arguments)
 
 
 def _follows(state: RunState, call: ToolUseBlock, verdict: Verdict, blobs: BlobStore) -> bool:
@@ -113,9 +167,21 @@ def _follows(state: RunState, call: ToolUseBlock, verdict: Verdict, blobs: BlobS
     return canonical(found.arguments).decode() == verdict.arguments
 
 
-def _subject(verdict: Verdict) -> str:
-    arguments = json.loads(verdict.arguments or "{}")
-    kind, name, _ = catalog.identity(verdict.tool, arguments)
-    data = bind.inner(verdict.tool, arguments).get("data")
-    label = data.get("call") if isinstance(data, dict) else ""
-    return f"the payload of {kind}:{name} (data: {label})"
+def _of(verdict: Verdict, why: str) -> Unfaithful:
+    return _named(verdict.tool, _object(verdict.arguments or ""), why)
+
+
+def _named(tool: str, arguments: JsonObject, why: str) -> Unfaithful:
+    kind, name, _ = catalog.identity(tool, arguments)
+    data = bind.inner(tool, arguments).get("data")
+    label = str(data.get("call", "")) if isinstance(data, dict) else ""
+    return Unfaithful(f"{kind}:{name}", offer.pointer(tool), label, why)
+
+
+def _object(text: str | bytes) -> JsonObject:
+    """Return a JSON object, and an empty one for anything else: someone may have changed it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -148,8 +148,8 @@ class _Machine:
             raise _Diverged(line.seq, f"intent {missing.n}", missing.type, line.event.type)
         if self._unchecked() and not isinstance(line.event, ReplyChecked):
             self._facts.clear()
-        for said in unfaithful(self.state, line.event, self._blobs):
-            raise _Diverged(line.seq, said, "what the data gives", "another payload")
+        for found in unfaithful(self.state, line.event, self._blobs):
+            raise _Diverged(line.seq, found.said(), "what the data gives", "another payload")
         self._compare_fact(line.event)
         if isinstance(line.event, DoubtResolved) and not line.event.letter:
             self._compare_evidence(line.seq, line.event)

@@ -53,10 +53,25 @@ class Position(Protocol):
         """The hash over all of them."""
 
 
+class UnfaithfulArtifact(Struct):
+    """An artifact of a run that does not follow from the data of the call ``label``.
+
+    ``pointer`` is the place of the binding in its payload.
+    """
+
+    run: str
+    record: int
+    artifact: str
+    pointer: str
+    label: str
+    why: str
+
+
 class Verification(Struct):
     """The result of a verification: what was checked, and what is wrong.
 
     ``heads`` and ``world`` can be kept elsewhere; ``against`` is what became of those that were.
+    ``bindings`` are the artifacts that do not follow from their data, which ``problems`` name too.
     """
 
     runs: int = 0
@@ -65,6 +80,7 @@ class Verification(Struct):
     heads: dict[str, Head] = field(default_factory=dict)
     world: Head | None = None
     against: list[Compared] = field(default_factory=list)
+    bindings: list[UnfaithfulArtifact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -154,17 +170,23 @@ async def _check_run(
         if last != (head.head.seq, head.head.hash):
             result.problems.append(f"Run {head.run} does not end where the journal says.")
         result.problems += await check_signals(journal, head.run, lines)
-        result.problems += _unfaithful(head.run, lines, blobs)
+        _check_bindings(head.run, lines, blobs, result)
     except ArtificerError as error:
         result.problems.append(error.message)
 
 
-def _unfaithful(run: str, lines: list[Line], blobs: BlobStore) -> list[str]:
-    """Return a sentence for each artifact that does not follow from the data it is bound to."""
+def _check_bindings(run: str, lines: list[Line], blobs: BlobStore, result: Verification) -> None:
+    """Note each artifact that does not follow from the data it is bound to."""
     try:
-        return [f"Run {run}, {said}" for said in unfaithful_lines(lines, blobs)]
+        for seq, found in unfaithful_lines(lines, blobs):
+            result.problems.append(f"Run {run}, record {seq}: {found.said()}.")
+            result.bindings.append(
+                UnfaithfulArtifact(run, seq, found.artifact, found.pointer, found.label, found.why)
+            )
     except UNREDUCED:
-        return [f"Run {run}: its bindings cannot be checked: `artificer replay {run}` says why."]
+        result.problems.append(
+            f"Run {run}: its bindings cannot be checked: `artificer replay {run}` says why."
+        )
 
 
 async def _kept(journal: Journal, head: RunHead) -> tuple[Head, list[Record]]:

@@ -115,6 +115,12 @@ def within(name: str) -> str:
     return fill.within if fill else ""
 
 
+def pointer(name: str) -> str:
+    """Return the pointer of ``data`` in the arguments of a tool."""
+    member = within(name)
+    return f"/{member}/data" if member else "/data"
+
+
 def _payload_schema(tool: ToolDefinition) -> JsonObject:
     member = within(tool.name)
     found = _properties(tool.input_schema).get(member) if member else tool.input_schema
