@@ -171,7 +171,7 @@ class World:
         """
         reader, storage = self._resources.reader(run_id, after), self._resources.storage
         text = partial(text_of, blobs=storage.blobs)
-        async for event in watch(reader, storage.signals.is_watched, text):
+        async for event in watch(reader, storage.signals.is_watched, text, self._resources.project):
             yield event
 
     async def build(

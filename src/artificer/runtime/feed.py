@@ -55,6 +55,10 @@ class Subscription:
             self._waiting.append(piece)
         self._changed.set()
 
+    def miss(self, count: int) -> None:
+        """Count pieces that were dropped elsewhere."""
+        self._missed += count
+
     def wake(self) -> None:
         """Let the reader look, though nothing was added."""
         self._changed.set()

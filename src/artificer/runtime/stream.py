@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, Protocol, Self, TypeVar
 
 from artificer.core.record import Line
@@ -16,6 +18,7 @@ from artificer.core.state import RunState
 from artificer.events import RunEvent, TextStreamed
 from artificer.ports import BlobStore, CallProgress, Head, Journal, Snapshots
 from artificer.runtime.feed import Feed
+from artificer.runtime.listening import can_listen, listening
 from artificer.runtime.load import read_chain
 from artificer.runtime.run_loop import IDLE
 from artificer.runtime.snapshot import restore
@@ -68,6 +71,12 @@ class EventReader:
     async def changed(self, seconds: float | None = None) -> None:
         """Wait until something new happens here, or ``seconds`` are over."""
         await self._subscription.changed(seconds)
+
+    @contextmanager
+    def listening(self, project: Path) -> Iterator[None]:
+        """Read, too, what another process streams of the run."""
+        with listening(project, self._subscription, lambda: self.seq):
+            yield
 
     def wake(self) -> None:
         """Let :meth:`changed` return."""
@@ -212,18 +221,28 @@ def _is_idle_build(state: RunState) -> bool:
 
 
 async def watch(
-    reader: EventReader, runs_here: Callable[[str], bool], text_of: Callable[[RunState], str]
+    reader: EventReader,
+    runs_here: Callable[[str], bool],
+    text_of: Callable[[RunState], str],
+    project: Path | None = None,
 ) -> AsyncIterator[RunEvent]:
     """Yield the events of a run, whoever drives it, until it is finished or idle.
 
-    ``runs_here`` tells whether a run is driven by this process.
+    ``runs_here`` tells whether a run is driven by this process. What another process streams comes
+    through a socket in the folder of the ``project``.
 
     Raises:
         NotFoundError: no such run.
     """
     known = -1
-    try:
+    with ExitStack() as stack:
+        stack.callback(reader.close)
+        if project is not None and not runs_here(reader.run) and can_listen():
+            stack.enter_context(reader.listening(project))
         while True:
+            if not runs_here(reader.run):  # pieces come after the records that they follow
+                async for event in reader.recorded():
+                    yield event
             async for event in reader.happened():
                 yield event
             async for event in reader.recorded():
@@ -234,5 +253,3 @@ async def watch(
                     yield reader.ended(state, text_of(state))
                     return
             await reader.changed(POLL)
-    finally:
-        reader.close()

@@ -74,7 +74,7 @@ def build_engine(
         locks=storage.locks,
     )
     observer = with_telemetry(
-        world.feed if attendance.observer is None else Observers(world.feed, attendance.observer),
+        Observers(world.observer, attendance.observer) if attendance.observer else world.observer,
         enabled=telemetry.enabled,
         content=telemetry.content,
     )

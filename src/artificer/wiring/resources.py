@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 from artificer.backends.secrets.redaction import CleanBlobs, Redactor
@@ -12,6 +13,8 @@ from artificer.policies.engine import consult_here
 from artificer.ports import BlobStore, SpendingLimit
 from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.feed import Feed
+from artificer.runtime.observe import Observer, Observers
+from artificer.runtime.relay import Relay
 from artificer.runtime.stream import EventReader
 from artificer.wiring.providers import ProviderPool
 from artificer.wiring.secrets import redactor_of, redactor_of_everything
@@ -27,6 +30,16 @@ class WorldResources:
         self.providers = ProviderPool(config)
         self.feed = Feed()
         self._trees: WeakValueDictionary[str, Account] = WeakValueDictionary()
+
+    @property
+    def project(self) -> Path | None:
+        """The folder of the world; None for one in memory."""
+        return None if self.storage.locks is None else self.storage.locks.owner.project
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Hands what happens to readers here and in other processes."""
+        return Observers(self.feed, Relay(self.project)) if self.project else self.feed
 
     def reader(self, run: str, after: int = 0) -> EventReader:
         """Return a reader of a run's events; whoever takes it closes it."""

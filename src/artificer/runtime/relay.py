@@ -1,0 +1,147 @@
+"""Pieces of a run for its readers in other processes: what forms, and no record holds.
+
+The process that executes a run looks for readers when something happens in it, four times a second
+at most, and sends them its pieces. It waits for nobody: what a reader's buffer does not take is
+dropped and counted. Records are read from the journal; where there are no such sockets, a reader
+has the records only.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import structs
+
+from artificer.core.record import EventLine, IntentLine
+from artificer.ports import CallProgress
+from artificer.runtime.observe import Observer
+from artificer.runtime.relayed import FOLDER, LONGEST, Message, Progress, short_path
+from artificer.values.model import Delta
+
+MAX_READERS = 16
+"""Readers of one run that are sent anything, over all other processes."""
+
+LOOK_SECONDS = 0.25
+"""How often a process that streams looks for new readers."""
+
+
+class Relay(Observer):
+    """Sends the pieces of the runs that are executed here to readers in other processes."""
+
+    def __init__(self, project: Path) -> None:
+        """``project`` is the folder of the project's world."""
+        self._folder = project / FOLDER
+        self._runs: dict[str, _Audience] = {}
+
+    def recorded(self, run: str, line: EventLine | IntentLine) -> None:
+        """Let readers look at the journal."""
+        audience = self._runs.get(run)
+        if audience is None:
+            audience = self._runs[run] = _Audience(self._folder / run)
+        audience.seq = line.seq
+        audience.send()
+
+    def streamed(self, run: str, delta: Delta) -> None:
+        """Send a piece of a reply."""
+        if audience := self._runs.get(run):
+            audience.send(delta=delta)
+
+    def progressed(self, run: str, progress: CallProgress) -> None:
+        """Send a report of progress."""
+        if audience := self._runs.get(run):
+            audience.send(progress=Progress(**structs.asdict(progress)))
+
+    def idle(self, run: str) -> None:
+        """Close the connections: nothing more comes from here."""
+        if audience := self._runs.pop(run, None):
+            audience.close()
+
+
+class _Audience:
+    """The readers of one run in other processes. ``seq`` is the number of its last record."""
+
+    __slots__ = ("_folder", "_looked", "_readers", "seq")
+
+    def __init__(self, folder: Path) -> None:
+        self.seq = 0
+        self._folder = folder
+        self._readers: dict[str, _Connection] = {}
+        self._looked = 0.0
+
+    def send(self, *, delta: Delta | None = None, progress: Progress | None = None) -> None:
+        """Send a message to everybody who is there."""
+        now = time.monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            self._look()
+        if not self._readers:
+            return
+        for name, reader in list(self._readers.items()):
+            message = Message(seq=self.seq, missed=reader.missed, delta=delta, progress=progress)
+            if not reader.send(message.canonical()):
+                self._readers.pop(name).close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        for reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
+
+    def _look(self) -> None:
+        """Connect to readers that are new."""
+        try:
+            names = os.listdir(self._folder)  # noqa: PTH208 - called often, and mostly for nothing
+        except OSError:
+            return
+        for name in sorted(set(names) - self._readers.keys()):
+            if len(self._readers) >= MAX_READERS:
+                return
+            if connection := _connected(self._folder, name):
+                self._readers[name] = connection
+
+
+class _Connection:
+    """A connection to one reader. ``missed`` counts pieces that it could not take."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self.missed = 0
+
+    def send(self, data: bytes) -> bool:
+        """Send a message, or count it as missed; return whether the reader is still there."""
+        if len(data) > LONGEST:
+            self.missed += 1
+            return True
+        try:
+            self._socket.send(data)
+            self.missed = 0
+        except BlockingIOError:
+            self.missed += 1
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _connected(folder: Path, name: str) -> _Connection | None:
+    """Connect to a reader. The socket of one that has died is removed."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.setblocking(False)
+    try:
+        with short_path(folder) as path:
+            connection.connect(f"{path}/{name}")
+    except ConnectionRefusedError:
+        connection.close()
+        with suppress(OSError):
+            (folder / name).unlink()
+        return None
+    except OSError:
+        connection.close()
+        return None
+    return _Connection(connection)

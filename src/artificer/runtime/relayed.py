@@ -1,0 +1,54 @@
+"""The messages that a run's process sends to readers in other processes, and where these listen.
+
+A reader listens on a socket of its own, ``<project>/readers/RUN/NAME``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from artificer.values.base import Value, ValueReader
+from artificer.values.model import Delta
+
+FOLDER = "readers"
+
+LONGEST = 64_000
+"""Bytes of one message; a longer one is dropped."""
+
+
+class Progress(Value):
+    """A report of progress, as it is sent."""
+
+    call_id: str
+    tool: str
+    message: str
+    done: int | None = None
+    total: int | None = None
+
+
+class Message(Value):
+    """One message: the pieces that ``missed`` it, and one that did not; or a record was made.
+
+    ``seq`` is the number of the last record before it.
+    """
+
+    seq: int
+    missed: int = 0
+    delta: Delta | None = None
+    progress: Progress | None = None
+
+
+message_reader: ValueReader[Message] = ValueReader(Message, "the message")
+
+
+@contextmanager
+def short_path(folder: Path) -> Iterator[str]:
+    """Yield a short path of a folder: a socket's may have no more than 107 bytes (unix(7))."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
