@@ -13,6 +13,7 @@ import pytest
 
 from artificer import events
 from artificer.config import Config
+from artificer.files import private_folder
 from artificer.runtime.relayed import FOLDER
 from artificer.world import World
 
@@ -69,7 +70,7 @@ async def executed(home: Path, pause: float) -> AsyncIterator[asyncio.subprocess
 
 async def begun(world: World) -> None:
     """Wait for the run's first record."""
-    while "slow" not in await world.archive.runs():
+    while "slow" not in await world.archive.runs():  # noqa: ASYNC110 - another process makes it
         await asyncio.sleep(0.01)
 
 
@@ -93,9 +94,10 @@ async def test_pieces_arrive_in_their_places(tmp_path: Path) -> None:
 async def test_a_reader_who_reads_nothing_delays_nobody(tmp_path: Path) -> None:
     async with World.open(Config(home=str(tmp_path))) as world, executed(tmp_path, 0) as process:
         await begun(world)
-        (project,) = {path.parent for path in tmp_path.rglob("journal.db")}
+        project = world._resources.project
+        assert project is not None
         folder = project / FOLDER / "slow"
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as silent:
             silent.bind(str(folder / "silent"))
             silent.listen(1)

@@ -15,7 +15,7 @@ from artificer.errors import InvalidValueError
 from artificer.files import private_folder
 from artificer.ports import CallProgress
 from artificer.runtime.feed import Subscription
-from artificer.runtime.relayed import FOLDER, LONGEST, Message, message_reader, short_path
+from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, message_reader, short_path
 
 
 def can_listen() -> bool:
@@ -102,7 +102,7 @@ class _Receiver:
         with suppress(InvalidValueError):  # another release may send other messages
             self._take(message_reader.read(data))
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: RelayedMessage) -> None:
         if message.seq >= self._seen():
             if message.missed:
                 self._subscription.miss(message.missed)

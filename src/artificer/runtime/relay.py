@@ -19,7 +19,7 @@ from msgspec import structs
 from artificer.core.record import EventLine, IntentLine
 from artificer.ports import CallProgress
 from artificer.runtime.observe import Observer
-from artificer.runtime.relayed import FOLDER, LONGEST, Message, Progress, short_path
+from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, RelayedProgress, short_path
 from artificer.values.model import Delta
 
 MAX_READERS = 16
@@ -53,7 +53,7 @@ class Relay(Observer):
     def progressed(self, run: str, progress: CallProgress) -> None:
         """Send a report of progress."""
         if audience := self._runs.get(run):
-            audience.send(progress=Progress(**structs.asdict(progress)))
+            audience.send(progress=RelayedProgress(**structs.asdict(progress)))
 
     def idle(self, run: str) -> None:
         """Close the connections: nothing more comes from here."""
@@ -72,7 +72,7 @@ class _Audience:
         self._readers: dict[str, _Connection] = {}
         self._looked = 0.0
 
-    def send(self, *, delta: Delta | None = None, progress: Progress | None = None) -> None:
+    def send(self, *, delta: Delta | None = None, progress: RelayedProgress | None = None) -> None:
         """Send a message to everybody who is there."""
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
@@ -81,7 +81,9 @@ class _Audience:
         if not self._readers:
             return
         for name, reader in list(self._readers.items()):
-            message = Message(seq=self.seq, missed=reader.missed, delta=delta, progress=progress)
+            message = RelayedMessage(
+                seq=self.seq, missed=reader.missed, delta=delta, progress=progress
+            )
             if not reader.send(message.canonical()):
                 self._readers.pop(name).close()
 
@@ -111,8 +113,10 @@ class _Connection:
         self._socket = connection
         self.missed = 0
 
-    def send(self, data: bytes) -> bool:
+    def send(self, seq: int, delta: Delta | None, progress: RelayedProgress | None) -> bool:
         """Send a message, or count it as missed; return whether the reader is still there."""
+        message = RelayedMessage(seq=seq, missed=self.missed, delta=delta, progress=progress)
+        data = message.canonical()
         if len(data) > LONGEST:
             self.missed += 1
             return True

@@ -19,7 +19,7 @@ LONGEST = 64_000
 """Bytes of one message; a longer one is dropped."""
 
 
-class Progress(Value):
+class RelayedProgress(Value):
     """A report of progress, as it is sent."""
 
     call_id: str
@@ -29,7 +29,7 @@ class Progress(Value):
     total: int | None = None
 
 
-class Message(Value):
+class RelayedMessage(Value):
     """One message: the pieces that ``missed`` it, and one that did not; or a record was made.
 
     ``seq`` is the number of the last record before it.
@@ -38,10 +38,10 @@ class Message(Value):
     seq: int
     missed: int = 0
     delta: Delta | None = None
-    progress: Progress | None = None
+    progress: RelayedProgress | None = None
 
 
-message_reader: ValueReader[Message] = ValueReader(Message, "the message")
+message_reader: ValueReader[RelayedMessage] = ValueReader(RelayedMessage, "the message")
 
 
 @contextmanager
