@@ -81,10 +81,7 @@ class _Audience:
         if not self._readers:
             return
         for name, reader in list(self._readers.items()):
-            message = RelayedMessage(
-                seq=self.seq, missed=reader.missed, delta=delta, progress=progress
-            )
-            if not reader.send(message.canonical()):
+            if not reader.send(self.seq, delta, progress):
                 self._readers.pop(name).close()
 
     def close(self) -> None:
