@@ -8,7 +8,7 @@ SITE   := .venv-site
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check style types layers model docs site pictures bench bench-crash compare wheels mutants system lock clean
+.PHONY: demo test test-all check style types layers model docs site pictures gallery bench bench-crash compare wheels mutants system lock clean
 
 demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
@@ -46,6 +46,9 @@ site: $(SITE)/.site  ## build the documentation into site/; a broken link is an 
 
 pictures: $(VENV)/.dev  ## take the pictures of the README
 	@$(BIN)/python docs/pictures/make.py
+
+gallery: $(VENV)/.dev  ## draw the reports of docs/gallery again from their recordings
+	@$(BIN)/python docs/gallery/make.py
 
 bench: $(PEERS)/.bench  ## measure against the peers, in one run
 	@$(PEERS)/bin/python bench/speed.py

@@ -8,7 +8,7 @@ from render_sample import SVG, WEEKS, Call
 
 LONG = [
     f"A very long category name that goes on and on, number {n}, of the northern region"
-    for n in range(1, 9)
+    for n in range(1, 33)
 ]
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun"]
 DAYS = ["2026-01-05", "2026-01-12", "2026-02-23", "2026-03-02", "2026-03-09", "2026-06-15"]
@@ -72,12 +72,9 @@ CHARTS: list[Call] = [
         "create_bar_chart",
         {
             "id": "long",
-            "title": "Long names of categories",
+            "title": "Thirty-two long names of categories",
             "labels": LONG,
-            "series": [
-                {"name": "Before the change", "values": [31, 4, 15, -9, 26, 5, 35, 8]},
-                {"name": "After the change", "values": [27, 18, 28, 18, 28, 45, 90, 4]},
-            ],
+            "series": [{"name": "Orders", "values": [(n * 37) % 61 - 9 for n in range(32)]}],
         },
     ),
     (
@@ -233,10 +230,37 @@ TABLES: list[Call] = [
         [["القاهرة", 1200, 0.41], ["الرياض", 980.5, 0.33], ["تونس", 760, 0.26]],
     ),
     _table("empty", "Nothing yet", ["Name", "Value"], []),
-    *(
-        _table(f"plain{n}", f"Small table {n}", ["Key", "Value"], [["a", n], ["b", n * 1.5]])
-        for n in range(1, 5)
+    _table(
+        "extremes",
+        "Extreme values, and cells without one",
+        ["Quantity", "Value", "Remark"],
+        [
+            ["Largest", 1e15, ""],
+            ["Smallest above zero", 1e-9, None],
+            ["Largest whole number of a double", 9007199254740991, "2^53 − 1"],
+            ["Below zero", -273.15, "°C"],
+            ["Zero", 0, "0"],
+            ["", None, "a row without a name"],
+        ],
     ),
+    _table(
+        "hebrew",
+        "לוח זמנים",
+        ["שלב", "מועד", "הושלם"],
+        [["תכנון", "2026-01-15", True], ["בנייה (v2.1)", "2026-03-01", False]],
+    ),
+    _table(
+        "words",
+        "Long words and addresses",
+        ["Word", "Language"],
+        [
+            ["Donaudampfschifffahrtselektrizitätenhauptbetriebswerk", "German"],
+            ["lentokonesuihkuturbiinimoottoriapumekaanikkoaliupseerioppilas", "Finnish"],
+            ["https://example.com/a/very/long/address?with=parameters&and=more", "none"],
+            ["водогрязеторфопарафинолечение", "Russian"],
+        ],
+    ),
+    _table("one", "One row, one column", ["Only"], [["cell"]]),
 ]
 
 OTHERS: list[Call] = [
@@ -268,7 +292,7 @@ OTHERS: list[Call] = [
             }
         },
     ),
-    ("create_file", {"name": "notes/queries.md", "content": "# Queries\n\nselect 1;\n"}),
+    ("create_file", {"name": "notes/queries.txt", "content": "-- One query.\nselect 1;\n"}),
 ]
 
 CALLS: list[Call] = [*CHARTS, *TABLES, *OTHERS]
@@ -276,9 +300,9 @@ CALLS: list[Call] = [*CHARTS, *TABLES, *OTHERS]
 NARRATIVE = """\
 # A report with everything in it
 
-This report has every kind of figure. The first one is {{artifact:chart:gaps}}, the wide table
-is {{artifact:table:wide}}; both come later, where they stand alone on a line.[^1] More at
-https://example.org/reports, and the code is `make check`.[^code]
+A script wrote this report, no model did. It has every kind of figure. The first one is
+{{artifact:chart:gaps}}, the wide table is {{artifact:table:wide}}; both come later, where they
+stand alone on a line.[^1] More at https://example.org/reports, and the code is `make check`.[^code]
 
 ## Trends
 
@@ -294,7 +318,18 @@ $$\\bar{x} = \\frac{1}{n} \\sum_{i=1}^{n} x_i$$
 
 [^code]: A footnote may have two paragraphs,
 
-    and a formula such as $a^2$.
+    a formula such as $a^2$, and lists in lists:
+
+    1. one that holds another,
+       - with bullets,
+         - on a third level;
+    2. and that goes on with its number.
+
+    What is left is a list of tasks:
+
+    - [x] Draw what can be drawn
+    - [ ] Say what cannot
+    - [ ] Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft
 
 ## Money
 
@@ -316,6 +351,8 @@ $$\\bar{x} = \\frac{1}{n} \\sum_{i=1}^{n} x_i$$
 
 {{artifact:table:arabic}}
 
+{{artifact:table:hebrew}}
+
 تمت زيادة المبيعات في القاهرة بنسبة 41٪ خلال هذا العام.
 
 ## Distributions
@@ -334,7 +371,13 @@ $$\\bar{x} = \\frac{1}{n} \\sum_{i=1}^{n} x_i$$
 
 {{artifact:table:numbers}}
 
+{{artifact:table:extremes}}
+
+{{artifact:table:words}}
+
 {{artifact:table:empty}}
+
+{{artifact:table:one}}
 
 ## Code and terms
 
@@ -354,22 +397,11 @@ p99
 >
 > > A quote within a quote keeps its own line.
 
-1. A list may hold another one,
-   - with bullets,
-     - and a third level;
-2. and go on with its number.
-
-What is left, as a list of tasks:
-
-- [x] Draw what can be drawn
-- [ ] Say what cannot
-- [ ] Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft, a long word
-
 {{artifact:list:risks}}
 
 {{artifact:checklist:todo}}
 
 {{artifact:svg:path}}
 
-{{artifact:file:notes/queries.md}}
+{{artifact:file:notes/queries.txt}}
 """

@@ -7,7 +7,7 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -203,6 +203,8 @@ def again(narrative: str) -> str:
 @given(NARRATIVES)
 @example("*&#10;>*")
 def test_no_word_and_no_link_of_any_narrative_is_lost(narrative: str) -> None:
+    # What stands alone in a definition is a link's target, in which nothing is cited.
+    assume(not re.search(r"\]:\s*\S*\{\{", narrative))
     before, after = page(narrative), page(again(narrative))
     assert words(after) == words(before)
     assert links(after) == links(before)

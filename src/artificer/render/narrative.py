@@ -184,7 +184,8 @@ def read(narrative: str, *, notes: bool = True) -> tuple[Passage, ...]:
     passages: list[Passage] = []
     position = 0
     body, definitions = lifted(_tokens(marks, notes=notes))
-    boxed(body)
+    for tokens in (body, *(definition.tokens for definition in definitions)):
+        boxed(tokens)
     blocks = list(_blocks(body))
     for index, tokens in enumerate(blocks):
         last = index == len(blocks) - 1 and not definitions

@@ -1,0 +1,110 @@
+"""The report with everything in it, in a browser: contrast, width, silence, and axe."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import render_rich
+from render_browser import CHROMIUM, Browser, browser
+from render_sample import report
+from test_render_browser import assert_quiet
+
+from artificer.render.html import to_html
+from needs import reason
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.req("html-browser-accessible"),
+    pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium")),
+]
+
+WIDTHS = (390, 768, 1200)
+THEMES = ("light", "dark")
+AXE = os.environ.get("AXE_CORE", "")
+"""The path of axe.min.js of the package axe-core, which npm installs."""
+
+CONTRAST = """(() => {
+    const part = (c) => { c /= 255; return c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4; };
+    const light = ([r, g, b]) => .2126 * part(r) + .7152 * part(g) + .0722 * part(b);
+    const rgb = (s) => s.match(/[\\d.]+/g).map(Number);
+    const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((m, n) => n - m);
+        return (x + .05) / (y + .05); };
+    const paper = rgb(getComputedStyle(document.body).backgroundColor);
+    const over = (p, below) => { const s = getComputedStyle(p);
+        const alpha = +s.opacity * +s.fillOpacity; const c = rgb(s.fill);
+        return c.slice(0, 3).map((v, i) => v * alpha + below[i] * (1 - alpha)); };
+    const bad = [];
+    for (const text of document.querySelectorAll('.chart svg text')) {
+        if (!text.textContent.trim() || !text.checkVisibility()) continue;
+        const box = text.getBoundingClientRect();
+        const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+        let ground = paper;
+        for (const shape of text.closest('svg').querySelectorAll('path, rect')) {
+            if (getComputedStyle(shape).fill === 'none') continue;
+            const at = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
+            if (shape.isPointInFill(at)) ground = over(shape, ground);
+        }
+        const found = ratio(rgb(getComputedStyle(text).fill), ground);
+        if (found < 4.5) bad.push([text.textContent, +found.toFixed(2)]);
+    }
+    return bad;
+})()"""
+"""The words in charts with too little contrast to what was painted below them."""
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    folder = tmp_path_factory.mktemp("rich")
+    made = to_html(report(render_rich.NARRATIVE, render_rich.CALLS))
+    (folder / "rich.html").write_text(made, "utf-8")
+    with browser(folder / "profile") as opened:
+        opened.open(folder / "rich.html")
+        yield opened
+
+
+def at(page: Browser, width: int, theme: str) -> None:
+    page.emulate(prefers_color_scheme=theme)
+    size: dict[str, Any] = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", **size)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_words_in_charts_have_contrast_and_nothing_scrolls_sideways(
+    page: Browser, width: int, theme: str
+) -> None:
+    at(page, width, theme)
+    assert page.value(CONTRAST) == []
+    assert page.value("document.documentElement.scrollWidth") <= width
+
+
+def test_this_test_sees_words_without_contrast(page: Browser) -> None:
+    at(page, 1200, "light")
+    change = "document.querySelector('#chart-gaps .broad text').style.fill = '{}'"
+    page.value(change.format("#cccccc"))
+    found = page.value(CONTRAST)
+    page.value(change.format(""))
+    assert len(found) == 1
+
+
+def test_it_asks_for_nothing_and_runs_no_script(page: Browser) -> None:
+    assert_quiet(page)
+    assert page.value("document.scripts.length") == 0
+
+
+@pytest.mark.skipif(not AXE, reason="set AXE_CORE to the path of axe.min.js")
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing(page: Browser, width: int, theme: str) -> None:
+    at(page, width, theme)
+    page.value(Path(AXE).read_text("utf-8") + ";0")
+    run = f"axe.run(document, {{runOnly: {json.dumps(RULES)}}}).then((r) => r.violations)"
+    done = page.call("Runtime.evaluate", expression=run, awaitPromise=True, returnByValue=True)
+    assert [found["id"] for found in done["result"]["value"]] == []
