@@ -10,8 +10,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test test-all check style types layers model docs site pictures gallery bench bench-crash compare wheels mutants system lock clean
 
-demo: $(VENV)/.demo  ## a report by the embedded model, rendered and replayed
-	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo.sh
+demo: $(VENV)/.demo  ## a page about this checkout by the embedded model, and what keeps it honest
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo/demo.sh
 
 test: $(VENV)/.dev $(VENV)/.conformance  ## install and pass every test and check
 	@$(MAKE) --no-print-directory -j2 types model layers style

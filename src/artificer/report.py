@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
@@ -102,15 +102,22 @@ def make_exported(
 
 
 def write_views(
-    folder: Path, run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore
+    folder: Path,
+    run_id: str,
+    state: RunState,
+    deliverable: Deliverable,
+    blobs: BlobStore,
+    *,
+    made: str = "",
 ) -> Views:
     """Write ``report.html``, ``report.md`` and ``artifacts/…`` into a folder.
 
     The JSON of an artifact is the arguments of the model's call, that of a checklist with what
     people have ticked; the views are made from it and never read back. A drawing is written as
-    rebuilt, never as the model wrote it.
+    rebuilt, never as the model wrote it. ``made`` is the name of a page beside it on how it was
+    made.
     """
-    report = make_report(run_id, state, deliverable, blobs)
+    report = replace(make_report(run_id, state, deliverable, blobs), made=made)
     html = _write(folder / "report.html", to_html(report))
     markdown = _write(folder / "report.md", to_markdown(report))
     files: list[Path] = []

@@ -246,7 +246,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         return to_markdown(_report(self))
 
     @overload
-    def save(self, path: str | Path) -> Views: ...
+    def save(self, path: str | Path, *, made: str = "") -> Views: ...
 
     @overload
     def save(self, path: str | Path | None = None, *, format: ReportFormat) -> Path: ...
@@ -256,8 +256,11 @@ class Run(Struct, Generic[OutputT], frozen=True):
         path: str | Path | None = None,
         *,
         format: ReportFormat | None = None,
+        made: str = "",
     ) -> Views | Path:
         """Write page, Markdown and artifacts into a folder, or the report into one file.
+
+        ``made`` is the name of a page in the folder that the page links to: how it was made.
 
         With a format the result is the path of the file; its default is the id of the run.
         Raises OperatorError before the end, or if the hint says what a format needs.
@@ -267,7 +270,8 @@ class Run(Struct, Generic[OutputT], frozen=True):
         if format is None:
             if path is None:
                 raise AuthorError("`save` needs a folder.", hint="Or a format: save(format='pdf').")
-            return write_views(Path(path), self.id, self.state, _finished(self), self._blobs)
+            finished = _finished(self)
+            return write_views(Path(path), self.id, self.state, finished, self._blobs, made=made)
         file = Path(path or f"{self.id}.{format}")
         return write_files(file.parent, self.export(format, name=file.name))[0]
 

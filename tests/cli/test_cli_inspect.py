@@ -93,6 +93,44 @@ async def test_a_run_is_named_by_a_unique_beginning_or_last(shell: Shell, world:
         assert text in result.out + result.err
 
 
+@pytest.mark.req("cli-show-html")
+async def test_a_page_shows_how_a_run_was_made(shell: Shell, world: World, tmp_path: Path) -> None:
+    run = await finished(world)
+    made = tmp_path / "made.html"
+    assert (await shell.run("show", run, "--html", str(tmp_path))).out.strip() == str(made)
+    page = made.read_text(encoding="utf-8")
+    history = await world.archive.history(run)
+    assert page.count("<li ") == len(history.lines)
+    assert '<li class="event refused"' in page
+    assert "create_file: invalid" in page
+    assert "no lists" in page
+    assert '<a href="report.html">' in page
+    assert '<a href="made.html">' in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.req("cli-show-html")
+async def test_what_a_model_wrote_is_text_on_that_page(
+    shell: Shell, world: World, tmp_path: Path
+) -> None:
+    hostile = call("<script>alert(1)</script>", x="</style><img src=x onerror=alert(1)>")
+    model = ScriptedProvider([reply(hostile), say("<script>alert(2)</script>")])
+    run = await world.run("</title><script>alert(3)</script>", Agent(model=model, kind="deliver"))
+    assert (await shell.run("show", run.id, "--html", str(tmp_path))).code == 0
+    page = (tmp_path / "made.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "<img" not in page
+    assert page.count("</style>") == 1
+
+
+@pytest.mark.req("cli-show-html")
+async def test_an_unfinished_run_has_that_page_and_no_report(
+    shell: Shell, world: World, tmp_path: Path
+) -> None:
+    run = await stalled(world)
+    assert (await shell.run("show", run, "--html", str(tmp_path / "made"))).code == 0
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["made.html"]
+
+
 @pytest.mark.req("cli-show")
 async def test_show_tells_turns_decisions_receipts_and_tokens(shell: Shell, world: World) -> None:
     run = await finished(world)

@@ -52,6 +52,10 @@ class RequestSettings(CheckedValue):
         """The further members of the request's body."""
         return json.loads(self.body) if self.body else {}
 
+    def without_extra(self, name: str) -> RequestSettings:
+        """Return the settings without a member of the body."""
+        return self.replace(body=_text({k: v for k, v in self.extra_body.items() if k != name}))
+
     @property
     def named(self) -> frozenset[str]:
         """The names of the settings that differ from the default, as people write them."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from artificer.artifacts.handover import Handover
 from artificer.contracts.definition import HANDOFF_ORIGIN
 from artificer.core import events as ev
+from artificer.core.demands import demanded_again
 from artificer.core.gate import with_artifact
 from artificer.core.intents import AskApproval, CallTool, CheckReply, Intent
 from artificer.core.repeats import Done, Repeats, turn_digest
@@ -156,7 +157,7 @@ def close_turn(state: RunState) -> RunState:
             state = state.replace(artifacts=with_artifact(state.artifacts, ref))
         state = made_or_withdrawn(state, call.artifact, call.withdrawn)
     repeats = _repeats(state)
-    state = with_sources(state)
+    state = demanded_again(with_sources(state))
     return with_message(state, results_of(state), calls=(), repeats=repeats)
 
 

@@ -139,7 +139,7 @@ def _affordable(state: RunState, room: int, summary: int) -> int:
 def summary_request(state: RunState, intent: Compact) -> tuple[ModelRequest, tuple[Message, ...]]:
     """Return the request for a summary: without tools, and without reasoning of other models."""
     spec = state.run_spec
-    settings = spec.settings_of(intent.turn)
+    settings = spec.settings_of(intent.turn - state.demands)
     request = ModelRequest(
         model=spec.model,
         system=spec.compaction,

@@ -6,10 +6,11 @@ from artificer.core import events as ev
 from artificer.core import reports
 from artificer.core.call_ids import with_ids, with_unique_ids
 from artificer.core.context import may_compact
+from artificer.core.demands import again
 from artificer.core.fallback import fallen_back, falls_back
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.measure import context_after
-from artificer.core.rules import keeps_reports
+from artificer.core.rules import keeps_reports, since
 from artificer.core.state import CallState, RunPhase, RunState, with_message
 from artificer.core.steps import Step, emit, settle
 from artificer.core.turns import finish, next_turn, overflowed
@@ -83,6 +84,8 @@ def _again(state: RunState, event: ev.ModelFailed) -> Step:
     )
     note = not_ok("invalid", detail)
     notes, repairs = (*state.notes, note), state.repairs + 1
+    if since(state.run_spec, 4):
+        state = again(state)
     return next_turn(state.replace(notes=notes, repairs=repairs, failure=None))
 
 

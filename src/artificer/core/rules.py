@@ -8,6 +8,7 @@ that changes any. ``RunSpec.rules`` records the version.
 2. Changes of repairs, notes and reports, each behind a question to :func:`since`.
 3. Calls have labels, and artifacts can be bound to results (:mod:`artificer.core.sources`). A call
    stays open while the run that it started is idle (:mod:`artificer.core.waits`).
+4. A call that was demanded and refused is demanded again (:mod:`artificer.core.demands`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Protocol
 
 from artificer.errors import OperatorError
 
-RULES = 3
+RULES = 4
 """The version with which runs begin now."""
 
 

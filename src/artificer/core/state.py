@@ -14,6 +14,7 @@ from artificer.artifacts.withdraw import Withdrawal
 from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.state import BuildState
 from artificer.contracts.definition import ModelRequest
+from artificer.contracts.model_settings import RequestSettings
 from artificer.core.attachments import Attached, attached_to
 from artificer.core.call_ids import CallIds, with_ids
 from artificer.core.intents import FinishReason
@@ -144,6 +145,8 @@ class RunState(Value):
     the digest of all of them (rules 3). ``failed_models`` are those that the model of ``spec`` has
     replaced, one after the other. ``ticks`` are what people have ticked off in checklists.
     ``waits`` are the pending calls whose runs are idle (rules 3).
+    ``demands`` counts the turns whose demanded call was refused, and whose choice and settings the
+    next turn had again (rules 4).
     """
 
     phase: RunPhase = RunPhase.NEW
@@ -202,6 +205,7 @@ class RunState(Value):
     failed_models: tuple[FailedModel, ...] = ()
     ticks: tuple[ItemTick, ...] = ()
     waits: tuple[CallWait, ...] = ()
+    demands: int = 0
 
     @property
     def digest(self) -> str:
@@ -258,22 +262,28 @@ class RunState(Value):
         if self.unfinished:
             return ToolChoice(mode="none")
         owed = KINDS[self.run_spec.kind].owes
+        planned = self.run_spec.choice(turn - self.demands)
         if owed is None or owed == "completion" or not self.repairs:
-            return self.run_spec.choice(turn)
+            return planned
         if any(ref.kind == owed for ref in self.artifacts):
-            return self.run_spec.choice(turn)
+            return planned
         return ToolChoice(mode="tool", name=tool_of(owed))
+
+    @property
+    def settings(self) -> RequestSettings:
+        """The settings of the turn's request."""
+        return self.run_spec.settings_of(self.turn - self.demands)
 
     @property
     def longest_reply(self) -> int:
         """The most tokens that the next reply may have."""
         longest = self.reply_tokens or self.run_spec.limits.max_tokens
-        return min(longest, self.run_spec.settings_of(self.turn).max_tokens or longest)
+        return min(longest, self.settings.max_tokens or longest)
 
     def request(self) -> ModelRequest:
         """Return the request of the pending Generate, without the conversation."""
         spec = self.run_spec
-        settings = spec.settings_of(self.turn)
+        settings = self.settings
         return ModelRequest(
             model=spec.model,
             system=spec.system,

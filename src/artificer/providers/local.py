@@ -19,11 +19,12 @@ from artificer.errors import ConfigError
 from artificer.ports import Memo, Payload
 from artificer.providers.attempts import AttemptLimits, generate_with_attempts
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
+from artificer.providers.local_bound import NamedData, named_in
 from artificer.providers.local_fetch import model_path
 from artificer.providers.local_http import post_events
 from artificer.providers.local_offer import narrowed, offered
 from artificer.providers.local_process import LocalServer
-from artificer.providers.local_text import closing_grammar
+from artificer.providers.local_text import closing_grammar, rules_of
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
@@ -97,9 +98,12 @@ class Local:
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request. Pure."""
-        narrow = _narrowed(request, self._max_tokens)
+        narrow = _narrowed(request, self._max_tokens, named_in(messages))
         response_format = narrow.response_format
-        grammar = None if narrow.tools or response_format else closing_grammar(messages)
+        prose = _prose(narrow)
+        if prose:
+            narrow = narrow.replace(settings=narrow.settings.without_extra("grammar"))
+        grammar = None if narrow.tools or response_format else closing_grammar(messages, prose)
         # llama.cpp can constrain a reply to tools or to a schema, not to one of both.
         held = response_format is not None and not narrow.tools
         extra = _extra(narrow.tool_choice, grammar)
@@ -142,7 +146,13 @@ def _extra(choice: ToolChoice, grammar: str | None) -> JsonObject:
     return extra if grammar is None else {**extra, "grammar": grammar}
 
 
-def _narrowed(request: ModelRequest, max_tokens: int) -> ModelRequest:
+def _prose(request: ModelRequest) -> str:
+    """Return the author's rules for the text: a grammar that leaves the root to us."""
+    rules = request.settings.extra_body.get("grammar")
+    return rules if isinstance(rules, str) and "root" not in rules_of(rules) else ""
+
+
+def _narrowed(request: ModelRequest, max_tokens: int, named: NamedData) -> ModelRequest:
     """Return the request adapted to a small model.
 
     llama.cpp ignores ``none`` and the name of a required tool (upstream issues 27217, 26535). So
@@ -156,7 +166,7 @@ def _narrowed(request: ModelRequest, max_tokens: int) -> ModelRequest:
     response_format = request.response_format
     return request.replace(
         response_format=None if response_format is None else narrowed(response_format),
-        tools=tuple(map(offered, tools)),
+        tools=tuple([offered(tool, named) for tool in tools]),
         tool_choice=choice if tools else ToolChoice(mode="none"),
         max_tokens=min(request.max_tokens, max_tokens),
     )

@@ -18,7 +18,10 @@ import re
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.response_format import ResponseFormat
+from artificer.providers.local_bound import NamedData, bound
 from artificer.values.base import JsonObject, JsonValue
+
+NOTHING = NamedData()
 
 MAX_STRING = 60
 MAX_ITEMS = 8
@@ -39,10 +42,13 @@ _PLAIN_PATTERN = re.compile(
 """Anchored sequences of classes and characters, which all regular expression engines agree on."""
 
 
-def offered(tool: ToolDefinition) -> ToolDefinition:
-    """Return the tool for a small model, with a one-sentence description and a narrow schema."""
+def offered(tool: ToolDefinition, named: NamedData = NOTHING) -> ToolDefinition:
+    """Return the tool for a small model, with a one-sentence description and a narrow schema.
+
+    A tool that takes ``data`` takes what results have ``named``, where there is something.
+    """
     sentence = re.split(r"(?<=[.!?])\s", tool.description.strip(), maxsplit=1)[0]
-    schema = _narrow(tool.input_schema, tool.input_schema, 0)
+    schema = bound(tool, named) or _narrow(tool.input_schema, tool.input_schema, 0)
     return tool.replace(description=sentence, input_schema=schema)
 
 

@@ -43,6 +43,7 @@ def to_html(report: Report) -> str:
             body=tuple(_Body(report).blocks()),
             facts=_facts(report),
             run=report.provenance.run,
+            made=report.made,
             has_details=any(kind in ("chart", "file") for kind, _ in report.artifacts),
         )
     )

@@ -93,7 +93,8 @@ class Report:
 
     ``artifacts`` holds the payload of each artifact by kind and id. A cited artifact that is not
     in it is marked as missing at its citation. ``attached`` are the images, sounds and files of the
-    run's conversation. ``sources`` are the sentences about where numbers come from.
+    run's conversation. ``sources`` are the sentences about where numbers come from, ``made`` the
+    page beside it on how it was made.
     """
 
     title: str
@@ -102,6 +103,7 @@ class Report:
     provenance: Provenance
     attached: tuple[ShownAttachment, ...] = ()
     sources: Mapping[Key, str] = field(default_factory=dict)
+    made: str = ""
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 import click
 
@@ -74,12 +75,18 @@ class ShowOptions:
       artificer show last
       artificer show last --raw | jq .event.type
       artificer show last --tree
+      artificer show last --html report
     """
 
     run: str = run_argument()
     as_json: bool = json_flag("Print a JSON object with all records.")
     raw: bool = option(is_flag=True, help="Print the complete records as JSON lines.")
     as_tree: bool = option("--tree", is_flag=True, help="Show a run with all runs that it started.")
+    html: Path | None = option(
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="FOLDER",
+        help="Write the report, and next to it a page on how it was made.",
+    )
 
 
 @options

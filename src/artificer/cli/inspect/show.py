@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from artificer.cli.commands.inspect import ShowOptions
@@ -25,8 +27,9 @@ NAME_WIDTH = 18
 @interruptible
 async def show(settings: Settings, options: ShowOptions) -> Exit:
     """Print a run record by record."""
-    if options.raw and (options.as_json or options.as_tree):
-        raise click.UsageError("--raw and the other forms exclude each other.")
+    forms = (options.raw, options.as_json or options.as_tree, options.html is not None)
+    if sum(forms) > 1:
+        raise click.UsageError("--raw, --html and the other forms exclude each other.")
     async with opened_archive(settings) as archive:
         run_id = await archive.find(options.run)
         history = await archive.history(run_id)
@@ -40,6 +43,8 @@ async def show(settings: Settings, options: ShowOptions) -> Exit:
             out(line.canonical().decode())
     elif options.as_json:
         out_json(_as_json(history))
+    elif options.html is not None:
+        _write(history, options.html)
     else:
         _print(history)
     return Exit.OK
@@ -57,6 +62,14 @@ def _as_json(history: History) -> dict[str, object]:
         "state": state.digest,
         "records": [line.to_json() for line in history.lines],
     }
+
+
+def _write(history: History, folder: Path) -> None:
+    from artificer.cli.inspect.made_page import write_pages
+
+    begun, ended = _span(history.lines)
+    heading = _heading(history.run, begun, ended, history.lines)
+    out(str(write_pages(history.run, heading, entries(history.lines), begun, folder)))
 
 
 def _print(history: History) -> None:
