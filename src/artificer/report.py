@@ -107,7 +107,6 @@ def write_views(
     state: RunState,
     deliverable: Deliverable,
     blobs: BlobStore,
-    *,
     made: str = "",
 ) -> Views:
     """Write ``report.html``, ``report.md`` and ``artifacts/…`` into a folder.

@@ -260,9 +260,8 @@ class Run(Struct, Generic[OutputT], frozen=True):
     ) -> Views | Path:
         """Write page, Markdown and artifacts into a folder, or the report into one file.
 
-        ``made`` is the name of a page in the folder that the page links to: how it was made.
-
-        With a format the result is the path of the file; its default is the id of the run.
+        ``made`` is a page in the folder that the report links to. With a format the result is the
+        path of the file; its default is the id of the run.
         Raises OperatorError before the end, or if the hint says what a format needs.
         """
         from artificer.report import write_files, write_views
@@ -270,8 +269,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         if format is None:
             if path is None:
                 raise AuthorError("`save` needs a folder.", hint="Or a format: save(format='pdf').")
-            finished = _finished(self)
-            return write_views(Path(path), self.id, self.state, finished, self._blobs, made=made)
+            return write_views(Path(path), self.id, self.state, _finished(self), self._blobs, made)
         file = Path(path or f"{self.id}.{format}")
         return write_files(file.parent, self.export(format, name=file.name))[0]
 
