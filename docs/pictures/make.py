@@ -17,6 +17,7 @@ from artificer import Agent, tool
 from artificer.testing import ScriptedProvider, call, reply
 
 HERE = Path(__file__).parent
+DEMO = HERE.parents[1] / ".demo" / "report" / "report.html"
 REPORT = """## Water use fell by a fifth
 
 The garden took 412 litres a day before the rain barrels, and 331 after.
@@ -90,6 +91,8 @@ def main() -> None:
         text = terminal("show last", "replay last")
         page.write_text(PAGE.format(text), encoding="utf-8")
         screenshot(page, f"1080,{60 + 22 * text.count(chr(10))}", HERE / "terminal.png")
+    if DEMO.is_file():  # after `make demo`
+        screenshot(DEMO, "900,980", HERE / "demo.png")
 
 
 if __name__ == "__main__":
