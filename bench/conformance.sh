@@ -1,6 +1,7 @@
 #!/bin/sh
 # The official MCP conformance suite against `artificer mcp` and against Artificer's client.
 # Needs npm; the suite needs Node 22, which npm brings too. Results: docs/conformance.md.
+# With them it installs axe-core, which tests of pages run.
 # Usage: bench/conformance.sh [--install | SCENARIO…]     (PYTHON, PORT and CONFORMANCE_DIR may be set)
 set -eu
 
@@ -10,9 +11,9 @@ port=${PORT:-8765}
 node=${CONFORMANCE_DIR:-${TMPDIR:-/tmp}/artificer-conformance}
 
 mkdir -p "$node"
-if [ ! -x "$node/node_modules/.bin/conformance" ]; then
+if [ ! -x "$node/node_modules/.bin/conformance" ] || [ ! -d "$node/node_modules/axe-core" ]; then
     (cd "$node" && npm init -y >/dev/null && npm install --silent node@22 \
-        @modelcontextprotocol/conformance@0.1.16)
+        @modelcontextprotocol/conformance@0.1.16 axe-core@4.14.1)
 fi
 [ "${1:-}" != --install ] || exit 0
 PATH="$node/node_modules/node/bin:$PATH"

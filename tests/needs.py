@@ -26,6 +26,7 @@ EXTRAS = {
 
 OTHERS = {
     "the embedded model": "artificer local fetch",
+    "axe-core": "make test, where npm is installed",
     "the MCP conformance suite": "make test, where npm is installed",
     "bubblewrap": "apt-get install bubblewrap",
     "a sandbox": "apt-get install bubblewrap",
